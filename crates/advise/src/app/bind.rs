@@ -96,6 +96,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                 label: captures.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("."),
             })
         })
+        .flat_map(lists::servers)
         .collect()
 }
 
@@ -247,7 +248,9 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
             Value::Text(text) => {
                 let schemes = &bound.app.schemes;
                 let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(text)));
-                (is_own && url::parse(text)?.kind() == own).then(|| own.name())
+                // What is still to be filled in may be no address yet.
+                let kind = url::parse(text).map(|it| it.kind()).or_else(|| url::kind_of_scheme(scheme(text)));
+                (is_own && kind? == own).then(|| own.name())
             }
             _ if has_another_kind(bound.app) && !bound.is_kind_said => Some(UNKNOWN_KIND),
             _ => Some(own.name()),
@@ -268,7 +271,8 @@ fn has_another_kind(app: &App) -> bool {
 fn scheme(text: &str) -> &str {
     match text.trim().split_once("://") {
         Some((scheme, _)) => scheme,
-        None if text.contains("tcp(") || text.contains("unix(") => "go",
+        None if url::is_go(text) => "go",
+        None if text.starts_with("jdbc:postgresql:") => "jdbc:postgresql",
         None => "",
     }
 }

@@ -7,6 +7,7 @@ use looptax_model::dsn::{Kind, MASK, Pair, Query, Unspoken, masked};
 use looptax_model::record::{Change, Edit};
 
 use super::bound::Bound;
+use super::lists::OF_SEVERAL;
 use super::quotes::{Dialect, Quotes};
 use super::rewrite::{self, Moves, replaced};
 use super::setting::{Joins, Setting, Value};
@@ -332,7 +333,8 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
             return None;
         }
         let mut planned = replacing(bound, setting, None, &value);
-        if role == Role::Host && bound.app.kind != Kind::Mysql && names_several(setting) {
+        let is_of_several = setting.joins == OF_SEVERAL || names_several(setting);
+        if role == Role::Host && bound.app.kind != Kind::Mysql && is_of_several {
             planned.writing = Writing::ByHand;
         }
         return Some(planned);

@@ -65,6 +65,14 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
                 let own = name.filter(|(path, _)| setting.path.starts_with(path));
                 found.extend(own.map(|(_, name)| called(setting.clone(), name)));
             }
+            // Of a Secret or a ConfigMap nobody knows the value here.
+            [_, from, ..] if from == "valueFrom" => {
+                let own = name.filter(|(path, name)| {
+                    setting.path.starts_with(path) && found.last().is_none_or(|it: &Setting| it.path != [*name])
+                });
+                let value = |name: &str| Value::Variable { name: name.to_owned(), fallback: None };
+                found.extend(own.map(|(_, name)| Setting { value: value(name), ..called(setting.clone(), name) }));
+            }
             [idx] if idx.parse::<usize>().is_ok() => found.extend(listed(setting, value)),
             [key] => found.push(called(setting.clone(), key)),
             _ => {}

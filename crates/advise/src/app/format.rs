@@ -23,12 +23,17 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         "haproxy.cfg" => return Format::Haproxy,
         "nginx.conf" => return Format::Nginx,
         "procfile" => return Format::Procfile,
+        "crontab" => return Format::Shell,
+        _ if name.starts_with("dockerfile") || name.starts_with("containerfile") => return Format::Dockerfile,
+        _ if path.contains("/cron.") || path.contains("/crontabs/") => return Format::Shell,
         _ => {}
     }
     // A site called `py` is no program.
     match name.rsplit_once('.').map_or("", |it| it.1) {
         "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" => Format::Perl,
+        "sh" | "bash" => Format::Shell,
+        "dockerfile" => Format::Dockerfile,
         "py" => Format::Python,
         "lua" => Format::Lua,
         "rb" => Format::Ruby,
@@ -55,8 +60,12 @@ fn by_content(text: &str) -> Format {
     if start.starts_with('{') {
         return Format::Script;
     }
-    if start.starts_with("#!") && start.lines().next().is_some_and(|it| it.contains("perl")) {
+    let program = start.lines().next().filter(|it| it.starts_with("#!")).unwrap_or_default();
+    if program.contains("perl") || start.starts_with("use strict;") {
         return Format::Perl;
+    }
+    if program.ends_with("sh") || program.contains("sh ") {
+        return Format::Shell;
     }
     let lines = || {
         let trimmed = start.lines().map(str::trim);

@@ -8,11 +8,12 @@ use super::bind::MOST_CONNECTIONS;
 use super::bound::Bound;
 use super::keys::{self, Key};
 use super::kinds::{
-    is_hidden_url, is_keywords, is_off, is_pdo, is_redis_list, kind_of_group, kind_of_url, pdo_of, text_in,
+    is_connection_string, is_dbi, is_hidden_url, is_keywords, is_off, is_options, is_pdo, is_redis_list, kind_beside,
+    kind_of_group, kind_of_url, pdo_of, text_in,
 };
 use super::library::kind_of_library;
 use super::lists;
-use super::setting::{Setting, Value};
+use super::setting::{MOST_SETTINGS, Setting, Value};
 use super::source::MOST_BYTES;
 use super::table::{App, Format, GUESSED, Role, apps};
 use super::url;
@@ -26,23 +27,33 @@ pub(super) fn connections(
 ) -> Vec<Bound> {
     let all = with_parts(settings);
     let sorted = sort(&all);
+    let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
+    // An image may have drivers that nobody uses.
+    let is_configuration = format.language().is_none() && format != Format::Dockerfile;
+    let context = Context {
+        all: &all,
+        is_php: format == Format::Php || is_configuration && has(&OF_PHP),
+        is_perl: format == Format::Perl,
+        has_c_library: has(&C_LIBRARY),
+        localhost_is_tcp: has(&TCP_ALONE),
+    };
     let mut found: Vec<Bound> = Vec::new();
     for (idx, parents) in sorted.lists {
         let roles = BTreeMap::from([(Role::Host, idx)]);
         let label = parents.join(".");
-        found.extend(bound(Some(Kind::Redis), &roles, &all, label, format));
+        found.extend(bound(Some(Kind::Redis), &roles, &context, label));
     }
     for (kind, idx) in sorted.urls {
         let mut roles = BTreeMap::from([(Role::Url, idx)]);
         add_login(&mut roles, &all[idx].path, &sorted.groups);
-        found.extend(bound(kind, &roles, &all, all[idx].path.join("."), format));
+        found.extend(bound(kind, &roles, &context, all[idx].path.join(".")));
     }
     let mut named = named(&sorted.groups, &all);
     join_references(&mut named, &all);
     for it in named {
         let by_library = || kind_of_library(text).filter(|_| format.language().is_some());
         let kind = it.kind.or_else(by_library);
-        found.extend(bound(kind, &it.roles, &all, it.label, format));
+        found.extend(bound(kind, &it.roles, &context, it.label));
     }
     // Two URLs may share a login.
     found.retain(|it| match it.roles.get(&Role::Url) {
@@ -50,15 +61,49 @@ pub(super) fn connections(
         None => !it.roles.values().any(is_known),
     });
     drop_doubles(&mut found);
+    let mut found: Vec<Bound> = found.into_iter().flat_map(lists::servers).collect();
     found.truncate(MOST_CONNECTIONS);
     found
 }
 
+/// Words of drivers of MySQL that take localhost for TCP: Java's, and Elixir's.
+const TCP_ALONE: [&str; 8] =
+    ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
+
+/// Words of PHP's drivers, which take localhost for the socket.
+const OF_PHP: [&str; 3] = ["mysqli", "MySQLi", "pdo_mysql"];
+
+/// The same of programs that call MySQL's C library: collectd, Exim.
+const C_LIBRARY: [&str; 2] = ["LoadPlugin mysql", "mysql_servers"];
+
+/// What is known of the whole text.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Context<'a> {
+    all: &'a [Setting],
+    is_php: bool,
+    is_perl: bool,
+    has_c_library: bool,
+    localhost_is_tcp: bool,
+}
+
 /// All settings, with the parts of those that are lists; what somebody is to fill in is hidden.
 fn with_parts(settings: &[Setting]) -> Vec<Setting> {
-    let has_parts = |it: &&Setting| is_pdo(it) || is_keywords(it) || is_redis_list(it);
+    let has_parts = |it: &&Setting| {
+        is_pdo(it) || is_keywords(it) || is_redis_list(it) || is_options(it) || is_connection_string(it)
+    };
     let parts = settings.iter().filter(has_parts).flat_map(lists::parts);
-    let mut all: Vec<Setting> = settings.iter().cloned().chain(parts).collect();
+    let mut all: Vec<Setting> = settings.iter().cloned().chain(parts).take(2 * MOST_SETTINGS).collect();
+    for setting in all.iter_mut().skip(settings.len()) {
+        // .NET's words.
+        let plain = setting.path.last().map(|it| it.to_lowercase());
+        let plain = match plain.as_deref() {
+            Some("uid" | "user id" | "userid") => "user",
+            Some("data source" | "datasource") => "server",
+            _ => continue,
+        };
+        setting.path.pop();
+        setting.path.push(plain.to_owned());
+    }
     for setting in &mut all {
         let role = setting.path.last().and_then(|it| keys::key_of(it));
         let is_secret = role.is_some_and(|it| it.role == Role::Password);
@@ -94,10 +139,17 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
             sorted.lists.push((idx, parents));
             continue;
         }
+        // An item of a list has the list's name.
+        let is_item = name.parse::<usize>().is_ok();
+        let name = parents.last().filter(|_| is_item).unwrap_or(name);
         let name = name.rsplit(':').next().unwrap_or_default();
-        let Some(Key { role, prefix }) = keys::key_of(name) else {
+        let Some(Key { role, prefix }) = keys::key_of(name).or_else(|| place_key(name, setting)) else {
             continue;
         };
+        if is_item && !matches!(role, Role::Host | Role::Socket) {
+            continue;
+        }
+        let parents = &setting.path[..parents.len() + usize::from(is_item)];
         if let Some(other) = keys::prefix_of_database(name, &prefix) {
             // `dbname` stands beside `dbhost` as well as beside `host`.
             let group = sorted.groups.entry((parents.to_vec(), other)).or_default();
@@ -119,14 +171,25 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     sorted
 }
 
+/// A host by its value, where its name is that of a URL: `Uri=tcp://localhost:3306`, `REDIS_URL=unix:/run/redis.sock`.
+fn place_key(name: &str, setting: &Setting) -> Option<Key> {
+    let is_place = |text: &String| text.starts_with("tcp://") || text.starts_with("unix:");
+    let is_named = ["url", "uri", "address"].iter().any(|it| name.to_lowercase().ends_with(it));
+    let is_it = is_named && matches!(&setting.value, Value::Text(text) if is_place(text));
+    is_it.then(|| Key { role: Role::Host, prefix: keys::prefix_of_url(name) })
+}
+
 fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
     let own = groups.iter().filter(|((parents, prefix), roles)| {
         is_connection(parents, prefix, roles, all) && !is_off(parents, prefix, all)
     });
     let named = own.take(MOST_CONNECTIONS).map(|((parents, prefix), roles)| {
         let mut roles = roles.clone();
-        if all.iter().any(|it| it.path == *parents && is_pdo(it)) {
+        if let Some(dsn) = all.iter().find(|it| it.path == *parents && is_pdo(it)) {
             add_login(&mut roles, parents, groups);
+            if is_dbi(dsn) {
+                add_following(&mut roles, parents, all);
+            }
         }
         let label = parents.iter().map(String::as_str).chain([&**prefix]);
         let label: Vec<&str> = label.filter(|it| !it.is_empty()).collect();
@@ -199,10 +262,25 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
     let prefix = keys::prefix_of_url(name);
     let outer = ["_jdbc", "_reactive"].iter().find_map(|it| prefix.strip_suffix(it));
     let prefix = outer.unwrap_or(&prefix).to_owned();
-    let beside = groups.get(&(parents.to_vec(), prefix));
+    let beside = groups.get(&(parents.to_vec(), prefix.clone()));
+    // SpamAssassin's `user_awl_sql_username` beside `user_awl_dsn`.
+    let beside = beside.or_else(|| groups.get(&(parents.to_vec(), format!("{prefix}_sql"))));
     for role in [Role::User, Role::Password] {
         if let Some(idx) = beside.and_then(|it| it.get(&role)) {
             roles.entry(role).or_insert(*idx);
+        }
+    }
+}
+
+/// User and password behind a DSN in a list, as Perl's `connect` takes them.
+fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Setting]) {
+    let Some((Ok(own), parents)) = path.split_last().map(|it| (it.0.parse::<usize>(), it.1)) else {
+        return;
+    };
+    for (number, role) in [(own + 1, Role::User), (own + 2, Role::Password)] {
+        let is_it = |it: &Setting| it.path.split_last() == Some((&number.to_string(), parents));
+        if let Some(idx) = all.iter().position(is_it) {
+            roles.entry(role).or_insert(idx);
         }
     }
 }
@@ -216,7 +294,7 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     let place = roles.get(&Role::Host).or_else(|| roles.get(&Role::Socket));
     let Some(place) = place.map(|idx| &all[*idx]) else {
         // A DSN without a host.
-        let is_list = |it: &Setting| it.path == parents && is_pdo(it);
+        let is_list = |it: &Setting| it.path == parents && (is_pdo(it) || is_keywords(it));
         let is_dsn = roles.contains_key(&Role::Database) && all.iter().any(is_list);
         let is_place = |it: &Setting| {
             let own = it.path.split_last().filter(|it| it.1 == parents);
@@ -236,11 +314,13 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     let (is_host, is_of_port) = match &place.value {
         Value::Text(text) => {
             let is_part = |c: char| c.is_alphanumeric() || "._-:/[]@".contains(c);
+            let text = ["tcp://", "unix://"].iter().find_map(|it| text.strip_prefix(it)).unwrap_or(text);
             let is_named = !text.is_empty() || !port.is_empty();
             let is_host = is_named
                 && text.chars().all(is_part)
+                && (!text.contains('/') || text.starts_with('/') || text.contains(":/"))
                 && !text.contains("://")
-                && !matches!(&**text, "*" | "true" | "false")
+                && !matches!(text, "*" | "true" | "false")
                 && !["0.0.0.0", "::", "[::]"].iter().any(|it| listens_at(text, it));
             (is_host, has_own_port(text))
         }
@@ -249,8 +329,9 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     let words = keys::is_about_a_database(prefix)
         || parents.iter().any(|it| keys::is_about_a_database(it))
         || pdo_of(place, all).is_some()
+        || kind_beside(parents, prefix, all).is_some()
         || all.iter().any(|it| it.path == parents && is_keywords(it));
-    let is_other = ["smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie", "ssh"];
+    let is_other = ["smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie", "ssh", "sentinel"];
     let is_other = is_other.iter().any(|it| prefix.contains(it));
     let has_login = has(Role::User) && has(Role::Password) && has(Role::Database);
     is_host && !is_other && (words || has_login || is_of_port)
@@ -267,23 +348,21 @@ fn app_of(kind: Kind, title: &str) -> Option<&'static App> {
     own.find(|it| it.title == title)
 }
 
-fn bound(
-    kind: Option<Kind>,
-    roles: &BTreeMap<Role, usize>,
-    all: &[Setting],
-    label: String,
-    format: Format,
-) -> Option<Bound> {
+fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_>, label: String) -> Option<Bound> {
+    let Context { all, is_php, is_perl, has_c_library, localhost_is_tcp } = *context;
     let by_rank = [Role::Url, Role::Host, Role::Socket, Role::Database];
     let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
-    let is_pdo = pdo_of(&all[anchor], all).is_some();
+    let pdo = pdo_of(&all[anchor], all);
+    let is_pdo = pdo.is_some();
     // Both of PHP's drivers, and PDO, have the same C library's meaning of it.
-    let is_php = format == Format::Php && kind == Some(Kind::Mysql);
-    let title = match format {
-        Format::Perl if is_pdo => "a Perl program with DBI",
-        _ if is_pdo => "a PHP program with PDO",
-        _ if is_php => "a PHP program",
-        _ => "an application that is not known",
+    let is_php = is_php && kind == Some(Kind::Mysql);
+    let has_c_library = has_c_library && kind == Some(Kind::Mysql);
+    let title = match is_pdo {
+        true if is_perl || pdo.is_some_and(is_dbi) => "a Perl program with DBI",
+        true => "a PHP program with PDO",
+        false if is_php => "a PHP program",
+        false if has_c_library => "a program with MySQL's C library",
+        false => "an application that is not known",
     };
     let app = app_of(kind.unwrap_or(Kind::Mysql), title)?;
     let value = |role: Role| text_in(roles, role, all);
@@ -294,9 +373,14 @@ fn bound(
     // Java has no sockets of its own, some of Python's libraries take none unasked, and Go says it.
     let tcp_alone = ["jdbc:", "mysql+pymysql:", "mysql+aiomysql:", "mysql+mysqlconnector:"];
     let says_tcp =
-        value(Role::Url).is_some_and(|url| url.contains("tcp(") || tcp_alone.iter().any(|it| url.starts_with(it)));
-    let is_local = host.is_some_and(|it| it == "localhost" && !is_php && !says_tcp || it.starts_with("localhost:"));
-    let has_socket = roles.contains_key(&Role::Socket);
+        value(Role::Url).is_some_and(|url| url::is_go(url) || tcp_alone.iter().any(|it| url.starts_with(it)));
+    // Most drivers of .NET have no C library either.
+    let parents = all[anchor].path.split_last().map(|it| it.1);
+    let is_dotnet = all.iter().any(|it| Some(&*it.path) == parents && is_connection_string(it));
+    let says_tcp = says_tcp || is_dotnet || localhost_is_tcp && !is_php;
+    let is_local = host
+        .is_some_and(|it| it == "localhost" && !is_php && !has_c_library && !says_tcp || it.starts_with("localhost:"));
+    let has_socket = roles.contains_key(&Role::Socket) && value(Role::Socket) != Some("");
     let is_nowhere = match value(Role::Url).and_then(url::parse) {
         Some(url::Parsed::Spoken { address, .. }) => {
             address.host.is_none() && address.socket.is_none() && kind == Some(Kind::Postgres)

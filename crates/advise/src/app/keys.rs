@@ -11,8 +11,12 @@ pub(super) struct Key {
     pub(super) prefix: String,
 }
 
-const ROLES: [(&str, Role); 37] = [
+const ROLES: [(&str, Role); 41] = [
     ("hosts", Role::Host),
+    ("servers", Role::Host),
+    ("nodes", Role::Host),
+    ("unix_sockets", Role::Socket),
+    ("socket_dir", Role::Socket),
     ("ip", Role::Host),
     ("unixsocket", Role::Socket),
     ("unix_socket", Role::Socket),
@@ -69,7 +73,8 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
 /// What else the name of a database may share with its neighbours: `dbname` is `db` and `name`, too.
 pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
-    let ends = [("dbname", "db"), ("db_name", "db"), ("dbase", "db"), ("database", "database")];
+    let ends =
+        [("dbname", "db"), ("db_name", "db"), ("dbase", "db"), ("database_name", "database"), ("database", "database")];
     let (_, word) = ends.iter().find(|it| name.ends_with(it.0))?;
     Some(format!("{prefix}_{word}").trim_start_matches('_').to_owned())
 }

@@ -18,14 +18,21 @@ pub(super) fn snake(name: &str) -> String {
 
 /// The kind that a name, or a value like `mysqli` or `PostgreSQL`, speaks of.
 pub(in crate::app) fn kind_in(name: &str) -> Option<Kind> {
+    let lower = name.to_lowercase();
     let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
-    kind_of_word(&name.to_lowercase()).or_else(by_words)
+    // `MySql.Data.MySqlClient` has capitals within its words.
+    let by_parts = || lower.split(['.', '/', ' ']).find_map(kind_of_word);
+    kind_of_word(&lower).or_else(by_words).or_else(by_parts)
 }
 
 pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
     Some(match word.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "mysql" | "mysqli" | "mariadb" | "maria" | "percona" | "mysqldb" | "pymysql" => Kind::Mysql,
-        "postgres" | "postgresql" | "pgsql" | "pg" | "psql" | "postgis" | "psycopg" => Kind::Postgres,
+        "mysql" | "mysqli" | "mariadb" | "maria" | "percona" | "mysqldb" | "pymysql" | "mysqlconnector" | "myxql" => {
+            Kind::Mysql
+        }
+        "postgres" | "postgresql" | "pgsql" | "pg" | "psql" | "postgis" | "psycopg" | "npgsql" | "postgrex" => {
+            Kind::Postgres
+        }
         "redis" | "valkey" => Kind::Redis,
         "memcached" | "memcache" => Kind::Memcached,
         "mongo" | "mongodb" => Kind::Mongodb,

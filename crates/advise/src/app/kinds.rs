@@ -15,12 +15,37 @@ pub(super) fn driver_of(text: &str) -> Option<Kind> {
     let is_dbi = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let text = if is_dbi { &text[4..] } else { text };
     match text.split_once(':')? {
-        ("mysql", rest) if rest.contains('=') => Some(Kind::Mysql),
+        ("mysql", rest) if is_dbi || rest.contains('=') => Some(Kind::Mysql),
         ("pgsql", rest) if rest.contains('=') => Some(Kind::Postgres),
-        ("MariaDB", rest) if is_dbi && rest.contains('=') => Some(Kind::Mysql),
-        ("Pg", rest) if is_dbi && rest.contains('=') => Some(Kind::Postgres),
+        ("MariaDB", _) if is_dbi => Some(Kind::Mysql),
+        ("Pg", _) if is_dbi => Some(Kind::Postgres),
         _ => None,
     }
+}
+
+pub(super) fn is_dbi(setting: &Setting) -> bool {
+    let is_it = |text: &str| text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
+    matches!(&setting.value, Value::Text(text) if is_it(text))
+}
+
+/// .NET's `Server=…;Database=…;User Id=…`, but for SQL Server's.
+pub(super) fn is_connection_string(setting: &Setting) -> bool {
+    let Value::Text(text) = &setting.value else {
+        return false;
+    };
+    let names: Vec<String> =
+        text.split(';').filter_map(|it| Some(it.split_once('=')?.0.trim().to_lowercase())).collect();
+    let has = |wanted: &[&str]| names.iter().any(|it| wanted.contains(&&**it));
+    let is_other = ["integrated security", "trusted_connection", "initial catalog", "trustservercertificate"];
+    has(&["server", "host", "data source", "datasource"])
+        && has(&["database"])
+        && has(&["uid", "user id", "userid", "user", "username"])
+        && !has(&is_other)
+}
+
+/// `--db-host localhost --db-user u`.
+pub(super) fn is_options(setting: &Setting) -> bool {
+    matches!(&setting.value, Value::Text(text) if text.starts_with("--") && text.contains([' ', '=']))
 }
 
 pub(super) fn is_pdo(setting: &Setting) -> bool {
@@ -36,8 +61,9 @@ pub(super) fn is_keywords(setting: &Setting) -> bool {
         return false;
     }
     let mut words = text.split_whitespace();
-    let names_one = text.contains("dbname=") || text.contains("user=");
-    text.contains("host=") && names_one && words.all(|it| it.contains('='))
+    let has = |name: &str| text.contains(name);
+    let names_one = has("dbname=") && has("user=") || has("host=") && (has("dbname=") || has("user="));
+    names_one && words.all(|it| it.contains('='))
 }
 
 /// `StackExchange.Redis`: `127.0.0.1:6379,password=…`.
@@ -73,15 +99,39 @@ pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
         return driver_of(raw).or_else(|| url::kind_of_scheme(raw.split_once(':')?.0));
     }
     // A list of TOML is no DSN.
-    if ["@tcp(", "@unix("].iter().any(|it| raw.contains(it)) && !raw.contains(' ') && !raw.starts_with('[') {
+    let is_dsn = ["@tcp(", "@unix(", "@("].iter().any(|it| raw.contains(it)) && url::is_go(raw);
+    if is_dsn && !raw.contains(' ') && !raw.starts_with('[') {
         return url::parse(raw).map(|it| it.kind());
     }
+    if is_list_of_redis(raw) {
+        return Some(Kind::Redis);
+    }
+    let plain = without_templates(raw);
+    let raw = &*plain;
     let (scheme, rest) = raw.split_once("://")?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | ':');
     let kind = url::kind_of_scheme(scheme).filter(|_| scheme.chars().all(is_scheme))?;
     let is_whole = !rest.is_empty() && !rest.contains(' ');
-    let is_read = setting.value == Value::Hidden || url::parse(raw).is_some();
+    let is_read = setting.value == Value::Hidden || setting.doubt.is_some() || url::parse(raw).is_some();
     (is_whole && is_read).then_some(kind)
+}
+
+/// `addr=127.0.0.1:6379,db=0`, as Gitea and Grafana have it.
+fn is_list_of_redis(text: &str) -> bool {
+    let mut names = text.split([',', ' ']).filter_map(|it| it.split_once('=')).map(|it| it.0);
+    let has_more = names.clone().any(|it| matches!(it, "network" | "db" | "pool_size"));
+    has_more && names.any(|it| it == "addr") && !text.contains("://")
+}
+
+/// A text with a word for each part that a template fills in: `{{ … }}` may hold blanks.
+fn without_templates(text: &str) -> String {
+    let mut parts = text.split("{{");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push('x');
+        plain.push_str(part.split_once("}}").map_or("", |it| it.1));
+    }
+    plain
 }
 
 /// The DSN of PDO that a part was taken from.
@@ -117,8 +167,16 @@ const SAYS: [&str; 15] = [
 ];
 
 /// The same a level above its settings.
-const OF_PARENT: [&str; 7] =
-    ["client", "dialect", "driver", "datasourceclass", "datasourceclassname", "storage-method", "storage_method"];
+const OF_PARENT: [&str; 8] = [
+    "client",
+    "dialect",
+    "driver",
+    "datasourceclass",
+    "datasourceclassname",
+    "storage-method",
+    "storage_method",
+    "providername",
+];
 
 /// Storage that needs no server.
 const NO_SERVER: [&str; 12] =
@@ -148,6 +206,26 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
     })
 }
 
+/// What stands beside a connection and says of which kind it is: `driver`, `DB_TYPE`.
+pub(super) fn kind_beside(parents: &[String], prefix: &str, all: &[Setting]) -> Option<Kind> {
+    all.iter().find_map(|it| {
+        let (name, own_parents) = it.path.split_last()?;
+        let name = name.to_lowercase();
+        let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
+        let of_parent = parents.split_last().is_some_and(|(_, it)| it == own_parents) && OF_PARENT.contains(&&*name);
+        let Value::Text(value) = &it.value else {
+            // A DSN that is put together.
+            let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
+            return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
+        };
+        // Sphinx's `type` beside `sql_host`.
+        let is_bare = matches!(&*name, "type" | "driver" | "dialect" | "adapter" | "engine");
+        let says = SAYS.contains(&rest) || is_bare;
+        let says = says && own_parents == parents || of_parent;
+        keys::kind_in(value).filter(|_| says && it.doubt.is_none())
+    })
+}
+
 pub(super) fn kind_of_group(
     parents: &[String],
     prefix: &str,
@@ -160,26 +238,7 @@ pub(super) fn kind_of_group(
         let own = own.or_else(|| keys::kind_in(prefix));
         own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
     };
-    // What stands beside it and says of which kind it is: `driver`, `DB_TYPE`.
-    let by_driver = || {
-        all.iter().find_map(|it| {
-            let (name, own_parents) = it.path.split_last()?;
-            let name = name.to_lowercase();
-            let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
-            let of_parent =
-                parents.split_last().is_some_and(|(_, it)| it == own_parents) && OF_PARENT.contains(&&*name);
-            let Value::Text(value) = &it.value else {
-                // A DSN that is put together.
-                let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
-                return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
-            };
-            // Sphinx's `type` beside `sql_host`.
-            let is_bare = matches!(&*name, "type" | "driver" | "dialect" | "adapter" | "engine");
-            let says = SAYS.contains(&rest) || is_bare;
-            let says = says && own_parents == parents || of_parent;
-            keys::kind_in(value).filter(|_| says && it.doubt.is_none())
-        })
-    };
+    let by_driver = || kind_beside(parents, prefix, all);
     // The file's own default, where the host is as open.
     let by_default = || match (text(Role::Host), &all[*roles.get(&Role::Port)?].value) {
         (None, Value::Variable { fallback, .. }) => fallback.as_deref(),

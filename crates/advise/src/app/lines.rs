@@ -1,5 +1,7 @@
 //! Files with a setting per line: `.env`, INI, `key = value`, arguments, systemd's units.
 
+use std::collections::HashMap;
+
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
@@ -21,6 +23,8 @@ pub(crate) enum Lines {
     Kamailio,
     /// A unit of systemd: `Environment=NAME=value "OTHER=value"`.
     Unit,
+    /// `ENV NAME=value OTHER="value"`.
+    Dockerfile,
 }
 
 /// The settings of a file's lines.
@@ -30,6 +34,9 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut next_start = 0;
     let mut depth = 0_usize;
     let mut is_going_on = false;
+    // How often a table of TOML was there, and the list that is not closed yet, with how many items it has.
+    let mut n_tables: HashMap<String, usize> = HashMap::new();
+    let mut list: Option<(Vec<String>, usize)> = None;
     for (idx, whole) in text.split_inclusive('\n').enumerate() {
         let line_start = next_start;
         next_start += whole.len();
@@ -43,28 +50,46 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         if trimmed.is_empty() || is_too_long || is_comment(trimmed, kind) {
             continue;
         }
-        if let Some(name) = section_of(trimmed, kind) {
-            section = vec![named(name)];
-            continue;
-        }
-        // Dovecot's and Zabbix' PHP blocks: `mysql localhost {` is a section too.
-        if kind == Lines::Pairs && trimmed == "}" {
-            section.pop();
-            continue;
-        }
-        if let Some(opened) = trimmed.strip_suffix('{').filter(|_| kind == Lines::Pairs) {
-            if section.len() < 16 {
-                section.push(named(opened.split([' ', '=']).next().unwrap_or_default()));
+        if let Some((path, n_items)) = &mut list {
+            let line = Setting { path: path.clone(), ..words_of_line(line, [idx + 1, line_start]) };
+            let more = items(&line, *n_items);
+            *n_items += more.len();
+            settings.extend(more);
+            if trimmed.ends_with(']') {
+                list = None;
             }
             continue;
         }
-        let goes_on = is_going_on && kind == Lines::Unit;
-        is_going_on = trimmed.ends_with('\\') && (goes_on || trimmed.starts_with("Environment"));
+        if let Some(name) = section_of(trimmed, kind) {
+            let name = named(name.trim_start_matches('['));
+            let n_seen = n_tables.entry(name.clone()).or_default();
+            *n_seen += usize::from(trimmed.starts_with("[["));
+            section = vec![if *n_seen > 1 { format!("{name} {n_seen}") } else { name }];
+            continue;
+        }
+        if kind == Lines::Pairs && is_section(trimmed, &mut section) {
+            settings.extend(database_of(trimmed, &section, line, [idx + 1, line_start]));
+            continue;
+        }
+        let goes_on = is_going_on;
+        is_going_on = has_more(trimmed, kind, goes_on);
         let found = if goes_on {
-            Some(words_of_line(line, [idx + 1, line_start]))
+            let name = if kind == Lines::Ini { "environment" } else { "Environment" };
+            let path = section.iter().filter(|_| kind == Lines::Ini).cloned().chain([name.to_owned()]);
+            Some(Setting { path: path.collect(), ..words_of_line(line, [idx + 1, line_start]) })
         } else {
             setting(line, [idx + 1, line_start], &section, kind)
         };
+        if let Some(found) = found.as_ref().filter(|_| kind == Lines::Ini) {
+            let own = items(found, 0);
+            let raw = found.item[found.literal.clone()].trim_end();
+            let is_open = raw.starts_with('[') && !raw.ends_with(']') && (raw == "[" || !own.is_empty());
+            list = is_open.then(|| (found.path.clone(), own.len()));
+            if list.is_some() || !own.is_empty() {
+                settings.extend(own);
+                continue;
+            }
+        }
         // Quarkus' `%prod.name=value`.
         let is_profile = kind == Lines::Pairs && trimmed.starts_with('%');
         let is_conditional = depth > 0 || is_profile;
@@ -73,24 +98,107 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             ..found
         }));
     }
-    if kind == Lines::Directives {
-        let parts: Vec<Setting> = settings.iter().flat_map(connect_info).collect();
-        settings.extend(parts);
+    (with_parts(settings, kind), Vec::new())
+}
+
+/// Whether variables of an environment go on in the next line.
+fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
+    match kind {
+        Lines::Unit => line.ends_with('\\') && (goes_on || line.starts_with("Environment")),
+        Lines::Dockerfile => line.ends_with('\\') && (goes_on || line.starts_with("ENV ")),
+        // Supervisor's, where what goes on is indented.
+        Lines::Ini => {
+            let starts = || line.strip_prefix("environment").is_some_and(|it| it.trim_start().starts_with('='));
+            line.ends_with([',', '=']) && (goes_on || starts())
+        }
+        _ => false,
     }
-    if kind == Lines::Unit {
-        settings = settings.iter().flat_map(assignments).collect();
+}
+
+/// The settings with those that stand within a value of theirs.
+fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
+    let parts: Vec<Setting> = match kind {
+        Lines::Directives => settings.iter().flat_map(connect_info).collect(),
+        Lines::Pairs => settings.iter().flat_map(exim_servers).collect(),
+        Lines::Ini => settings.iter().flat_map(listed_assignments).collect(),
+        Lines::Unit | Lines::Dockerfile => return settings.iter().flat_map(assignments).collect(),
+        _ => return settings,
+    };
+    settings.extend(parts);
+    settings
+}
+
+/// Opens and closes the blocks `mysql localhost {` of Dovecot and `<Plugin mysql>` of collectd, and what Elixir's
+/// `config :app, App.Repo,` begins.
+fn is_section(line: &str, section: &mut Vec<String>) -> bool {
+    if line == "}" {
+        section.pop();
+        return true;
     }
-    (settings, Vec::new())
+    if let Some(opened) = line.strip_suffix('{') {
+        if section.len() < 16 {
+            section.push(named(opened.split([' ', '=']).next().unwrap_or_default()));
+        }
+        return true;
+    }
+    if let Some(rest) = line.strip_prefix("config :") {
+        let name = rest.split(',').nth(1).map(|it| it.trim().trim_start_matches(':'));
+        // What stands in one line is left out.
+        *section = name.filter(|_| line.ends_with(',')).map(named).into_iter().collect();
+        return true;
+    }
+    let Some(inside) = line.strip_prefix('<').and_then(|it| it.strip_suffix('>')) else {
+        return false;
+    };
+    if inside.starts_with('/') {
+        section.pop();
+    } else if section.len() < 16 {
+        section.push(named(&inside.replace('"', "")));
+    }
+    true
+}
+
+/// The name of collectd's `<Database shop>` is the database of PostgreSQL's, and of no other's.
+fn database_of(trimmed: &str, section: &[String], line: &str, at: [usize; 2]) -> Option<Setting> {
+    let name = trimmed.strip_prefix("<Database ")?.trim_end_matches('>').trim_matches('"');
+    let is_own = section.first().is_some_and(|it| it.ends_with("postgresql"));
+    let path = section.iter().cloned().chain(["Database".to_owned()]);
+    let whole = words_of_line(line, at);
+    is_own.then(|| Setting { path: path.collect(), value: Value::Text(name.to_owned()), ..whole })
+}
+
+/// The texts of a list of TOML, each in quotes.
+fn items(setting: &Setting, first: usize) -> Vec<Setting> {
+    let raw = &setting.item[setting.literal.clone()];
+    let is_line = raw.len() == setting.item.len();
+    if !is_line && !raw.starts_with('[') {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = raw[at..].find(['"', '\'']).map(|it| at + it) {
+        let quote = if raw[start..].starts_with('"') { '"' } else { '\'' };
+        let Some(end) = raw[start + 1..].find(quote).map(|it| start + 1 + it) else {
+            break;
+        };
+        let from = setting.literal.start + start + 1;
+        let name = (first + found.len()).to_string();
+        let text = &raw[start + 1..end];
+        found.push(setting.part(&name, text, from..from + text.len(), 0, Joins::With(", ")));
+        at = end + 1;
+    }
+    found
 }
 
 /// Within how many branches and loops of a shell, or of a template, the next line is.
 pub(super) fn depth_after(line: &str, depth: usize) -> usize {
-    let tag = line.strip_prefix("{%").or_else(|| line.strip_prefix("<%"));
+    let tag = ["{%", "<%", "{{"].iter().find_map(|it| line.strip_prefix(it));
     let words = tag.unwrap_or(line).trim_start_matches('-').trim_start();
     let first = words.split([' ', ';', '\t']).next().unwrap_or_default();
     let is_shell = line.ends_with("then") || line.ends_with("do") || line.ends_with(" in");
     match first {
         "if" | "for" | "while" | "case" | "unless" if is_shell || tag.is_some() => depth + 1,
+        "range" | "with" | "define" if tag.is_some() => depth + 1,
         "#!ifdef" | "#!ifndef" => depth + 1,
         "#!endif" | "fi" | "done" | "esac" => depth.saturating_sub(1),
         "end" | "endif" | "endfor" if tag.is_some() => depth.saturating_sub(1),
@@ -100,7 +208,9 @@ pub(super) fn depth_after(line: &str, depth: usize) -> usize {
 
 fn is_comment(line: &str, kind: Lines) -> bool {
     match kind {
-        Lines::Dotenv | Lines::Arguments | Lines::Pairs | Lines::Directives => line.starts_with('#'),
+        Lines::Dotenv | Lines::Arguments | Lines::Pairs | Lines::Directives | Lines::Dockerfile => {
+            line.starts_with('#')
+        }
         Lines::Kamailio => !line.starts_with("#!") && !line.starts_with("modparam"),
         Lines::Ini | Lines::Unit => line.starts_with(['#', ';']),
     }
@@ -117,6 +227,11 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
     let body = &line[start..];
+    if kind == Lines::Dockerfile {
+        let rest = body.strip_prefix("ENV ")?;
+        let path = vec!["Environment".to_owned()];
+        return Some(Setting { path, ..words_of_line(rest, [number, line_start + line.len() - rest.len()]) });
+    }
     let prefix = if kind == Lines::Kamailio {
         let prefixes = ["#!define ", "#!trydef ", "#!redefine ", "modparam("];
         prefixes.into_iter().find(|it| body.starts_with(it))?
@@ -186,9 +301,23 @@ fn words_of_line(line: &str, at: [usize; 2]) -> Setting {
 fn separator(body: &str, kind: Lines) -> Option<usize> {
     match kind {
         Lines::Arguments => body.find([' ', '=', '\t']),
-        Lines::Directives | Lines::Kamailio => body.find([' ', '\t']),
-        Lines::Pairs => body.find(['=', ':']).or_else(|| body.find(' ')),
-        Lines::Dotenv | Lines::Ini | Lines::Unit => body.find('='),
+        Lines::Directives | Lines::Kamailio | Lines::Dockerfile => body.find([' ', '\t']),
+        Lines::Pairs => {
+            let sign = body.find(['=', ':']);
+            let blank = body.find([' ', '\t']);
+            let is_in_value = |sign: usize, blank: usize| {
+                let (value, behind) = (body[blank..].trim_start(), &body[sign + 1..]);
+                let is_glued = body[sign..].starts_with(':') && !behind.is_empty() && !behind.starts_with([' ', '\t']);
+                value.starts_with(['"', '\'']) || is_glued && !value.starts_with([':', '='])
+            };
+            match (sign, blank) {
+                (Some(sign), Some(blank)) if blank < sign && is_in_value(sign, blank) => Some(blank),
+                _ => sign.or(blank),
+            }
+        }
+        // Python takes a colon, too.
+        Lines::Ini => body.find('=').into_iter().chain(body.find(": ")).min(),
+        Lines::Dotenv | Lines::Unit => body.find('='),
     }
 }
 
@@ -223,7 +352,9 @@ fn literal(text: &str, kind: Lines) -> Literal {
         Lines::Dotenv => text.find(" #").unwrap_or(text.len()),
         Lines::Ini => text.find(" ;").or_else(|| text.find(" #")).unwrap_or(text.len()),
         Lines::Kamailio => text.rfind(')').unwrap_or(text.len()),
-        Lines::Pairs | Lines::Arguments | Lines::Unit | Lines::Directives => text.len(),
+        // Elixir's lists.
+        Lines::Pairs => text.strip_suffix(',').map_or(text.len(), str::len),
+        Lines::Arguments | Lines::Unit | Lines::Directives | Lines::Dockerfile => text.len(),
     };
     let value = text[..end].trim_end();
     Literal {
@@ -233,7 +364,7 @@ fn literal(text: &str, kind: Lines) -> Literal {
             Lines::Dotenv => Quotes::AsNeeded(Dialect::Shell),
             Lines::Ini => Quotes::Bare(Bare::Ini),
             Lines::Pairs => Quotes::Bare(Bare::Line),
-            Lines::Arguments | Lines::Unit | Lines::Directives | Lines::Kamailio => Quotes::Bare(Bare::Word),
+            _ => Quotes::Bare(Bare::Word),
         },
     }
 }
@@ -353,6 +484,57 @@ fn connect_info(setting: &Setting) -> Vec<Setting> {
     for (name, word) in ["host", "user", "password"].into_iter().zip(value[from..].split([' ', '\t'])) {
         add(name, from, word);
         from += word.len() + 1;
+    }
+    found
+}
+
+/// Exim's `hide mysql_servers = localhost/database/user/password : …`, of which each may have a socket in parentheses.
+fn exim_servers(setting: &Setting) -> Vec<Setting> {
+    let is_own = setting.path.last().is_some_and(|it| it.ends_with("mysql_servers") || it.ends_with("pgsql_servers"));
+    let Value::Text(value) = &setting.value else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut at = setting.literal.start;
+    for (idx, server) in value.split(" : ").enumerate().filter(|_| is_own && setting.quotes == Quotes::Bare(Bare::Line))
+    {
+        let (place, rest) = match server.split_once(")/") {
+            Some((place, rest)) => (place, rest),
+            None => server.split_once('/').unwrap_or((server, "")),
+        };
+        let (host, socket) = place.split_once('(').unwrap_or((place, ""));
+        let (host, port) = host.trim().split_once("::").unwrap_or((host.trim(), ""));
+        let mut login = rest.split('/');
+        let mut parts = vec![("host", host), ("port", port), ("socket", socket)];
+        parts.extend(["database", "user", "password"].into_iter().zip(&mut login));
+        for (name, text) in parts {
+            let from = at + server.find(text).unwrap_or_default();
+            let mut part = setting.part(name, text, from..from + text.len(), 0, Joins::With("/"));
+            part.path.insert(part.path.len() - 1, idx.to_string());
+            found.push(part);
+        }
+        at += server.len() + " : ".len();
+    }
+    found
+}
+
+/// The variables of Supervisor's `environment=A="b",C="d"`.
+fn listed_assignments(setting: &Setting) -> Vec<Setting> {
+    let is_own = setting.path.last().is_some_and(|it| it == "environment");
+    let raw = &setting.item[setting.literal.clone()];
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(sign) = raw[at..].find('=').map(|it| at + it).filter(|_| is_own) {
+        let name = raw[at..sign].trim_matches([',', ' ']);
+        let quote = raw[sign + 1..].chars().next().filter(|c| matches!(c, '"' | '\''));
+        let start = sign + 1 + usize::from(quote.is_some());
+        let end = raw[start..].find(quote.unwrap_or(',')).map_or(raw.len(), |it| start + it);
+        let from = setting.literal.start + start;
+        let mut part = setting.part(name, &raw[start..end], from..from + end - start, 0, Joins::With(","));
+        part.path.remove(part.path.len() - 2);
+        part.read_doubled('%');
+        found.push(part);
+        at = (end + usize::from(quote.is_some())).min(raw.len());
     }
     found
 }

@@ -1,6 +1,16 @@
-//! Values that are lists of settings themselves: `host=127.0.0.1 dbname=mail`, `Server=…;Database=…`.
+//! Values that are lists of settings themselves: `host=127.0.0.1 dbname=mail`, `Server=…;Database=…`, `--db-host 127.0.0.1`,
+//! and lists of servers.
 
-use super::setting::{Joins, Setting, Value};
+use super::bound::Bound;
+use super::setting::{Joins, MOST_SETTINGS, Setting, Value};
+use super::table::Role;
+use looptax_model::dsn::Kind;
+
+/// Most servers of a list that are followed.
+const MOST_SERVERS: usize = 32;
+
+/// What joins the servers of a list: the others stay where one is changed, by hand.
+pub(super) const OF_SEVERAL: Joins = Joins::With(",");
 
 /// The parts of such a value as settings below it. Parts with escapes or quotes are left out.
 pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
@@ -12,6 +22,12 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
         return Vec::new();
     };
     let base = setting.literal.start + base;
+    if let Some(found) = of_short_dbi(setting, value, base) {
+        return found;
+    }
+    if value.starts_with("--") {
+        return options(setting, value, base);
+    }
     let separators: &[char] = if value.contains(';') { &[';'] } else { &[' ', '\t', ','] };
     let joins = Joins::With(match separators {
         [';'] => ";",
@@ -38,6 +54,83 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
     found
 }
 
+/// Perl's `DBI:mysql:database:host:port`.
+fn of_short_dbi(setting: &Setting, value: &str, base: usize) -> Option<Vec<Setting>> {
+    let is_dbi = value.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
+    let head = value.match_indices(':').nth(1).filter(|_| is_dbi && !value.contains('='))?.0 + 1;
+    let mut at = base + head;
+    let parts = ["database", "host", "port"].into_iter().zip(value[head..].split(':')).map(|(name, text)| {
+        let from = at;
+        at += text.len() + 1;
+        setting.part(name, text, from..from + text.len(), 0, Joins::With(":"))
+    });
+    Some(parts.collect())
+}
+
+/// `--db-host localhost --db-port=3306`, by the names without their dashes.
+fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
+    let mut found = Vec::new();
+    let mut name: Option<&str> = None;
+    let mut at = 0;
+    for word in value.split(' ') {
+        let from = base + at;
+        at += word.len() + 1;
+        let own = word.trim_start_matches('-');
+        match (word.starts_with('-'), own.split_once('='), name) {
+            (true, Some((name, text)), _) => {
+                let end = from + word.len();
+                found.push(setting.part(name, text, end - text.len()..end, 0, Joins::With(" ")));
+            }
+            (true, None, _) => name = Some(own),
+            (false, _, Some(own)) if !word.is_empty() => {
+                found.push(setting.part(own, word, from..from + word.len(), 0, Joins::With(" ")));
+                name = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The same for each server of a list, which memcached's clients divide what they keep among.
+pub(super) fn servers(bound: Bound) -> Vec<Bound> {
+    let host = bound.roles.get(&Role::Host).filter(|_| bound.app.kind == Kind::Memcached);
+    let pieces = host.map_or_else(Vec::new, pieces);
+    if pieces.len() < 2 {
+        return vec![bound];
+    }
+    let pieces = pieces.into_iter().take(MOST_SERVERS).enumerate();
+    let all = pieces.map(|(idx, piece)| {
+        let mut own = bound.clone();
+        own.anchor += idx * MOST_SETTINGS;
+        own.roles.insert(Role::Host, piece);
+        own
+    });
+    all.collect()
+}
+
+/// What stands between commas, semicolons and blanks, each in the place of the whole.
+fn pieces(setting: &Setting) -> Vec<Setting> {
+    let Value::Text(value) = &setting.value else {
+        return Vec::new();
+    };
+    let Some(base) = setting.item[setting.literal.clone()].find(&**value) else {
+        return Vec::new();
+    };
+    let base = setting.literal.start + base;
+    let mut at = base;
+    let mut found = Vec::new();
+    for text in value.split([',', ';', ' ']) {
+        if !text.is_empty() {
+            let mut piece = setting.part("", text, at..at + text.len(), 0, OF_SEVERAL);
+            piece.path.pop();
+            found.push(piece);
+        }
+        at += text.len() + 1;
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::lines::{Lines, read};
@@ -53,5 +146,12 @@ mod tests {
         let (settings, _) = read("a = \"Server=h;User ID=u;\"\n", Lines::Ini);
         let found = parts(&settings[0]);
         assert_eq!((&*found[1].path[1], &*found[1].item), ("User ID", "User ID=u"));
+        let named = |text: &str| {
+            let (settings, _) = read(text, Lines::Ini);
+            let found = parts(&settings[0]).into_iter();
+            found.map(|it| format!("{}={}", it.path[1], it.item)).collect::<Vec<_>>()
+        };
+        assert_eq!(named("a = DBI:mysql:d:h:3306"), ["database=d", "host=h", "port=3306"]);
+        assert_eq!(named("a = \"--db-host h --x --db-port=1\""), ["db-host=h", "db-port=1"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Configuration files of applications: which servers they name, and what to write instead.
 //!
 //! Text in, connections out; nothing is opened or run here, and every text is untrusted: it is read up
-//! to bounds. `blocks`, `code`, `command`, `lines`, `web`, `xml` and `yaml` turn a file into settings with their places, the table
+//! to bounds. `blocks`, `code`, `command`, `lines`, `shell`, `web`, `xml` and `yaml` turn a file into settings with their places, the table
 //! (`data/apps.toml`) says which settings are a connection (`bind`), `lookup` and `place` which transport it
 //! takes, `change` what would have to be written. Called by the command line.
 
@@ -34,6 +34,7 @@ mod read;
 mod rewrite;
 mod section;
 mod setting;
+mod shell;
 mod source;
 mod sqlite;
 mod table;

@@ -39,7 +39,7 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// What the wildcards of a setting's name stand for; `None` where it does not fit. Parts are divided by
-/// `/`, `*` is one of them, a leading `**` any number.
+/// `/`, `*` is one of them, `{*}` what stands within one, a leading `**` any number.
 pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     let (pattern, free) = match pattern.strip_prefix("**/") {
         Some(rest) => {
@@ -55,6 +55,11 @@ pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     }
     let mut found: Vec<String> = free.map(|n| path[..n].join("/")).into_iter().collect();
     for (pattern, part) in pattern.split('/').zip(fixed) {
+        if let Some((head, end)) = pattern.split_once("{*}") {
+            let inside = part.strip_prefix(head).and_then(|it| it.strip_suffix(end)).filter(|it| !it.is_empty())?;
+            found.push(inside.to_owned());
+            continue;
+        }
         if !fits(pattern, part) {
             return None;
         }
@@ -93,6 +98,8 @@ mod tests {
         check("db/*/host", "db/host", None);
         check("**/host", "a/b/host", Some(&["a/b"]));
         check("**/host", "host", Some(&[""]));
+        check("g-{*}-host", "g-second-host", Some(&["second"]));
+        check("g-{*}-host", "g-host", None);
         check("env/*_url", "env/cache_url", Some(&[]));
     }
 }

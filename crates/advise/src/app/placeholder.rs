@@ -4,6 +4,7 @@
 //! `compose` for all settings of a file.
 
 use super::setting::{Setting, Value};
+use super::url::is_go;
 
 /// Why a setting with such a value is not known, behind "it is".
 const DOUBT: &str = "a placeholder that something else fills in";
@@ -26,7 +27,7 @@ pub(super) fn doubt_placeholders(settings: &mut [Setting]) {
 }
 
 fn is_address(text: &str) -> bool {
-    text.contains("://") || text.contains("tcp(") || text.contains("unix(")
+    text.contains("://") || is_go(text)
 }
 
 /// Whether a text is a placeholder or has one in it.
@@ -63,6 +64,9 @@ fn is_placeholder(text: &str) -> bool {
         || is_whole("%", "%", &is_word)
         || is_whole("PH_", "", &is_upper)
         || is_whole("YOUR_", "", &is_upper)
+        // SOPS, eyaml, Jasypt.
+        || is_whole("ENC[", "]", &is_any)
+        || is_whole("ENC(", ")", &is_any)
         || has_variable_as_host(text)
 }
 
@@ -91,6 +95,7 @@ mod tests {
             "$(DB_HOST)",
             "PH_DB_HOST",
             "YOUR_DB_HOST",
+            "ENC[AES256_GCM,data:c2Fs,type:str]",
             "<PORT>",
             "postgres://<user>:<password>@<host>/db",
             "#{DbHost}#",

@@ -17,7 +17,7 @@ use super::placeholder::doubt_placeholders;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
-use super::{blocks, code, command, lines, sqlite, web, xml, yaml};
+use super::{blocks, code, command, lines, shell, sqlite, web, xml, yaml};
 
 /// Paths below a folder where the table's applications keep their connections, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`. Where a server listens is none.
@@ -176,7 +176,11 @@ fn guess_more(
     // own in the same place, and not where a variable may hold one.
     let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();
     let is_apart = |url: &Setting| {
-        let is_text = matches!(url.value, Value::Text(_));
+        let is_text = match url.value {
+            Value::Text(_) => true,
+            Value::Hidden => format.language().is_none(),
+            Value::Variable { .. } => false,
+        };
         let place = url.path.split_last().map(|(_, parents)| parents);
         is_text && place.is_some_and(|it| it.is_empty() || !places.contains(it))
     };
@@ -271,6 +275,25 @@ fn looked_for(candidates: &[&App]) -> Vec<String> {
     known.map(|app| format!("{}: {}", app.title, keys(app))).collect()
 }
 
+/// What a Secret of Kubernetes holds is encoded.
+fn hide_secrets(settings: &mut [Setting]) {
+    let is_kind = |it: &Setting| it.path == ["kind"] && it.value == Value::Text("Secret".to_owned());
+    if !settings.iter().any(is_kind) {
+        return;
+    }
+    let is_encoded = |text: &str| {
+        text.len().is_multiple_of(4) && text.bytes().all(|it| it.is_ascii_alphanumeric() || b"+/=".contains(&it))
+    };
+    for setting in settings {
+        if let ([top, name], Value::Text(text)) = (&*setting.path, &setting.value)
+            && top == "data"
+            && is_encoded(text)
+        {
+            setting.value = Value::Variable { name: name.clone(), fallback: None };
+        }
+    }
+}
+
 fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
     let (mut settings, problems) = settings_by_format(text, format, included);
     // The names of a web server's variables are its own.
@@ -289,6 +312,9 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
     if let Some(proxy) = format.proxy() {
         return web::read(text, proxy);
     }
+    if format == Format::Shell {
+        return (shell::read(text), Vec::new());
+    }
     if format == Format::Procfile {
         return (command::read(text), Vec::new());
     }
@@ -296,6 +322,7 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
         let (mut settings, problems) = lines::read(text, kind);
         if kind == Lines::Unit {
             settings.extend(command::read(text));
+            settings.extend(shell::of_unit(text));
         }
         // Several addresses of one server are no contradiction.
         if kind != Lines::Arguments {
@@ -314,6 +341,7 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
         return (settings, problems);
     }
     let (mut settings, problems) = yaml::read(text);
+    hide_secrets(&mut settings);
     let documents = text.lines().skip(1).filter(|it| it.starts_with("---"));
     if documents.count() > 0 {
         doubt_repeated(&mut settings);

@@ -44,6 +44,10 @@ pub(crate) enum Format {
     Containers,
     /// A Procfile: a command line for each process.
     Procfile,
+    /// Scripts of a shell and crontabs.
+    Shell,
+    /// What an image's containers have as their environment.
+    Dockerfile,
     Nginx,
     Apache,
     Caddy,
@@ -53,7 +57,7 @@ pub(crate) enum Format {
 impl Format {
     /// Whether it holds variables of an environment, under whatever names the program wants.
     pub(crate) const fn is_environment(self) -> bool {
-        matches!(self, Self::Dotenv | Self::Unit | Self::Containers)
+        matches!(self, Self::Dotenv | Self::Unit | Self::Containers | Self::Dockerfile)
     }
 
     pub(crate) const fn language(self) -> Option<Language> {
@@ -84,6 +88,7 @@ impl Format {
             Self::Pairs => Lines::Pairs,
             Self::Arguments => Lines::Arguments,
             Self::Unit => Lines::Unit,
+            Self::Dockerfile => Lines::Dockerfile,
             Self::Directives => Lines::Directives,
             Self::Kamailio => Lines::Kamailio,
             _ => return None,

@@ -24,8 +24,8 @@ impl Parsed {
     }
 }
 
-/// What Celery has before `SQLAlchemy`'s URL of its results.
-const CELERY: &str = "db+";
+/// What stands before another URL: JDBC's, R2DBC's, Quarkus' word, and what Celery has before `SQLAlchemy`'s URL of its results.
+const HEADS: [&str; 5] = ["jdbc:", "r2dbc:", "pool:", "vertx-reactive:", "db+"];
 
 /// Names in a query that say where the server is.
 const PLACE_NAMES: [&str; 12] = [
@@ -46,10 +46,9 @@ const PLACE_NAMES: [&str; 12] = [
 /// Reads one; `None` where it is none that is known. Of several, the first.
 pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
-    let text = text.strip_prefix("jdbc:").unwrap_or(text);
-    let text = text.strip_prefix("vertx-reactive:").unwrap_or(text);
-    let text = text.strip_prefix(CELERY).unwrap_or(text);
-    if text.contains("tcp(") || text.contains("unix(") {
+    let local = of_local_jdbc(text);
+    let text = local.as_deref().unwrap_or_else(|| without_heads(text));
+    if is_go(text) {
         return match text.split_once("://") {
             // PEAR's form of the same, with a scheme.
             Some(("mysql" | "mysqli", body)) => go(body),
@@ -83,12 +82,40 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         address.user = address.user.take().or_else(|| query.value(&["user", "username"]));
         address.password = address.password.take().or_else(|| query.value(&["password"]).map(Secret::new));
     }
+    if names_a_stream(&address) {
+        address.database = None;
+    }
     if address.database.is_none() {
         address.database = query.value(&["database", "db"]);
     }
     let is_kept = |pair: &Pair<'_>| !PLACE_NAMES.contains(&&*pair.name());
     let rest = query.pairs().filter(is_kept);
     Some(Parsed::Spoken { rest: rest.map(|pair| pair.text.to_owned()).collect(), address })
+}
+
+/// Go's `user@tcp(host:port)/database`, of which `tcp` may be left out.
+pub(crate) fn is_go(text: &str) -> bool {
+    let bare = || text.split_once("@(").and_then(|it| it.1.split_once(")/")).map(|it| it.0);
+    let is_part = |c: char| c.is_alphanumeric() || ".-_:[]".contains(c);
+    let is_bare = || bare().is_some_and(|place| !text.contains("://") && place.chars().all(is_part));
+    text.contains("tcp(") || text.contains("unix(") || is_bare()
+}
+
+fn without_heads(text: &str) -> &str {
+    HEADS.iter().fold(text, |rest, head| rest.strip_prefix(head).unwrap_or(rest))
+}
+
+/// pgjdbc's `jdbc:postgresql:database` means localhost.
+fn of_local_jdbc(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("jdbc:postgresql:").filter(|it| !it.starts_with("//"))?;
+    Some(format!("postgresql://localhost/{}", rest.trim_start_matches('/')))
+}
+
+/// What Symfony's queues have behind Redis's address is a stream; a database has a number.
+fn names_a_stream(address: &Address) -> bool {
+    let is_number = |it: &String| it.chars().all(|c| c.is_ascii_digit());
+    let is_redis = address.protocol == Protocol::Redis && address.host.is_some();
+    is_redis && address.database.as_ref().is_some_and(|it| !is_number(it))
 }
 
 /// Whether a URL in the place of another one says whatever that says of the login, and leaves out no server.
@@ -106,6 +133,9 @@ pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
     let names_one = Query::from_text(new).value(&["db", "virtual_host"]);
     is_said[2] |= names_one.is_some();
     let mut pairs = was_said.into_iter().zip(is_said);
+    if Address::parse(without_heads(old)).is_ok_and(|it| names_a_stream(&it)) {
+        return false;
+    }
     old.matches("://").count() < 2 && pairs.all(|(was_said, is_said)| is_said || !was_said)
 }
 
@@ -118,9 +148,7 @@ pub(crate) fn takes_any_socket(text: &str) -> bool {
 
 /// The kind of server that a scheme speaks of: `jdbc:mysql`, `postgresql+psycopg2`.
 pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
-    let scheme = scheme.trim_start_matches("jdbc:");
-    let scheme = scheme.trim_start_matches("vertx-reactive:").trim_start_matches(CELERY);
-    let scheme = scheme.split(['+', ':']).next().unwrap_or_default();
+    let scheme = without_heads(scheme).split(['+', ':']).next().unwrap_or_default();
     Some(match scheme {
         "mysql" | "mysql2" | "mysqli" | "mariadb" | "trilogy" => Kind::Mysql,
         "postgres" | "postgresql" | "pgsql" | "postgis" => Kind::Postgres,
@@ -244,6 +272,7 @@ mod tests {
         keeps("redis://h:6379/3", "unix:///s", false);
         keeps("redis://h:6379/3", "unix:///s?db=3", true);
         keeps("tcp://h:1?auth=p&weight=1", "unix:///s?auth=p&weight=1", true);
+        keeps("redis://h/queue", "unix:///s", false);
         keeps("tcp://h:1?weight=1, tcp://i:1?weight=2", "unix:///s?weight=1", false);
     }
 
@@ -290,6 +319,10 @@ mod tests {
             "network=tcp,addr=127.0.0.1:6380,password=p,db=1,pool_size=9,idle_timeout=180",
             "redis 127.0.0.1 6380 - 1 - pool_size=9&idle_timeout=180s",
         );
+        check("u:p@(h:3307)/", "mysql h 3307 u - - ");
+        check("jdbc:postgresql:d", "postgres localhost 5432 - d - ");
+        check("r2dbc:pool:postgresql://h/d", "postgres h 5432 - d - ");
+        check("redis://h/queue", "redis h 6379 - - - ");
         check("network=unix addr=/run/r.sock db=2", "redis - 6379 - 2 /run/r.sock ");
         check("redis:///run/r.sock", "redis - 6379 - - /run/r.sock ");
         check("/run/r.sock?db=2", "redis - 6379 - 2 /run/r.sock ");

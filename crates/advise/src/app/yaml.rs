@@ -16,17 +16,18 @@ const MOST_COPIES: usize = 1_000;
 /// The settings of a YAML text. Lines of ERB alone are left out; a broken text keeps what came before.
 pub(crate) fn read(text: &str) -> Read {
     let (text, is_within) = without_control_lines(text);
+    let plain = with_words_for_templates(&text);
     let mut walk = Walk {
         text: &text,
         is_within,
-        bytes: text.char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
+        bytes: plain.char_indices().map(|(at, _)| at).chain([plain.len()]).collect(),
         frames: Vec::new(),
         anchors: HashMap::new(),
         n_copied: 0,
         settings: Vec::new(),
     };
     let mut problems = Vec::new();
-    for event in Parser::new_from_str(&text) {
+    for event in Parser::new_from_str(&plain) {
         match event {
             Ok((event, span)) => {
                 if walk.frames.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS {
@@ -48,6 +49,27 @@ pub(crate) fn read(text: &str) -> Read {
     (walk.settings, problems)
 }
 
+/// The text with a word in the place of each expression of a template, as long as that is: Go's templates are no YAML
+/// before they are filled in.
+fn with_words_for_templates(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("{{") {
+        let line_end = rest[start..].find('\n').map_or(rest.len(), |it| start + it);
+        // One that a line leaves open is none.
+        let Some(end) = rest[start..line_end].find("}}").map(|it| start + it + 2) else {
+            plain.push_str(&rest[..line_end]);
+            rest = &rest[line_end..];
+            continue;
+        };
+        plain.push_str(&rest[..start]);
+        plain.push_str(&"x".repeat(end - start));
+        rest = &rest[end..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
 /// Lines that hold nothing but control statements of ERB or Jinja are blanked, so that the others keep their places;
 /// and the lines that are within their branches.
 fn without_control_lines(text: &str) -> (String, Vec<bool>) {
@@ -57,10 +79,14 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut is_open = false;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
-        let is_control =
-            is_open || trimmed.starts_with("{%") || trimmed.starts_with("<%") && !trimmed.starts_with("<%=");
+        // Helm's `{{- if … }}`, and what it puts in as lines.
+        let is_alone = trimmed.starts_with("{{") && trimmed.find("}}").is_some_and(|at| at + 2 == trimmed.len());
+        let is_control = is_open
+            || is_alone
+            || trimmed.starts_with("{%")
+            || trimmed.starts_with("<%") && !trimmed.starts_with("<%=");
         if is_control {
-            is_open = !trimmed.contains("%>") && !trimmed.contains("%}");
+            is_open = !is_alone && !trimmed.contains("%>") && !trimmed.contains("%}");
             depth = depth_after(trimmed, depth);
             let body = line.trim_end_matches(['\n', '\r']);
             plain.push_str(&" ".repeat(body.len()));
@@ -186,6 +212,7 @@ impl Walk<'_> {
         let pad = usize::from(is_quoted);
         let value = match text {
             "~" | "null" if style == ScalarStyle::Plain => Value::Text(String::new()),
+            _ if raw.contains("{{") => Value::Hidden,
             _ => expanded(text.to_owned(), Lines::Dotenv),
         };
         let item = self.text.get(start..end);
@@ -278,6 +305,10 @@ mod tests {
                 "3 dev/pool=Variable { name: \"N\", fallback: None }",
                 "6 dev/database=x",
             ],
+        );
+        check(
+            "a: {{ .V.a | quote }}\n{{- if .V.b }}\nb: \"r://{{ .V.c \"x\" }}/0\"\n{{- end }}\nc: d\n",
+            &["1 a=Hidden", "3 b=Hidden", "5 c=d"],
         );
         check("<% if x %>\na: [b, {c: 'd'}]\n<% end %>\n", &["2 a/0=b", "2 a/1/c=d"]);
     }

@@ -7,6 +7,7 @@
 mod bundle;
 mod compose;
 mod container;
+mod image;
 mod pod;
 mod unit;
 mod whose;
@@ -64,7 +65,7 @@ impl File {
     pub(super) fn read(path: &str, text: &str, beside: &[String]) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         // Jobs have `services:` as Compose files do.
-        let readers = [bundle::read, compose::read, pod::read, unit::read];
+        let readers = [bundle::read, compose::read, pod::read, unit::read, image::read];
         readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
     }
 
@@ -78,6 +79,7 @@ impl File {
         }
         if own.is_empty() {
             own = match &self.rest {
+                Some(rest) if rest.has_machines_files => return None,
                 Some(rest) => vec![rest],
                 // What no container has by itself may be for any of them.
                 None => self.containers.iter().collect(),

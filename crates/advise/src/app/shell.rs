@@ -1,0 +1,708 @@
+//! Scripts of a shell, crontabs and the commands of systemd's units: what they assign, the variables that `docker run` hands to
+//! a container, and the servers that client programs (`mysqldump`, `psql`, `redis-cli`) are told on their command lines.
+//!
+//! Of what a shell would do, variables that the script assigns are put in, and nothing else. Called by `read` and `inside`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::lines::{Lines, depth_after, expanded};
+use super::quotes::{Bare, Quotes};
+use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value, doubt_repeated, named};
+
+/// Most commands within quotes of another one.
+const MOST_DEPTH: usize = 3;
+
+/// A client program, and how its options are called.
+struct Client {
+    family: &'static str,
+    names: &'static [&'static str],
+    /// Short options with a value, and what each is.
+    short: &'static [(char, &'static str)],
+    /// Other short options with a value.
+    others: &'static str,
+    /// What its first word without a dash is.
+    first: &'static str,
+    /// The host without any.
+    host: &'static str,
+    /// Variables of the environment that stand for options.
+    variables: &'static [(&'static str, &'static str)],
+}
+
+const MYSQL: Client = Client {
+    family: "mysql",
+    names: &["mysql", "mariadb", "mysqldump", "mariadb-dump", "mysqlcheck", "mysqlshow", "mysqlimport"],
+    short: &[('h', "host"), ('P', "port"), ('S', "socket"), ('u', "user"), ('D', "database")],
+    others: "erTw",
+    first: "database",
+    host: "",
+    variables: &[("port", "MYSQL_TCP_PORT"), ("socket", "MYSQL_UNIX_PORT"), ("host", "MYSQL_HOST")],
+};
+
+const POSTGRES: Client = Client {
+    family: "postgres",
+    names: &["psql"],
+    short: &[('h', "host"), ('p', "port"), ('U', "user"), ('d', "database")],
+    others: "cfvFPRTLo",
+    first: "database",
+    host: "",
+    variables: &[
+        ("host", "PGHOST"),
+        ("port", "PGPORT"),
+        ("user", "PGUSER"),
+        ("database", "PGDATABASE"),
+        ("password", "PGPASSWORD"),
+    ],
+};
+
+const CLIENTS: [Client; 7] = [
+    MYSQL,
+    Client { names: &["mysqladmin", "mariadb-admin", "mysqlslap"], first: "", ..MYSQL },
+    POSTGRES,
+    Client { names: &["pg_dump"], others: "fFnNtTjZES", ..POSTGRES },
+    Client { names: &["vacuumdb", "reindexdb", "clusterdb"], others: "tjnNSiP", ..POSTGRES },
+    Client {
+        names: &["pg_dumpall", "pg_restore", "pg_basebackup"],
+        others: "lfFnNtTjIPLDXcSrZ",
+        first: "",
+        ..POSTGRES
+    },
+    Client {
+        family: "redis",
+        names: &["redis-cli", "valkey-cli"],
+        short: &[('h', "host"), ('p', "port"), ('s', "socket"), ('n', "database"), ('a', "password"), ('u', "url")],
+        others: "rit",
+        first: "",
+        host: "127.0.0.1",
+        variables: &[("password", "REDISCLI_AUTH")],
+    },
+];
+
+/// Long options with a value that may stand in the next word, and what they are.
+const LONG: [(&str, &str); 12] = [
+    ("host", "host"),
+    ("port", "port"),
+    ("socket", "socket"),
+    ("user", "user"),
+    ("username", "user"),
+    ("password", "password"),
+    ("pass", "password"),
+    ("database", "database"),
+    ("dbname", "database"),
+    ("db", "database"),
+    ("uri", "url"),
+    ("protocol", "protocol"),
+];
+
+/// Others, behind which no name of a database stands.
+const LONG_OTHERS: [&str; 12] = [
+    "default-character-set",
+    "execute",
+    "command",
+    "file",
+    "format",
+    "result-file",
+    "where",
+    "ignore-table",
+    "set-gtid-purged",
+    "table",
+    "schema",
+    "login-path",
+];
+
+/// What says in another file where the server is.
+const ELSEWHERE: [&str; 3] = ["defaults-file", "defaults-extra-file", "login-path"];
+
+/// What starts another program.
+const WRAPPERS: [&str; 27] = [
+    "sudo", "su", "runuser", "env", "nice", "ionice", "time", "timeout", "exec", "nohup", "chronic", "cronic", "then",
+    "do", "else", "if", "elif", "while", "until", "!", "{", "sh", "bash", "gosu", "su-exec", "flock", "setpriv",
+];
+
+/// What starts it elsewhere.
+const REMOTE: [&str; 8] = ["docker", "podman", "docker-compose", "kubectl", "ssh", "oc", "lxc", "nerdctl"];
+
+/// A word of a command, with its quotes.
+#[derive(Debug, Clone)]
+struct Word {
+    at: Range<usize>,
+    /// Whether a command's output is a part of it.
+    is_open: bool,
+}
+
+/// A container that a command starts.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) lines: Range<usize>,
+    pub(super) network: Option<String>,
+    pub(super) mounts: Vec<String>,
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    starts: LineStarts,
+    assigned: Vec<Setting>,
+    handed: Vec<Setting>,
+    clients: Vec<Setting>,
+    runs: Vec<Run>,
+    n_calls: BTreeMap<String, usize>,
+    /// What was said in each call.
+    calls: Vec<Vec<(&'static str, Value)>>,
+    /// Whether what is read now is in a branch or a loop.
+    is_conditional: bool,
+}
+
+/// The settings of such a text.
+pub(super) fn read(text: &str) -> Vec<Setting> {
+    let walk = walked(text);
+    let mut found = walk.assigned;
+    found.extend(walk.handed);
+    found.extend(walk.clients);
+    doubt_repeated(&mut found);
+    found
+}
+
+/// What the commands of a unit hand to containers, and tell their own programs.
+pub(super) fn of_unit(text: &str) -> Vec<Setting> {
+    let mut found = walked(text).handed;
+    for setting in &mut found {
+        // Specifiers: `%h`, `%i`.
+        setting.read_doubled('%');
+    }
+    found
+}
+
+/// The containers that its commands start.
+pub(super) fn runs(text: &str) -> Vec<Run> {
+    walked(text).runs
+}
+
+fn walked(text: &str) -> Walk<'_> {
+    let mut walk = Walk {
+        text,
+        starts: LineStarts::from_text(text),
+        assigned: Vec::new(),
+        handed: Vec::new(),
+        clients: Vec::new(),
+        runs: Vec::new(),
+        n_calls: BTreeMap::new(),
+        calls: Vec::new(),
+        is_conditional: false,
+    };
+    let mut start = 0;
+    let mut depth = 0;
+    while start < text.len() {
+        let mut end = start;
+        // A line goes on behind a backslash.
+        for line in text[start..].split_inclusive('\n') {
+            end += line.len();
+            let is_comment = text[start..].trim_start().starts_with('#');
+            if is_comment || !line.trim_end_matches(['\n', '\r']).ends_with('\\') {
+                break;
+            }
+        }
+        let line = text[start..end].trim();
+        depth = depth_after(line, depth);
+        walk.is_conditional = depth > 0;
+        let is_too_much = walk.clients.len() + walk.handed.len() + walk.assigned.len() > MOST_SETTINGS;
+        if end - start <= 4 * MOST_VALUE_BYTES && !is_too_much {
+            let command = line.split_once('=').filter(|it| it.0.starts_with("Exec")).map_or(line, |it| it.1);
+            let is_unit = command.len() < line.len();
+            let command = if is_unit { command.trim_start_matches(['-', '@', ':', '+', '!']) } else { command };
+            let from = start + text[start..end].find(line).unwrap_or_default() + line.len() - command.len();
+            if is_unit {
+                walk.options(from..end);
+            }
+            walk.commands(from..end, None, 0);
+        }
+        start = end;
+    }
+    walk
+}
+
+/// The commands of a text, each as its words.
+fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
+    let mut found = vec![Vec::new()];
+    let mut word: Option<usize> = None;
+    let mut quote = None;
+    let mut chars = text[at.clone()].char_indices().map(|(it, c)| (at.start + it, c)).peekable();
+    let mut is_escaped = false;
+    while let Some((here, c)) = chars.next() {
+        if std::mem::take(&mut is_escaped) {
+            continue;
+        }
+        let close = |word: &mut Option<usize>, found: &mut Vec<Vec<Word>>, is_open: bool| {
+            if let (Some(start), Some(last)) = (word.take(), found.last_mut()) {
+                last.push(Word { at: start..here, is_open });
+            }
+        };
+        match (quote, c) {
+            (_, '\\') if quote != Some('\'') => {
+                let is_end = matches!(chars.peek(), None | Some((_, '\n' | '\r')));
+                if is_end && quote.is_none() {
+                    close(&mut word, &mut found, false);
+                } else {
+                    word.get_or_insert(here);
+                }
+                is_escaped = true;
+            }
+            (Some(open), _) => quote = (c != open).then_some(open),
+            (None, '"' | '\'') => {
+                word.get_or_insert(here);
+                quote = Some(c);
+            }
+            (None, '#') if word.is_none() => return found,
+            (None, '$') if matches!(chars.peek(), Some((_, '('))) => {
+                close(&mut word, &mut found, true);
+            }
+            (None, ';' | '|' | '&' | '(' | ')' | '`' | '<' | '>' | '\n') => {
+                close(&mut word, &mut found, c == '`');
+                found.push(Vec::new());
+            }
+            (None, _) if c.is_whitespace() => close(&mut word, &mut found, false),
+            (None, _) => {
+                word.get_or_insert(here);
+            }
+        }
+    }
+    if let (Some(start), Some(last)) = (word, found.last_mut()) {
+        last.push(Word { at: start..at.end, is_open: quote.is_some() });
+    }
+    found
+}
+
+impl<'a> Walk<'a> {
+    fn commands(&mut self, at: Range<usize>, elsewhere: Option<&'a str>, depth: usize) {
+        for words in commands(self.text, at) {
+            if !words.is_empty() {
+                self.command(&words, elsewhere, depth);
+            }
+        }
+    }
+
+    fn raw(&self, word: &Word) -> &'a str {
+        &self.text[word.at.clone()]
+    }
+
+    /// A word without what stands around it.
+    fn plain(&self, word: &Word) -> &'a str {
+        self.raw(word).trim_matches(['"', '\''])
+    }
+
+    fn base(&self, word: &Word) -> &'a str {
+        let plain = self.plain(word);
+        plain.rsplit('/').next().unwrap_or(plain).trim_start_matches(['-', '@', ':', '+'])
+    }
+
+    fn command(&mut self, words: &[Word], elsewhere: Option<&'a str>, depth: usize) {
+        let words = &words[self.n_of_cron(words)..];
+        let n_ahead =
+            usize::from(words.first().is_some_and(|it| matches!(self.raw(it), "export" | "local" | "declare")));
+        let assigned: Vec<Setting> =
+            words[n_ahead.min(words.len())..].iter().map_while(|it| self.assignment(it)).collect();
+        if assigned.len() + n_ahead == words.len() && elsewhere.is_none() {
+            self.assigned.extend(assigned);
+            return;
+        }
+        let mut remote = elsewhere;
+        let mut is_wrapped = false;
+        let mut is_behind_option = false;
+        for (idx, word) in words.iter().enumerate() {
+            let (plain, base) = (self.plain(word), self.base(word));
+            let next = words.get(idx + 1).map_or("", |it| self.plain(it));
+            let client = CLIENTS.iter().find(|it| it.names.contains(&base) && !plain.starts_with('-'));
+            if let Some(client) = client.filter(|_| remote.is_none() || next.starts_with('-') || idx == 0) {
+                self.client(client, word, &words[idx + 1..], &assigned, remote);
+                return;
+            }
+            let is_quoted = plain.len() < self.raw(word).len() && plain.contains(' ');
+            if is_quoted && (is_wrapped || remote.is_some()) && depth < MOST_DEPTH {
+                let inner = word.at.start + 1..word.at.end - 1;
+                self.commands(inner, remote, depth + 1);
+                continue;
+            }
+            let is_option = plain.starts_with('-');
+            if REMOTE.contains(&base) && !is_behind_option {
+                let has = |wanted: &[&str]| words[idx..].iter().any(|it| wanted.contains(&self.plain(it)));
+                if has(&["run", "create"]) {
+                    self.run(&words[idx..]);
+                    return;
+                }
+                remote = remote.or((base == "ssh" || has(&["exec"])).then_some(base));
+            }
+            let is_wrapper = WRAPPERS.contains(&base);
+            is_wrapped |= is_wrapper;
+            let is_number = plain.starts_with(|c: char| c.is_ascii_digit());
+            let is_passed = is_option || is_wrapper || is_behind_option || is_number || self.assignment(word).is_some();
+            if !is_passed && remote.is_none() {
+                return;
+            }
+            is_behind_option = is_option;
+        }
+    }
+
+    /// The options of whatever a unit starts.
+    fn options(&mut self, at: Range<usize>) {
+        let words: Vec<Word> = commands(self.text, at).into_iter().flatten().collect();
+        for (idx, word) in words.iter().enumerate() {
+            if !self.raw(word).starts_with('-') {
+                continue;
+            }
+            let (name, value) = match self.raw(word).split_once('=') {
+                Some((name, value)) => (name, Some(word.at.end - value.len()..word.at.end)),
+                None => (self.raw(word), words.get(idx + 1).map(|it| self.inner(it))),
+            };
+            let path = vec!["ExecStart".to_owned(), named(name.trim_start_matches('-'))];
+            self.handed.extend(value.map(|at| self.setting(path, at, word.is_open)));
+        }
+    }
+
+    /// How many words say when cron starts it, and as whom.
+    fn n_of_cron(&self, words: &[Word]) -> usize {
+        let is_time = |it: &Word| {
+            let text = self.raw(it);
+            text.starts_with(|c: char| c.is_ascii_digit() || c == '*' || c.is_ascii_alphabetic())
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "*/,-".contains(c))
+        };
+        let first = words.first().map_or("", |it| self.raw(it));
+        let n_times = match first.chars().next() {
+            Some('@') => 1,
+            Some(c) if (c == '*' || c.is_ascii_digit()) && words.len() > 5 && words[..5].iter().all(is_time) => 5,
+            _ => return 0,
+        };
+        let user = words.get(n_times).map_or("", |it| self.raw(it));
+        let is_program = WRAPPERS.contains(&user) || CLIENTS.iter().any(|it| it.names.contains(&user));
+        let is_user = !is_program && user.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        n_times + usize::from(is_user && words.len() > n_times + 1)
+    }
+
+    fn assignment(&self, word: &Word) -> Option<Setting> {
+        let (name, value) = self.raw(word).split_once('=')?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_it = !name.is_empty() && name.chars().all(is_name) && !name.starts_with(|c: char| c.is_ascii_digit());
+        let at = word.at.end - value.len()..word.at.end;
+        let doubt = self.is_conditional.then(|| "set under a condition".to_owned());
+        let setting = is_it.then(|| self.setting(vec![named(name)], at, word.is_open))?;
+        Some(Setting { doubt: setting.doubt.clone().or(doubt), ..setting })
+    }
+
+    /// A value with its variables, where the script assigns them.
+    fn setting(&self, path: Vec<String>, at: Range<usize>, is_open: bool) -> Setting {
+        let raw = &self.text[at.clone()];
+        let plain: String = raw.chars().filter(|it| !matches!(it, '"' | '\'')).collect();
+        let is_single = raw.starts_with('\'') && raw.ends_with('\'') && raw.len() > 1;
+        let mut doubt = None;
+        let name = plain.strip_prefix('$').map(|it| it.trim_start_matches('{').trim_end_matches('}'));
+        let is_name = |it: &&str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let read = match name.filter(is_name) {
+            Some(name) => Value::Variable { name: name.to_owned(), fallback: None },
+            None => expanded(plain.clone(), Lines::Dotenv),
+        };
+        let value = match read {
+            _ if is_single => Value::Text(plain),
+            _ if is_open || plain.contains('`') => Value::Hidden,
+            Value::Variable { name, fallback } => {
+                match self.assigned.iter().rev().find(|it| it.path == [name.as_str()]) {
+                    Some(own) => {
+                        let is_other = |it: &Setting| it.path == own.path && it.value != own.value;
+                        let is_set_again = self.assigned.iter().any(is_other);
+                        doubt = own.doubt.clone().or_else(|| is_set_again.then(|| "set more than once".to_owned()));
+                        own.value.clone()
+                    }
+                    None => Value::Variable { name, fallback },
+                }
+            }
+            Value::Text(text) if text.contains('$') => Value::Hidden,
+            value => value,
+        };
+        Setting {
+            path,
+            value,
+            doubt,
+            line: self.starts.line(at.start),
+            start: at.start,
+            item: raw.to_owned(),
+            key: 0..0,
+            literal: 0..raw.len(),
+            quotes: Quotes::Bare(Bare::Part),
+            doubled: None,
+            joins: Joins::With(" "),
+        }
+    }
+
+    /// `docker run -e NAME=value`.
+    fn run(&mut self, words: &[Word]) {
+        let (mut network, mut mounts) = (None, Vec::new());
+        let mut words_left = words.iter().peekable();
+        while let Some(word) = words_left.next() {
+            let (name, value) = match self.raw(word).split_once('=').filter(|it| it.0.starts_with("--")) {
+                Some((name, value)) => {
+                    (name, Some(Word { at: word.at.end - value.len()..word.at.end, ..word.clone() }))
+                }
+                None => (self.raw(word), words_left.peek().map(|it| (*it).clone())),
+            };
+            let Some(value) = value else { continue };
+            match name {
+                "-e" | "--env" => {
+                    let inner = Word { at: self.inner(&value), ..value };
+                    self.handed.extend(self.assignment(&inner));
+                }
+                "--network" | "--net" => network = Some(self.plain(&value).to_owned()),
+                "-v" | "--volume" => mounts.push(self.plain(&value).to_owned()),
+                _ => {}
+            }
+        }
+        let ends = words.first().zip(words.last());
+        if let Some((first, last)) = ends {
+            let lines = self.starts.line(first.at.start)..self.starts.line(last.at.end) + 1;
+            self.runs.push(Run { lines, network, mounts });
+        }
+    }
+
+    /// Where a word is within its quotes.
+    fn inner(&self, word: &Word) -> Range<usize> {
+        let raw = self.raw(word);
+        let is_quoted = raw.len() > 1 && raw.starts_with(['"', '\'']) && raw.ends_with(['"', '\'']);
+        word.at.start + usize::from(is_quoted)..word.at.end - usize::from(is_quoted)
+    }
+
+    fn client(
+        &mut self,
+        client: &'static Client,
+        program: &Word,
+        words: &[Word],
+        before: &[Setting],
+        remote: Option<&str>,
+    ) {
+        let mut roles: BTreeMap<&'static str, Setting> = BTreeMap::new();
+        let mut doubt = remote.map(|it| format!("where {it} starts the program"));
+        let mut words_left = words.iter();
+        let mut is_first = true;
+        while let Some(word) = words_left.next() {
+            let text = self.raw(word);
+            // The value stands in this word, or is the next one.
+            let mut take = |from: usize| {
+                let (at, is_open) = if from < word.at.end {
+                    (from..word.at.end, word.is_open)
+                } else {
+                    words_left.next().map(|it| (self.inner(it), it.is_open))?
+                };
+                Some(self.setting(Vec::new(), at, is_open))
+            };
+            if let Some(long) = text.strip_prefix("--") {
+                let (name, has_value) = long.split_once('=').map_or((long, false), |it| (it.0, true));
+                if ELSEWHERE.contains(&name) {
+                    doubt = Some(format!("what --{name} names"));
+                }
+                let role = LONG.iter().find(|it| it.0 == name).map(|it| it.1);
+                let from = if has_value { word.at.start + "--=".len() + name.len() } else { word.at.end };
+                // A password that is not there is asked for.
+                if role == Some("password") && !has_value && client.family != "redis" {
+                    continue;
+                }
+                if role.is_some() || LONG_OTHERS.contains(&name) && !has_value {
+                    roles.extend(take(from).and_then(|it| Some((role?, it))));
+                }
+                continue;
+            }
+            let Some(letters) = text.strip_prefix('-').filter(|it| !it.is_empty()) else {
+                if std::mem::take(&mut is_first) && !client.first.is_empty() && !roles.contains_key(client.first) {
+                    roles.insert(client.first, self.setting(Vec::new(), self.inner(word), word.is_open));
+                }
+                continue;
+            };
+            let head = word.at.start + 1;
+            for (at, letter) in letters.char_indices() {
+                let behind = head + at + letter.len_utf8();
+                let role = client.short.iter().find(|it| it.0 == letter).map(|it| it.1);
+                if let Some(role) = role {
+                    roles.extend(take(behind).map(|it| (role, it)));
+                    break;
+                }
+                if letter == 'p' && client.family == "mysql" {
+                    if behind < word.at.end {
+                        roles.insert("password", self.setting(Vec::new(), behind..word.at.end, word.is_open));
+                    }
+                    break;
+                }
+                if client.others.contains(letter) {
+                    take(behind);
+                    break;
+                }
+            }
+        }
+        self.put_in(client, program, roles, before, doubt.as_deref());
+    }
+
+    fn put_in(
+        &mut self,
+        client: &'static Client,
+        program: &Word,
+        mut roles: BTreeMap<&'static str, Setting>,
+        before: &[Setting],
+        doubt: Option<&str>,
+    ) {
+        let is_uri = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains("://"));
+        let is_list = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains('='));
+        if let Some(database) = roles.get("database").filter(|it| is_uri(it) || is_list(it)) {
+            let role = if is_uri(database) { "url" } else { "list" };
+            let database = roles.remove("database");
+            roles.extend(database.map(|it| (role, it)));
+        }
+        roles.retain(|role, it| *role != "url" || !matches!(it.value, Value::Text(_)) || is_uri(it));
+        for (role, name) in client.variables {
+            // A crontab's variables are its commands', a script's have to be exported.
+            let is_exported =
+                |it: &&Setting| !self.text.starts_with("#!") || self.text.contains(&format!("export {}", it.path[0]));
+            let own = before.iter().chain(self.assigned.iter().filter(is_exported)).find(|it| it.path == [*name]);
+            if let Some(own) = own.filter(|_| !roles.contains_key(role)) {
+                roles.insert(role, own.clone());
+            }
+        }
+        if !["host", "socket", "url", "list"].iter().any(|it| roles.contains_key(it)) {
+            let mut host = self.setting(Vec::new(), program.at.clone(), false);
+            host.value = Value::Text(client.host.to_owned());
+            roles.insert("host", host);
+        }
+        for role in ["host", "url", "list", "socket"] {
+            if let Some(place) = roles.get_mut(role) {
+                place.doubt = doubt.map(str::to_owned).or(place.doubt.take());
+            }
+        }
+        let said: Vec<(&'static str, Value)> = std::iter::once((client.family, Value::Hidden))
+            .chain(roles.iter().map(|it| (*it.0, it.1.value.clone())))
+            .collect();
+        if self.calls.contains(&said) {
+            return;
+        }
+        self.calls.push(said);
+        let base = self.base(program);
+        let n_calls = self.n_calls.entry(base.to_owned()).or_default();
+        *n_calls += 1;
+        let name = if *n_calls > 1 { format!("{base} {n_calls}") } else { base.to_owned() };
+        let called = roles.into_iter().map(|(role, setting)| {
+            let path = vec![client.family.to_owned(), name.clone(), role.to_owned()];
+            Setting { path, ..setting }
+        });
+        self.clients.extend(called);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let found = read(text);
+        let shown = found.iter().map(|it| {
+            let value = match &it.value {
+                Value::Text(text) => text.clone(),
+                Value::Variable { name, .. } => format!("${name}"),
+                Value::Hidden => "?".to_owned(),
+            };
+            let doubt = if it.doubt.is_some() { " !" } else { "" };
+            format!("{} {}={value}{doubt}", it.line, it.path.join("/"))
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{text}");
+        for setting in &found {
+            assert_eq!(&text[setting.place()], setting.item);
+        }
+    }
+
+    #[test]
+    fn options_of_clients_are_read_in_each_of_their_forms() {
+        check(
+            "mysqldump -hh -u'u' -pp --port=1 -e x --single-transaction d t | gzip > \"$F\" # mysql -h i\n",
+            &[
+                "1 mysql/mysqldump/database=d",
+                "1 mysql/mysqldump/host=h",
+                "1 mysql/mysqldump/password=p",
+                "1 mysql/mysqldump/port=1",
+                "1 mysql/mysqldump/user=u",
+            ],
+        );
+        check(
+            "sudo -u postgres psql \\\n  -tAc 'SELECT 1' d\nif psql -h i d; then :; fi\n",
+            &[
+                "2 postgres/psql/database=d",
+                "1 postgres/psql/host=",
+                "3 postgres/psql 2/database=d",
+                "3 postgres/psql 2/host=i",
+            ],
+        );
+        check("redis-cli ping\nredis-cli ping\n", &["1 redis/redis-cli/host=127.0.0.1"]);
+        check("psql 'postgres://u@h/d'\n", &["1 postgres/psql/url=postgres://u@h/d"]);
+        check("su - a -c \"pg_dump -Fc d\"\n", &["1 postgres/pg_dump/database=d", "1 postgres/pg_dump/host="]);
+        check("*/5 1-3 * * mon root mysql -h h d\n", &["1 mysql/mysql/database=d", "1 mysql/mysql/host=h"]);
+        check("@daily mysql -h h\n", &["1 mysql/mysql/host=h"]);
+    }
+
+    #[test]
+    fn a_programs_name_among_other_words_is_no_call() {
+        for text in [
+            "apt-get install -y mysql redis-cli\n",
+            "sudo systemctl restart mysql\n",
+            "docker rm -f mysql -v\n",
+            "echo \"mysql -h h\"\n",
+            "which mysqldump || exit 1\n",
+            "service mysql start -x\n",
+        ] {
+            check(text, &[]);
+        }
+    }
+
+    #[test]
+    fn variables_are_those_of_the_script_where_it_sets_them_once() {
+        check(
+            "#!/bin/sh\nH=h\nD=$(date)\nif x; then\n  P=1\nfi\nmysql -h \"$H\" -P ${P} -u$1 $D\n",
+            &[
+                "2 H=h",
+                "3 D=?",
+                "5 P=1 !",
+                "7 mysql/mysql/database=?",
+                "7 mysql/mysql/host=h",
+                "7 mysql/mysql/port=1 !",
+                "7 mysql/mysql/user=$1",
+            ],
+        );
+        check(
+            "#!/bin/sh\nexport PGHOST=a\nPGUSER=b\nPGPORT=1 psql d\n",
+            &[
+                "2 PGHOST=a",
+                "3 PGUSER=b",
+                "4 postgres/psql/database=d",
+                "2 postgres/psql/host=a",
+                "4 postgres/psql/port=1",
+            ],
+        );
+        check("mysql --defaults-file=/etc/a.cnf d\n", &["1 mysql/mysql/database=d", "1 mysql/mysql/host= !"]);
+    }
+
+    #[test]
+    fn what_runs_elsewhere_is_in_doubt_and_what_a_container_is_handed_is_its_environment() {
+        check(
+            "docker exec -i db mysqldump -u u d\n",
+            &["1 mysql/mysqldump/database=d", "1 mysql/mysqldump/host= !", "1 mysql/mysqldump/user=u"],
+        );
+        check("ssh h 'pg_dump -h a d'\n", &["1 postgres/pg_dump/database=d", "1 postgres/pg_dump/host=a !"]);
+        let text = "docker run -d --network host \\\n  -e A=b --env=C=d -e \"E=f g\" -v /a:/b mysql -h x\n";
+        check(text, &["2 A=b", "2 C=d", "2 E=f g"]);
+        let [run] = &*runs(text) else { panic!() };
+        assert_eq!(
+            (run.lines.clone(), run.network.as_deref(), &*run.mounts),
+            (1..3, Some("host"), &["/a:/b".to_owned()][..])
+        );
+        let unit = "[Service]\nExecStart=-/usr/bin/exporter --redis.addr=redis://h -x y\n";
+        let found = of_unit(unit).into_iter().map(|it| format!("{}={:?}", it.path.join("/"), it.value));
+        assert_eq!(found.collect::<Vec<_>>(), ["ExecStart/redis.addr=Text(\"redis://h\")", "ExecStart/x=Text(\"y\")"]);
+    }
+
+    #[test]
+    fn whatever_is_open_ends() {
+        for text in ["'", "\"$(", "\\", "a\\\n\\\n", "sh -c 'sh -c \"sh -c mysql -h\"'", "mysql -h", "$("] {
+            read(&text.repeat(3_000));
+            read(text);
+        }
+    }
+}
