@@ -313,7 +313,8 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     };
     let (is_host, is_of_port) = match &place.value {
         Value::Text(text) => {
-            let is_part = |c: char| c.is_alphanumeric() || "._-:/[]@".contains(c);
+            let is_list = keys::kind_in(prefix) == Some(Kind::Memcached);
+            let is_part = |c: char| c.is_alphanumeric() || "._-:/[]@".contains(c) || is_list && ",; ".contains(c);
             let text = ["tcp://", "unix://"].iter().find_map(|it| text.strip_prefix(it)).unwrap_or(text);
             let is_named = !text.is_empty() || !port.is_empty();
             let is_host = is_named

@@ -196,6 +196,8 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
         match word {
             "enabled" | "enable" | "active" | "use" => is_beside && says_no && it.path.len() + prefix.len() > 1,
             "disabled" => is_beside && value == "true",
+            // SQL Server's, by .NET's name of its client.
+            "providername" => is_above && value.ends_with(".sqlclient"),
             _ => {
                 let is_storage = ["storage", "database", "db"].iter().any(|it| word.starts_with(it));
                 let is_method = ["method", "type", "engine", "backend"].iter().any(|it| word.ends_with(it));

@@ -80,7 +80,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         } else {
             setting(line, [idx + 1, line_start], &section, kind)
         };
-        if let Some(found) = found.as_ref().filter(|_| kind == Lines::Ini) {
+        if let Some(found) = found.as_ref().filter(|_| kind == Lines::Ini && !goes_on) {
             let own = items(found, 0);
             let raw = found.item[found.literal.clone()].trim_end();
             let is_open = raw.starts_with('[') && !raw.ends_with(']') && (raw == "[" || !own.is_empty());
@@ -507,6 +507,8 @@ fn exim_servers(setting: &Setting) -> Vec<Setting> {
         let mut login = rest.split('/');
         let mut parts = vec![("host", host), ("port", port), ("socket", socket)];
         parts.extend(["database", "user", "password"].into_iter().zip(&mut login));
+        // The socket is what counts.
+        parts.retain(|it| !it.1.is_empty() && !(it.0 == "host" && !socket.is_empty()));
         for (name, text) in parts {
             let from = at + server.find(text).unwrap_or_default();
             let mut part = setting.part(name, text, from..from + text.len(), 0, Joins::With("/"));

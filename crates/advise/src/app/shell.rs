@@ -55,9 +55,8 @@ const POSTGRES: Client = Client {
     ],
 };
 
-const CLIENTS: [Client; 7] = [
+const CLIENTS: [Client; 6] = [
     MYSQL,
-    Client { names: &["mysqladmin", "mariadb-admin", "mysqlslap"], first: "", ..MYSQL },
     POSTGRES,
     Client { names: &["pg_dump"], others: "fFnNtTjZES", ..POSTGRES },
     Client { names: &["vacuumdb", "reindexdb", "clusterdb"], others: "tjnNSiP", ..POSTGRES },

@@ -46,6 +46,41 @@ fn connections_are_found_by_their_keys_in_every_format() {
         &["postgres tcp OUTLINE_DATABASE_URL", "unknown open x_db"],
     );
     check("/etc/own.ini", "[server]\nhost = 127.0.0.1\nport = 80\n[ldap]\nserver = x\nuser = u\n", &[]);
+    check(
+        "/etc/own.toml",
+        "[[inputs.redis]]\nservers = [\n  \"tcp://localhost:6379\",\n  \"b:6380\",\n]\n[[inputs.mysql]]\nservers = [\"u:p@(h:3306)/\"]\n",
+        &["redis tcp inputs.redis.servers.0", "redis tcp inputs.redis.servers.1", "mysql tcp inputs.mysql.servers.0"],
+    );
+    check(
+        "/etc/own.ini",
+        "[program:a]\nenvironment=\n  DB_HOST=\"127.0.0.1\",\n  DB_PORT=\"5432\"\nuser=x\n[program:b]\nenvironment=A=1,REDIS_URL='redis://h/1'\n",
+        &["postgres tcp program:a.db", "redis tcp program:b.REDIS_URL"],
+    );
+    check(
+        "/srv/Web.config",
+        "<?xml version='1.0'?><c><add name='A' s='Server=localhost;Database=d;Uid=u;Pwd=p' providerName='MySql.Data.MySqlClient'/>\n\
+         <add name='B' s='Server=localhost;Database=d;User Id=u;Password=p' providerName='System.Data.SqlClient'/></c>",
+        &["mysql tcp c.A.s"],
+    );
+    check("/srv/.env", "MEMCACHE_SERVERS=a:11211,b:11211\n", &["memcached tcp memcache", "memcached tcp memcache"]);
+    check("/srv/own.yml", "kind: Secret\ndata:\n  DB_HOST: bG9jYWxob3N0Cg==\n", &["unknown open data.db"]);
+    check(
+        "/srv/own.yml",
+        "kind: Pod\nspec:\n  containers:\n  - env: [{name: MYSQL_HOST, valueFrom: {configMapKeyRef: {name: a, key: b}}}]\n",
+        &["mysql open mysql"],
+    );
+    check("/srv/Dockerfile", "FROM x\nENV A=b \\\n  PG_DB_HOST=10.0.0.1\n", &["postgres tcp pg_db"]);
+    check(
+        "/etc/own.conf",
+        "<Plugin redis>\n Host \"a:b::1\"\n</Plugin>\nLoadPlugin mysql\n<Plugin mysql>\n Host localhost\n</Plugin>\n",
+        &["redis tcp Plugin redis", "mysql unix Plugin mysql"],
+    );
+    check("/etc/own.cf", "x_sql_dsn   DBI:mysql:d:localhost:3306\n", &["mysql unix x_sql_dsn"]);
+    check(
+        "/etc/own.conf",
+        "hide mysql_servers = localhost(/s.sock)/d/u/p : h::3307/d/u/p\n",
+        &["mysql unix hide mysql_servers.0", "mysql tcp hide mysql_servers.1"],
+    );
 }
 
 #[test]
