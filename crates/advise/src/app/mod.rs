@@ -21,6 +21,7 @@ mod keys;
 mod kind_words;
 mod kinds;
 mod library;
+mod line_parts;
 mod lines;
 mod lists;
 mod lookup;

@@ -1,0 +1,100 @@
+//! Client programs of databases, and what their options are called.
+
+/// A client program, and how its options are called.
+pub(super) struct Client {
+    pub(super) family: &'static str,
+    pub(super) names: &'static [&'static str],
+    /// Short options with a value, and what each is.
+    pub(super) short: &'static [(char, &'static str)],
+    /// Other short options with a value.
+    pub(super) others: &'static str,
+    /// What its first word without a dash is.
+    pub(super) first: &'static str,
+    /// The host without any.
+    pub(super) host: &'static str,
+    /// Variables of the environment that stand for options.
+    pub(super) variables: &'static [(&'static str, &'static str)],
+}
+
+const MYSQL: Client = Client {
+    family: "mysql",
+    names: &["mysql", "mariadb", "mysqldump", "mariadb-dump", "mysqlcheck", "mysqlshow", "mysqlimport"],
+    short: &[('h', "host"), ('P', "port"), ('S', "socket"), ('u', "user"), ('D', "database")],
+    others: "erTw",
+    first: "database",
+    host: "",
+    variables: &[("port", "MYSQL_TCP_PORT"), ("socket", "MYSQL_UNIX_PORT"), ("host", "MYSQL_HOST")],
+};
+
+const POSTGRES: Client = Client {
+    family: "postgres",
+    names: &["psql"],
+    short: &[('h', "host"), ('p', "port"), ('U', "user"), ('d', "database")],
+    others: "cfvFPRTLo",
+    first: "database",
+    host: "",
+    variables: &[
+        ("host", "PGHOST"),
+        ("port", "PGPORT"),
+        ("user", "PGUSER"),
+        ("database", "PGDATABASE"),
+        ("password", "PGPASSWORD"),
+    ],
+};
+
+pub(super) const CLIENTS: [Client; 6] = [
+    MYSQL,
+    POSTGRES,
+    Client { names: &["pg_dump"], others: "fFnNtTjZES", ..POSTGRES },
+    Client { names: &["vacuumdb", "reindexdb", "clusterdb"], others: "tjnNSiP", ..POSTGRES },
+    Client {
+        names: &["pg_dumpall", "pg_restore", "pg_basebackup"],
+        others: "lfFnNtTjIPLDXcSrZ",
+        first: "",
+        ..POSTGRES
+    },
+    Client {
+        family: "redis",
+        names: &["redis-cli", "valkey-cli"],
+        short: &[('h', "host"), ('p', "port"), ('s', "socket"), ('n', "database"), ('a', "password"), ('u', "url")],
+        others: "rit",
+        first: "",
+        host: "127.0.0.1",
+        variables: &[("password", "REDISCLI_AUTH")],
+    },
+];
+
+/// Long options with a value that may stand in the next word, and what they are.
+pub(super) const LONG: [(&str, &str); 12] = [
+    ("host", "host"),
+    ("port", "port"),
+    ("socket", "socket"),
+    ("user", "user"),
+    ("username", "user"),
+    ("password", "password"),
+    ("pass", "password"),
+    ("database", "database"),
+    ("dbname", "database"),
+    ("db", "database"),
+    ("uri", "url"),
+    ("protocol", "protocol"),
+];
+
+/// Others, behind which no name of a database stands.
+pub(super) const LONG_OTHERS: [&str; 12] = [
+    "default-character-set",
+    "execute",
+    "command",
+    "file",
+    "format",
+    "result-file",
+    "where",
+    "ignore-table",
+    "set-gtid-purged",
+    "table",
+    "schema",
+    "login-path",
+];
+
+/// What says in another file where the server is.
+pub(super) const ELSEWHERE: [&str; 3] = ["defaults-file", "defaults-extra-file", "login-path"];
