@@ -107,6 +107,15 @@ def dj_database_url(drive):
     return connect
 
 
+def django_environ(drive):
+    def connect(job):
+        import environ
+
+        return in_environment(environment(job["text"]), lambda: drive.django_database(environ.Env().db()))
+
+    return connect
+
+
 def engine(url):
     import sqlalchemy as sa
 
@@ -168,6 +177,8 @@ def ways(drive):
         "django-cache-memcached": (django_cache, package("Django", "pymemcache")),
         "dj-database-url-mysql": (dj_database_url(drive), package("dj-database-url", "Django", "mysqlclient")),
         "dj-database-url-pgsql": (dj_database_url(drive), package("dj-database-url", "Django", "psycopg")),
+        "django-environ-mysql": (django_environ(drive), package("django-environ", "Django", "mysqlclient")),
+        "django-environ-pgsql": (django_environ(drive), package("django-environ", "Django", "psycopg")),
         "libpq-env": (libpq, package("psycopg2-binary")),
         "pg-service": (pg_service(drive), package("psycopg2-binary")),
         "my-cnf": (drive.option_file, drive.program("mariadb")),

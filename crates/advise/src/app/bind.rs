@@ -47,7 +47,8 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
     let is_list = |it: &&Setting| lists.clone().any(|list| captured(list, &it.path).is_some());
     let parts: Vec<Setting> = all.iter().filter(is_list).flat_map(lists::parts).collect();
     all.extend(parts);
-    if !app.needs.is_empty() && !names_in(source).iter().any(|name| app.needs.iter().any(|it| fits(it, name))) {
+    let names = if app.needs.is_empty() && app.unless.is_empty() { Vec::new() } else { names_in(source) };
+    if !app.needs.is_empty() && !is_among(&app.needs, &names) || is_among(&app.unless, &names) {
         return Vec::new();
     }
     let over = all.iter().filter_map(|it| it.path.last()).find(|name| app.over.contains(name));
@@ -277,7 +278,8 @@ fn scheme(text: &str) -> &str {
     }
 }
 
-/// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file, `program:NAME`.
+/// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file, `library:NAME`,
+/// `program:NAME`.
 pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
     let text = String::from_utf8_lossy(source.bytes);
     let keys = text.lines().flat_map(|line| line.split(['{', ','])).filter_map(|line| {
@@ -289,14 +291,20 @@ pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
         is_name.then(|| format!("key:{name}"))
     });
     let pymysql = text.contains("install_as_MySQLdb").then(|| "beside:pymysql".to_owned());
-    let neighbours = source.neighbours.iter().map(|it| format!("beside:{it}"));
+    let neighbours = source.neighbours.iter().map(|it| {
+        let is_sign = it.starts_with("library:");
+        if is_sign { it.clone() } else { format!("beside:{it}") }
+    });
     let program = source.program.map(|it| format!("program:{it}"));
     keys.chain(neighbours).chain(program).chain(pymysql).collect()
 }
 
 pub(super) fn has_sign(app: &App, names: &[String]) -> bool {
-    let is_there = |sign: &String| names.iter().any(|name| fits(sign, name));
-    app.signs.iter().any(is_there)
+    is_among(&app.signs, names)
+}
+
+fn is_among(signs: &[String], names: &[String]) -> bool {
+    signs.iter().any(|sign| names.iter().any(|name| fits(sign, name)))
 }
 
 fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Found {

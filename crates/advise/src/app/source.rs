@@ -13,7 +13,8 @@ pub struct Source<'a> {
     /// Its path; `None` for a process' environment, as `NAME=value` lines.
     pub path: Option<&'a str>,
     pub bytes: &'a [u8],
-    /// Names of files that lie beside it: they tell whose `.env` it is.
+    /// Names of files that lie beside it, and what [`libraries`](super::libraries) reads in its project's manifests: they
+    /// tell whose `.env` it is.
     pub neighbours: &'a [String],
     /// The program whose environment it is, which tells it too: `php-fpm8.2`.
     pub program: Option<&'a str>,

@@ -273,7 +273,7 @@ pub(crate) struct App {
     /// Texts that all stand in its file, whatever that is called; empty where its names tell nothing.
     #[serde(default)]
     pub(crate) content: Vec<String>,
-    /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`.
+    /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`, `library:NAME`, `program:NAME`.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
     /// Whose file it is: of one who asks, or of a server.
@@ -287,6 +287,9 @@ pub(crate) struct App {
     /// Without one of these signs it is another application.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
+    /// With one of these signs it is another application.
+    #[serde(default)]
+    pub(crate) unless: Vec<String>,
     /// Characters that a socket's path cannot have there.
     #[serde(default)]
     pub(crate) unfit: String,

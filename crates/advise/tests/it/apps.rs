@@ -18,6 +18,8 @@ struct Cases {
 pub(crate) struct Case {
     pub(crate) app: String,
     pub(crate) path: String,
+    #[serde(default)]
+    pub(crate) beside: Vec<String>,
     #[serde(default = "tcp")]
     before: String,
     #[serde(default = "unix")]
@@ -46,7 +48,11 @@ fn yes() -> bool {
 }
 
 pub(crate) fn reading(path: &str, text: &[u8]) -> Reading {
-    read(&Source { path: Some(path), bytes: text, included: &[], neighbours: &[], program: None, environment: None })
+    reading_beside(&[], path, text)
+}
+
+fn reading_beside(neighbours: &[String], path: &str, text: &[u8]) -> Reading {
+    read(&Source { path: Some(path), bytes: text, included: &[], neighbours, program: None, environment: None })
 }
 
 fn found_for<'a>(reading: &'a Reading, app: &str) -> Option<&'a Found> {
@@ -119,14 +125,14 @@ fn changed(text: &str, change: &Change) -> String {
 fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
     let mut wrong = Vec::new();
     for case in &cases() {
-        let Case { app, path, .. } = case;
-        let before = reading(path, case.tcp.as_bytes());
+        let Case { app, path, beside, .. } = case;
+        let before = reading_beside(beside, path, case.tcp.as_bytes());
         let found = found_for(&before, app);
         if word(found) != case.before {
             wrong.push(format!("{app} {path}: {} before, not {}\n{:?}", word(found), case.before, before.found));
             continue;
         }
-        let after = reading(path, case.uds.as_bytes());
+        let after = reading_beside(beside, path, case.uds.as_bytes());
         if word(found_for(&after, app)) != case.after {
             wrong.push(format!("{app} {path}: {} after\n{:?}", word(found_for(&after, app)), after.found));
         }
@@ -136,7 +142,7 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
         let changes = found.changes(&fields(found.kind));
         let change = changes.iter().find(|it| it.title == *app).unwrap();
         let text = changed(&case.tcp, change);
-        let again = reading(path, text.as_bytes());
+        let again = reading_beside(beside, path, text.as_bytes());
         if let Some(objection) = written_objection(case, found, change) {
             wrong.push(format!("{app} {path}: {objection}"));
         }
@@ -237,7 +243,7 @@ struct App {
 fn every_application_of_the_table_has_a_case() {
     let table: Table = toml::from_str(include_str!("../../data/apps.toml")).unwrap();
     let cases = cases();
-    let readings = cases.iter().map(|it| reading(&it.path, it.tcp.as_bytes()));
+    let readings = cases.iter().map(|it| reading_beside(&it.beside, &it.path, it.tcp.as_bytes()));
     let found = readings.flat_map(|it| it.found).flat_map(|it| it.titles);
     let titles: BTreeSet<String> = found.collect();
     let apps = table.app.iter();

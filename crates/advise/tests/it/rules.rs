@@ -229,3 +229,19 @@ fn gitea_has_its_redis_in_three_places() {
     assert_eq!(line(1), "HOST = redis+socket://:p@/run/r.sock?db=0&pool_size=100");
     assert_eq!(line(2), "PROVIDER_CONFIG = redis+socket://:p@/run/r.sock?db=0&pool_size=100");
 }
+
+#[test]
+fn what_the_project_uses_tells_whose_a_common_name_is() {
+    let titles = |text: &str, beside: &[&str]| {
+        let found = found_in("/srv/own/.env", text, beside);
+        found.iter().flat_map(|it| it.titles.clone()).collect::<Vec<_>>()
+    };
+    let url = "DATABASE_URL=postgres://u:p@127.0.0.1:5432/d\n";
+    assert!(titles(url, &["package.json", "Gemfile"]).len() > 1, "no library is named");
+    assert_eq!(titles(url, &["package.json", "library:npm/pg"]), ["Node (pg)"]);
+    assert_eq!(titles(url, &["Gemfile", "library:gem/rails", "library:gem/pg"]), ["Rails"]);
+    assert_eq!(titles(url, &["library:go/github.com/jackc/pgx"]), ["Go (pgx, lib/pq)"]);
+    assert_eq!(titles(url, &["manage.py", "library:pip/django-environ"]), ["Django (django-environ)"]);
+    let with_orm = titles(url, &["library:npm/pg", "library:npm/typeorm"]);
+    assert!(!with_orm.contains(&"Node (pg)".to_owned()), "{with_orm:?}");
+}

@@ -150,6 +150,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let mut neighbours = files.names(path.parent().unwrap_or(path));
     neighbours.extend(pymysql_beside(path, &neighbours, files));
+    neighbours.extend(libraries(path, files));
     let of_laravel = laravel_environment(path, manner.environment, files);
     let included = included(path, bytes, files);
     let source = Source {
@@ -198,6 +199,13 @@ fn pymysql_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Optio
     let bytes = files.read(&path.with_file_name(file)).ok()?;
     let says_so = String::from_utf8_lossy(&bytes).contains("install_as_MySQLdb");
     says_so.then(|| format!("{file}:pymysql"))
+}
+
+/// The libraries of the project that a file belongs to: by the manifests of the nearest folder above that has one.
+fn libraries(path: &Path, files: Files<'_>) -> Vec<String> {
+    let folders = path.ancestors().skip(1).take(MOST_LEVELS);
+    let in_folder = |folder: &Path| app::libraries(|name| files.read(&folder.join(name)).ok());
+    folders.map(in_folder).find(|it| !it.is_empty()).unwrap_or_default()
 }
 
 /// What a program reads beside its own file, one level deep.
@@ -268,7 +276,8 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let cwd = kernel::link(process.file("cwd")).unwrap_or_default();
     let view = process.view();
     let files = view.as_ref().ok().map(Files::Of);
-    let neighbours = files.map_or_else(Vec::new, |it| it.names(Path::new(".")));
+    let mut neighbours = files.map_or_else(Vec::new, |it| it.names(Path::new(".")));
+    neighbours.extend(files.iter().flat_map(|it| libraries(Path::new(".env"), *it)));
     // A value of several lines would look like several settings.
     let lines = environment
         .iter()
