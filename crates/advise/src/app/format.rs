@@ -27,13 +27,15 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     }
     // A site called `py` is no program.
     match name.rsplit_once('.').map_or("", |it| it.1) {
-        "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
-        "pl" | "pm" | "cgi" => Format::Perl,
+        "php" | "php5" | "inc" | "phtml" | "module" if text.contains("<?") => Format::Php,
+        "pl" | "pm" | "cgi" | "psgi" => Format::Perl,
         "py" => Format::Python,
         "lua" => Format::Lua,
         "rb" => Format::Ruby,
         "json" if text.contains("\"ociVersion\"") => Format::Containers,
-        "js" | "ts" | "mjs" | "cjs" | "json" | "json5" => Format::Script,
+        "js" | "ts" | "mjs" | "cjs" | "mts" | "cts" | "jsx" | "tsx" | "json" | "json5" => Format::Script,
+        "go" => Format::Go,
+        "java" | "kt" | "kts" | "scala" | "groovy" | "cs" => Format::Java,
         "yml" | "yaml" if text.lines().any(|it| it.starts_with("services:")) => Format::Containers,
         "yml" | "yaml" => Format::Yaml,
         "xml" => Format::Xml,
@@ -55,8 +57,17 @@ fn by_content(text: &str) -> Format {
     if start.starts_with('{') {
         return Format::Script;
     }
-    if start.starts_with("#!") && start.lines().next().is_some_and(|it| it.contains("perl")) {
-        return Format::Perl;
+    if let Some(first) = start.lines().next().filter(|it| it.starts_with("#!")) {
+        let programs = [
+            ("perl", Format::Perl),
+            ("python", Format::Python),
+            ("ruby", Format::Ruby),
+            ("node", Format::Script),
+            ("php", Format::Php),
+        ];
+        if let Some((_, format)) = programs.iter().find(|it| first.contains(it.0)) {
+            return *format;
+        }
     }
     let lines = || {
         let trimmed = start.lines().map(str::trim);

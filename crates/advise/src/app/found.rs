@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use looptax_model::dsn::{Address, Kind, Unspoken};
 use looptax_model::record::Change;
 
+use super::bind::UNKNOWN_KIND;
 use super::bound::Bound;
 use super::change::{change_for, moves_for};
 use super::inside::Inside;
@@ -70,6 +71,11 @@ impl Found {
     /// Whether it stands in a web server's or a proxy's file, whose variables are no environment's.
     pub fn is_of_a_proxy(&self) -> bool {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
+    }
+
+    /// Whether it is known of which kind its server is.
+    pub(super) fn has_known_kind(&self) -> bool {
+        self.kind != UNKNOWN_KIND
     }
 
     /// Whether there is only advice for it, and no edit.

@@ -1,5 +1,6 @@
 //! Values that are lists of settings themselves: `host=127.0.0.1 dbname=mail`, `Server=…;Database=…`.
 
+use super::code::UNKNOWN;
 use super::setting::{Joins, Setting, Value};
 
 /// The parts of such a value as settings below it. Parts with escapes or quotes are left out.
@@ -27,7 +28,11 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
             let (name, text) = (name.trim_end(), text.trim_start());
             let is_quoted = text.starts_with(['"', '\'']);
             if !is_quoted {
-                found.push(setting.part(name, text, from..from + trimmed.len(), name.len(), joins));
+                let mut part = setting.part(name, text, from..from + trimmed.len(), name.len(), joins);
+                if text.contains(UNKNOWN) {
+                    part.value = Value::Hidden;
+                }
+                found.push(part);
             }
         } else if at == 0 && !trimmed.is_empty() {
             // StackExchange.Redis: the first part is the address.

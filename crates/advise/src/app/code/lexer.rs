@@ -61,7 +61,7 @@ impl Lexer<'_> {
                 continue;
             }
             let kind = if self.starts_string(c) {
-                self.string(false)
+                self.string(c == '`' && self.language == Language::Go)
             } else if is_word(c) {
                 let bytes = self.rest().find(|c| !is_word(c));
                 self.at += bytes.unwrap_or(self.rest().len());
@@ -101,7 +101,7 @@ impl Lexer<'_> {
     fn starts_string(&self, c: char) -> bool {
         match c {
             '\'' | '"' => true,
-            '`' => self.language == Language::Script,
+            '`' => matches!(self.language, Language::Script | Language::Go),
             _ => false,
         }
     }
@@ -129,7 +129,8 @@ impl Lexer<'_> {
         let rest = self.rest();
         let quote = rest.chars().next().unwrap_or('"');
         let tripled: String = [quote; 3].iter().collect();
-        let is_tripled = self.language == Language::Python && rest.starts_with(&tripled);
+        let may_be_tripled = matches!(self.language, Language::Python | Language::Java);
+        let is_tripled = may_be_tripled && rest.starts_with(&tripled);
         let mark = if is_tripled { tripled } else { quote.to_string() };
         self.at += mark.len();
         let mut text = Some(String::new());
@@ -176,7 +177,10 @@ impl Lexer<'_> {
             }
             Language::Ruby => quote == '"' && rest.starts_with("#{"),
             Language::Script => quote == '`' && rest.starts_with("${"),
-            Language::Python => false,
+            Language::Java => {
+                quote == '"' && rest.starts_with('$') && rest[1..].starts_with(|c: char| c.is_alphabetic() || c == '{')
+            }
+            Language::Python | Language::Go => false,
         }
     }
 

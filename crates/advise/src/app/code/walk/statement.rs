@@ -99,7 +99,11 @@ impl Walk<'_> {
         let Some((path, key, n_tokens)) = self.target() else {
             return;
         };
-        let n_of_type = self.n_of_type(n_tokens);
+        if self.language == Language::Go && matches!(self.word(0), "const" | "var" | "import" | "type" | "func") {
+            return;
+        }
+        let is_declared = self.language == Language::Go && self.word(n_tokens) == ":" && self.word(n_tokens + 1) == "=";
+        let n_of_type = if is_declared { 1 } else { self.n_of_type(n_tokens) };
         let n_tokens = n_tokens + n_of_type;
         let mut slot = self.slot(path, key);
         if n_of_type > 0 && self.language == Language::Python && self.is_indented() {
