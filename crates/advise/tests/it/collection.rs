@@ -16,8 +16,8 @@ const UNSEEN: &str = include_str!("../collection/unseen.toml");
 const LATER: &str = include_str!("../collection/later.toml");
 /// The same, after the rules of drivers had been mended; what it leaves unanswered is still to be mended.
 const THIRD: &str = include_str!("../collection/third.toml");
-const THIRD_RIGHT: usize = 84;
-const THIRD_WRONG: usize = 2;
+const THIRD_RIGHT: usize = 105;
+const THIRD_WRONG: usize = 1;
 const PAGE: &str = include_str!("../../../../docs/src/results/switch.md");
 
 #[derive(Deserialize)]
