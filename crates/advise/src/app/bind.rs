@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::bound::Bound;
 use super::containers::kind_of_service;
-use super::found::Found;
+use super::found::{Found, UNKNOWN_KIND};
 use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
@@ -23,9 +23,6 @@ pub(super) const MOST_CONNECTIONS: usize = 32;
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
-
-/// The word for a server of a kind that is not stated.
-pub(super) const UNKNOWN_KIND: &str = "unknown";
 
 /// What is said first of a connection of an application that is not known.
 const BY_KEYS: &str = "found by its keys, application not known: not written without --as";

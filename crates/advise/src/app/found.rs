@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use looptax_model::dsn::{Address, Kind, Unspoken};
 use looptax_model::record::Change;
 
-use super::bind::UNKNOWN_KIND;
 use super::bound::Bound;
 use super::change::{change_for, moves_for};
 use super::inside::Inside;
@@ -13,6 +12,9 @@ use super::rewrite::{Moves, Rewrite};
 use super::setting::{Problem, Value};
 use super::table::{Format, Role, Side};
 use crate::{Fields, Takes};
+
+/// The word for a server of a kind that is not stated.
+pub(super) const UNKNOWN_KIND: &str = "unknown";
 
 #[derive(Debug, Default)]
 pub struct Reading {

@@ -1,7 +1,6 @@
 //! Values that are lists of settings themselves: `host=127.0.0.1 dbname=mail`, `Server=…;Database=…`.
 
-use super::code::UNKNOWN;
-use super::setting::{Joins, Setting, Value};
+use super::setting::{Joins, Setting, UNKNOWN, Value};
 
 /// The parts of such a value as settings below it. Parts with escapes or quotes are left out.
 pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {

@@ -33,6 +33,12 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     found
 }
 
+/// The text of a token that is no string; empty behind the last.
+pub(super) fn word<'a>(text: &'a str, tokens: &[Token], at: usize) -> &'a str {
+    let token = tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_)));
+    token.map_or("", |it| &text[it.at.clone()])
+}
+
 struct Lexer<'a> {
     text: &'a str,
     at: usize,

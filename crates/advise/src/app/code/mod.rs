@@ -14,7 +14,7 @@ mod include;
 mod lexer;
 mod walk;
 
-pub(crate) use calls::{Call, MARK, REST, UNKNOWN, calls};
+pub(crate) use calls::{Call, MARK, REST, calls};
 pub use include::Included;
 pub(crate) use include::{files, read};
 

@@ -14,13 +14,11 @@ use std::collections::{HashMap, HashSet};
 use self::names::Names;
 use self::scope::Scope;
 use super::Language;
-use super::lexer::{Kind, Token};
+use super::lexer::{Kind, Token, word};
 use super::walk::Walk;
 use crate::app::lists;
 use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_repeated};
-
-pub(crate) use value::UNKNOWN;
 
 /// The setting that stands for a call without an argument.
 pub(crate) const MARK: &str = "()";
@@ -290,7 +288,7 @@ impl<'a> Program<'a> {
 
 /// Each argument once more, with what its value is like: `0:url`, `0:path`, `0:port`, `0:list`, `0:name`, `0:open`.
 fn typed(settings: &[Setting]) -> Vec<Setting> {
-    let like = |value: &Value| match value {
+    let like = |it: &Value| match it {
         Value::Text(text) if text.contains("://") || text.contains("@tcp(") || text.contains("@unix(") => "url",
         Value::Text(text) if text.starts_with('/') => "path",
         Value::Text(text) if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) => "port",
@@ -335,12 +333,6 @@ fn without_scheme(mut part: Setting) -> Setting {
         *name = own.to_owned();
     }
     part
-}
-
-/// The text of a token that is no string; empty behind the last.
-fn word<'a>(text: &'a str, tokens: &[Token], at: usize) -> &'a str {
-    let token = tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_)));
-    token.map_or("", |it| &text[it.at.clone()])
 }
 
 /// Names that `+=` and its like change, and that a loop sets.

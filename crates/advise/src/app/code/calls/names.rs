@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::Language;
-use super::super::lexer::{Kind, Token};
-use super::word;
+use super::super::lexer::{Kind, Token, word};
 
 /// Most parts of a name: `self.pool.connect` has three.
 const MOST_PARTS: usize = 16;

@@ -3,12 +3,10 @@
 use std::ops::Range;
 
 use super::super::Language;
-use super::super::lexer::{Kind, Token, tokens};
-use super::{Program, REST, word};
-use crate::app::setting::{MOST_VALUE_BYTES, Setting, Value};
+use super::super::lexer::{Kind, Token, tokens, word};
+use super::{Program, REST};
+use crate::app::setting::{MOST_VALUE_BYTES, Setting, UNKNOWN, Value};
 
-/// Stands in a text for what is not known.
-pub(crate) const UNKNOWN: char = '\u{fffc}';
 /// Names within names that are followed.
 const MOST_DEPTH: usize = 6;
 /// Most settings that a name stands for.
