@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::bound::Bound;
 use super::containers::kind_of_service;
-use super::found::Found;
+use super::found::{Found, UNKNOWN_KIND};
 use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
@@ -24,11 +24,9 @@ pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
 
-/// The word for a server of a kind that is not stated.
-const UNKNOWN_KIND: &str = "unknown";
-
 /// What is said first of a connection of an application that is not known.
 const BY_KEYS: &str = "found by its keys, application not known: not written without --as";
+const BY_CALL: &str = "found by the call of its driver, application not known: not written without --as";
 
 /// What one application finds among the settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
@@ -263,7 +261,9 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
 fn has_another_kind(app: &App) -> bool {
     let is_other = |it: &App| {
         let is_shared = it.url.iter().any(|pattern| app.url.contains(pattern));
-        it.format == app.format && it.kind != app.kind && is_shared
+        let is_own = it.calls.is_empty() == app.calls.is_empty()
+            && (app.calls.is_empty() || it.calls.iter().any(|call| app.calls.contains(call)));
+        it.format == app.format && it.kind != app.kind && is_shared && is_own
     };
     apps().iter().any(is_other)
 }
@@ -324,7 +324,9 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         roles.iter().find_map(|role| reader.roles.get(role))
     });
     let is_guessed = readers.iter().all(|it| it.app.name == GUESSED);
-    let said = if is_guessed { format!("{}; {}", BY_KEYS, lookup.why) } else { lookup.why };
+    let is_call = readers.iter().any(|it| !it.app.calls.is_empty());
+    let how = if is_call { BY_CALL } else { BY_KEYS };
+    let said = if is_guessed { format!("{how}; {}", lookup.why) } else { lookup.why };
     Found {
         is_guessed,
         service: None,

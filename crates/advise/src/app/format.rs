@@ -30,15 +30,17 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     }
     // A site called `py` is no program.
     match name.rsplit_once('.').map_or("", |it| it.1) {
-        "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
-        "pl" | "pm" | "cgi" => Format::Perl,
+        "php" | "php5" | "inc" | "phtml" | "module" if text.contains("<?") => Format::Php,
+        "pl" | "pm" | "cgi" | "psgi" => Format::Perl,
         "sh" | "bash" => Format::Shell,
         "dockerfile" => Format::Dockerfile,
         "py" => Format::Python,
         "lua" => Format::Lua,
         "rb" => Format::Ruby,
         "json" if text.contains("\"ociVersion\"") => Format::Containers,
-        "js" | "ts" | "mjs" | "cjs" | "json" | "json5" => Format::Script,
+        "js" | "ts" | "mjs" | "cjs" | "mts" | "cts" | "jsx" | "tsx" | "json" | "json5" => Format::Script,
+        "go" => Format::Go,
+        "java" | "kt" | "kts" | "scala" | "groovy" | "cs" => Format::Java,
         "yml" | "yaml" if text.lines().any(|it| it.starts_with("services:")) => Format::Containers,
         "yml" | "yaml" => Format::Yaml,
         "xml" => Format::Xml,
@@ -61,8 +63,18 @@ fn by_content(text: &str) -> Format {
         return Format::Script;
     }
     let program = start.lines().next().filter(|it| it.starts_with("#!")).unwrap_or_default();
-    if program.contains("perl") || start.starts_with("use strict;") {
+    if start.starts_with("use strict;") {
         return Format::Perl;
+    }
+    let programs = [
+        ("perl", Format::Perl),
+        ("python", Format::Python),
+        ("ruby", Format::Ruby),
+        ("node", Format::Script),
+        ("php", Format::Php),
+    ];
+    if let Some((_, format)) = programs.iter().find(|it| program.contains(it.0)) {
+        return *format;
     }
     if program.ends_with("sh") || program.contains("sh ") {
         return Format::Shell;

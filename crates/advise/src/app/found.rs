@@ -13,6 +13,9 @@ use super::setting::{Problem, Value};
 use super::table::{Format, Role, Side};
 use crate::{Fields, Takes};
 
+/// The word for a server of a kind that is not stated.
+pub(super) const UNKNOWN_KIND: &str = "unknown";
+
 #[derive(Debug, Default)]
 pub struct Reading {
     /// The connections, in the order of the file.
@@ -70,6 +73,11 @@ impl Found {
     /// Whether it stands in a web server's or a proxy's file, whose variables are no environment's.
     pub fn is_of_a_proxy(&self) -> bool {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
+    }
+
+    /// Whether it is known of which kind its server is.
+    pub(super) fn has_known_kind(&self) -> bool {
+        self.kind != UNKNOWN_KIND
     }
 
     /// Whether there is only advice for it, and no edit.

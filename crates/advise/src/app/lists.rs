@@ -2,7 +2,7 @@
 //! and lists of servers.
 
 use super::bound::Bound;
-use super::setting::{Joins, MOST_SETTINGS, Setting, Value};
+use super::setting::{Joins, MOST_SETTINGS, Setting, UNKNOWN, Value};
 use super::table::Role;
 use looptax_model::dsn::Kind;
 
@@ -43,7 +43,11 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
             let (name, text) = (name.trim_end(), text.trim_start());
             let is_quoted = text.starts_with(['"', '\'']);
             if !is_quoted {
-                found.push(setting.part(name, text, from..from + trimmed.len(), name.len(), joins));
+                let mut part = setting.part(name, text, from..from + trimmed.len(), name.len(), joins);
+                if text.contains(UNKNOWN) {
+                    part.value = Value::Hidden;
+                }
+                found.push(part);
             }
         } else if at == 0 && !trimmed.is_empty() {
             // StackExchange.Redis: the first part is the address.

@@ -3,7 +3,7 @@
 //! Text in, connections out; nothing is opened or run here, and every text is untrusted: it is read up
 //! to bounds. `blocks`, `code`, `command`, `lines`, `shell`, `web`, `xml` and `yaml` turn a file into settings with their places, the table
 //! (`data/apps.toml`) says which settings are a connection (`bind`), `lookup` and `place` which transport it
-//! takes, `change` what would have to be written. Called by the command line.
+//! takes, `change` what would have to be written. `drivers` does the same for calls in a program's text. Called by the command line.
 
 mod bind;
 mod blocks;
@@ -13,6 +13,7 @@ mod code;
 mod command;
 mod compose;
 mod containers;
+mod drivers;
 mod format;
 mod found;
 mod guess;

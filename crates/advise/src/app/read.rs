@@ -8,7 +8,7 @@ use super::bound::Bound;
 use super::code::Included;
 use super::containers::in_containers;
 use super::format::format_of;
-use super::found::Reading;
+use super::found::{Found, Reading};
 use super::guess;
 use super::lines::Lines;
 use super::pattern::fits_path;
@@ -17,7 +17,7 @@ use super::placeholder::doubt_placeholders;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
-use super::{blocks, code, command, lines, shell, sqlite, web, xml, yaml};
+use super::{blocks, code, command, drivers, lines, shell, sqlite, web, xml, yaml};
 
 /// Paths below a folder where the table's applications keep their connections, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`. Where a server listens is none.
@@ -128,13 +128,26 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         bound.extend(own);
     }
     bound.extend(carried(candidates, &texts, source));
+    if guesses && source.path.is_some() {
+        let (own, lines) = drivers::connections(&text, format_of(source.path, &text), source);
+        // What the table's applications have found already is theirs, unless its kind is open.
+        let of_calls = places_of(&own);
+        let is_open = |it: &Bound| {
+            let url = it.roles.get(&Role::Url);
+            !it.is_kind_said && url.is_some_and(|it| !matches!(it.value, Value::Text(_)))
+        };
+        bound.retain(|it| !is_open(it) || of_calls.is_disjoint(&places_of([it])));
+        let places = places_of(&bound);
+        bound.extend(own.into_iter().filter(|it| places.is_disjoint(&places_of([it]))));
+        reading.sqlite = lines;
+    }
     reading.found = merged(bound, source, !guesses);
     if guesses && source.path.is_some() {
         guess_more(&mut reading, candidates, &mut texts, &text, source);
     }
     place_inside(&mut reading.found, source, &text);
     let all = texts.values().flat_map(|(settings, _)| sqlite::lines(settings));
-    reading.sqlite = all.collect();
+    reading.sqlite.extend(all);
     reading.sqlite.sort_unstable();
     reading.sqlite.dedup();
     reading.problems.sort();
@@ -143,6 +156,12 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         reading.looked_for = looked_for(candidates);
     }
     reading
+}
+
+/// Where the values of connections stand.
+fn places_of<'a>(bound: impl IntoIterator<Item = &'a Bound>) -> BTreeSet<usize> {
+    let settings = bound.into_iter().flat_map(|it| it.roles.values());
+    settings.map(|it| it.start + it.literal.start).collect()
 }
 
 /// What stands beside what the table's applications found: URLs, and whatever there is where they found nothing or the text
@@ -168,8 +187,7 @@ fn guess_more(
     let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));
     let known: BTreeSet<Vec<String>> = known.collect();
     // A variable of a container has one name there, and another as a value of the file.
-    let places = { reading.found.iter() }.flat_map(|it| &it.bound).flat_map(|it| it.roles.values());
-    let places: BTreeSet<usize> = places.map(|it| it.start + it.literal.start).collect();
+    let places = places_of(reading.found.iter().flat_map(|it| &it.bound));
     let is_known = |it: &Setting| known.contains(&it.path) || places.contains(&(it.start + it.literal.start));
     let mut guessed = guess::connections(settings, format, text, &is_known);
     // Beside what is known, a URL alone is no part of it under another name: not where the application has settings of its
@@ -185,7 +203,14 @@ fn guess_more(
         is_text && place.is_some_and(|it| it.is_empty() || !places.contains(it))
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
-    reading.found.extend(merged(guessed, source, true));
+    let guessed = merged(guessed, source, true);
+    // A driver that is handed what is not known here goes where the file says.
+    let is_meant = |it: &Found| {
+        let is_open = it.takes.is_none() && it.bound.iter().any(|it| !it.app.calls.is_empty());
+        is_open && guessed.iter().any(|other| !it.has_known_kind() || other.kind == it.kind)
+    };
+    reading.found.retain(|it| !is_meant(it));
+    reading.found.extend(guessed);
 }
 
 /// What programs find in the environment that a unit or a container hands them.

@@ -80,6 +80,9 @@ const MOST_NAME_BYTES: usize = 128;
 /// Longest value that is kept; merged parts of a YAML file hold copies.
 pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
 
+/// Stands in a text for what is not known.
+pub(crate) const UNKNOWN: char = '\u{fffc}';
+
 /// A part of a name, within bounds.
 pub(crate) fn named(name: &str) -> String {
     if name.len() > MOST_NAME_BYTES {

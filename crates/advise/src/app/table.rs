@@ -15,6 +15,7 @@ use crate::Takes;
 pub(crate) const GUESSED: &str = "guessed";
 
 const TABLE: &[u8] = packed!("apps");
+const CALLS: &[u8] = packed!("calls");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -24,6 +25,9 @@ pub(crate) enum Format {
     Python,
     Ruby,
     Script,
+    Go,
+    /// Java, Kotlin, Scala, C#.
+    Java,
     Yaml,
     Xml,
     /// A word, blanks, and what it is set to: `SQLConnectInfo db@host user`.
@@ -67,6 +71,8 @@ impl Format {
             Self::Python => Language::Python,
             Self::Ruby => Language::Ruby,
             Self::Script => Language::Script,
+            Self::Go => Language::Go,
+            Self::Java => Language::Java,
             _ => return None,
         })
     }
@@ -206,12 +212,13 @@ impl Role {
     ];
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Evidence {
     /// A test follows it with the program itself.
     Tried,
     /// Read in the program's source or manual.
+    #[default]
     Read,
     Package,
     Report,
@@ -234,11 +241,18 @@ pub(crate) enum Side {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct App {
+    #[serde(default = "guessed")]
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) kind: Kind,
+    #[serde(default)]
     pub(crate) files: Vec<String>,
     pub(crate) format: Format,
+    /// Calls whose arguments are its settings, under the names of their libraries.
+    #[serde(default)]
+    pub(crate) calls: Vec<String>,
+    /// The host that such a call takes without one.
+    pub(crate) usual: Option<String>,
     #[serde(default)]
     pub(crate) url: Vec<String>,
     #[serde(default)]
@@ -319,9 +333,15 @@ pub(crate) struct App {
     pub(crate) restart: String,
     #[serde(default)]
     pub(crate) traps: Vec<String>,
+    #[serde(default)]
     pub(crate) evidence: Evidence,
     #[expect(dead_code, reason = "for those who mend the table")]
+    #[serde(default)]
     source: String,
+}
+
+fn guessed() -> String {
+    GUESSED.to_owned()
 }
 
 const fn yes() -> bool {
@@ -361,8 +381,8 @@ struct Table {
 
 pub(crate) fn apps() -> &'static [App] {
     static APPS: LazyLock<Vec<App>> = LazyLock::new(|| {
-        let table: Table = unpack(TABLE);
-        table.app
+        let tables: [Table; 2] = [unpack(TABLE), unpack(CALLS)];
+        tables.into_iter().flat_map(|it| it.app).collect()
     });
     &APPS
 }

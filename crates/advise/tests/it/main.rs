@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "these are tests, and the files are their own")]
 
 mod apps;
+mod calls;
 mod certain;
 mod collection;
 mod formats;

@@ -12,15 +12,18 @@ pub(super) type Condition = (Range<usize>, &'static str);
 /// Most branches of a text that are told apart.
 const MOST_CONDITIONS: usize = 500;
 
-const BRANCH: &str = "set under a condition";
+pub(super) const BRANCH: &str = "set under a condition";
 const LOOP: &str = "set in a loop";
 const SETTINGS: &str = "set as the default of a variable of the environment";
-const FUNCTION: &str = "set in a function, if that is called";
+pub(super) const FUNCTION: &str = "set in a function, if that is called";
+
+const ATTEMPT: &str = "set in an attempt that may fail";
+const AS_PROGRAM: &str = "set if the file is run as a program";
 
 pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Vec<Condition> {
     let program = Program::new(text, tokens);
     let mut found = match language {
-        Language::Php | Language::Perl | Language::Script => program.braced(language),
+        Language::Php | Language::Perl | Language::Script | Language::Go | Language::Java => program.braced(language),
         Language::Python => program.indented(),
         Language::Ruby => program.ended(),
     };
@@ -33,9 +36,8 @@ pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Ve
 
 fn reason(word: &str, language: Language) -> Option<&'static str> {
     Some(match word {
-        "if" | "elseif" | "elsif" | "else" | "elif" | "switch" | "case" | "catch" | "unless" | "try" | "except" => {
-            BRANCH
-        }
+        "if" | "elseif" | "elsif" | "else" | "elif" | "switch" | "case" | "catch" | "unless" | "except" => BRANCH,
+        "try" => ATTEMPT,
         "foreach" | "for" | "while" | "until" => LOOP,
         "def" => FUNCTION,
         "sub" if language == Language::Perl => FUNCTION,
@@ -46,7 +48,7 @@ fn reason(word: &str, language: Language) -> Option<&'static str> {
     })
 }
 
-struct Program<'a> {
+pub(super) struct Program<'a> {
     text: &'a str,
     tokens: &'a [Token],
     starts: LineStarts,
@@ -57,7 +59,7 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    fn new(text: &'a str, tokens: &'a [Token]) -> Self {
+    pub(super) fn new(text: &'a str, tokens: &'a [Token]) -> Self {
         let n = tokens.len();
         let mut new =
             Self { text, tokens, starts: LineStarts::from_text(text), behind: vec![n; n], ends: vec![n; n + 1] };
@@ -84,22 +86,22 @@ impl<'a> Program<'a> {
         new
     }
 
-    fn word(&self, at: usize) -> &'a str {
+    pub(super) fn word(&self, at: usize) -> &'a str {
         let token = self.tokens.get(at);
         let token = token.filter(|it| !matches!(it.kind, Kind::Text(_)));
         token.map_or("", |it| &self.text[it.at.clone()])
     }
 
-    fn start(&self, at: usize) -> usize {
+    pub(super) fn start(&self, at: usize) -> usize {
         let token = self.tokens.get(at);
         token.map_or(self.text.len(), |it| it.at.start)
     }
 
-    fn behind(&self, at: usize) -> usize {
+    pub(super) fn behind(&self, at: usize) -> usize {
         self.behind.get(at).copied().unwrap_or(self.tokens.len())
     }
 
-    fn statement_end(&self, at: usize) -> usize {
+    pub(super) fn statement_end(&self, at: usize) -> usize {
         self.ends.get(at).copied().unwrap_or(self.tokens.len())
     }
 
@@ -124,16 +126,16 @@ impl<'a> Program<'a> {
                 || self.word(idx) == "try"
                 || language == Language::Script && matches!(self.word(idx + 1), ":" | "," | "=");
             if !(is_name || self.word(idx) == "case" || before == "case") {
-                found.extend(self.block(idx + 1, reason));
+                found.extend(self.block(idx + 1, reason, language));
             }
         }
         found
     }
 
     /// The block or statement behind a keyword that is before `at`.
-    fn block(&self, at: usize, reason: &'static str) -> Option<Condition> {
+    fn block(&self, at: usize, reason: &'static str, language: Language) -> Option<Condition> {
         let mut at = at;
-        if reason == FUNCTION {
+        if reason == FUNCTION || language == Language::Go {
             while at < self.tokens.len() && !matches!(self.word(at), "{" | ";") {
                 at = if self.word(at) == "(" { self.behind(at) } else { at + 1 };
             }
@@ -202,8 +204,9 @@ impl<'a> Program<'a> {
             }
             let named = reason(self.word(idx), Language::Python);
             let named = named.filter(|it| *it != SETTINGS || self.word(idx + 3).ends_with("Settings"));
+            let is_main = self.word(idx) == "if" && self.word(idx + 1) == "__name__";
             if let Some(reason) = named {
-                open.push((indent, start, reason));
+                open.push((indent, start, if is_main { AS_PROGRAM } else { reason }));
             }
         }
         let rest = open.into_iter().map(|it| (it.1..self.text.len(), it.2));

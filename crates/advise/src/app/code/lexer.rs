@@ -33,6 +33,12 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     found
 }
 
+/// The text of a token that is no string; empty behind the last.
+pub(super) fn word<'a>(text: &'a str, tokens: &[Token], at: usize) -> &'a str {
+    let token = tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_)));
+    token.map_or("", |it| &text[it.at.clone()])
+}
+
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -61,7 +67,7 @@ impl Lexer<'_> {
                 continue;
             }
             let kind = if self.starts_string(c) {
-                self.string(false)
+                self.string(c == '`' && self.language == Language::Go)
             } else if is_word(c) {
                 let bytes = self.rest().find(|c| !is_word(c));
                 self.at += bytes.unwrap_or(self.rest().len());
@@ -101,7 +107,7 @@ impl Lexer<'_> {
     fn starts_string(&self, c: char) -> bool {
         match c {
             '\'' | '"' => true,
-            '`' => self.language == Language::Script,
+            '`' => matches!(self.language, Language::Script | Language::Go),
             _ => false,
         }
     }
@@ -129,7 +135,8 @@ impl Lexer<'_> {
         let rest = self.rest();
         let quote = rest.chars().next().unwrap_or('"');
         let tripled: String = [quote; 3].iter().collect();
-        let is_tripled = self.language == Language::Python && rest.starts_with(&tripled);
+        let may_be_tripled = matches!(self.language, Language::Python | Language::Java);
+        let is_tripled = may_be_tripled && rest.starts_with(&tripled);
         let mark = if is_tripled { tripled } else { quote.to_string() };
         self.at += mark.len();
         let mut text = Some(String::new());
@@ -176,7 +183,10 @@ impl Lexer<'_> {
             }
             Language::Ruby => quote == '"' && rest.starts_with("#{"),
             Language::Script => quote == '`' && rest.starts_with("${"),
-            Language::Python => false,
+            Language::Java => {
+                quote == '"' && rest.starts_with('$') && rest[1..].starts_with(|c: char| c.is_alphabetic() || c == '{')
+            }
+            Language::Python | Language::Go => false,
         }
     }
 

@@ -1,16 +1,20 @@
-//! Configuration that is written in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON.
+//! Configuration that is written in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON; programs in these,
+//! in Go and in Java and its like.
 //!
 //! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and
 //! escapes; `condition` tells what does not always run; `walk` follows assignments, `define` and nested lists to their literals; `expression`
-//! says what stands in a literal's place. No lexer of these languages keeps to their literals alone,
+//! says what stands in a literal's place; `calls` finds the calls of
+//! database drivers. No lexer of these languages keeps to their literals alone,
 //! and none of them tells all four.
 
+mod calls;
 mod condition;
 mod expression;
 mod include;
 mod lexer;
 mod walk;
 
+pub(crate) use calls::{Call, MARK, REST, calls};
 pub use include::Included;
 pub(crate) use include::{files, read};
 
@@ -22,6 +26,9 @@ pub(crate) enum Language {
     Python,
     Ruby,
     Script,
+    Go,
+    /// Java, Kotlin, Scala, C#.
+    Java,
 }
 
 impl Language {
@@ -30,12 +37,12 @@ impl Language {
         match self {
             Self::Php => &["//", "#"],
             Self::Python | Self::Ruby | Self::Perl => &["#"],
-            Self::Script => &["//"],
+            Self::Script | Self::Go | Self::Java => &["//"],
         }
     }
 
     const fn has_block_comments(self) -> bool {
-        matches!(self, Self::Php | Self::Script)
+        matches!(self, Self::Php | Self::Script | Self::Go | Self::Java)
     }
 
     /// What makes, behind a backslash in a string, something that is not worked out here.
@@ -44,7 +51,8 @@ impl Language {
             Self::Php | Self::Perl => "efvux01234567",
             Self::Python => "abfvuxNU01234567\n\r",
             Self::Ruby => "abefvscCMux01234567\n\r",
-            Self::Script => "bfvux0123456789\n\r",
+            Self::Script | Self::Java => "bfvux0123456789\n\r",
+            Self::Go => "abfvuxU01234567",
         }
     }
 

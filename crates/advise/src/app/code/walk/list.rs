@@ -3,19 +3,57 @@
 use std::ops::Range;
 
 use super::super::Language;
+use super::super::lexer::Kind;
 use super::{MOST_DEPTH, Slot, Walk};
+use crate::app::setting::Setting;
 
 impl Walk<'_> {
+    /// The arguments of a call, the first of which begins at a token.
+    pub(in crate::app::code) fn arguments(&mut self, first: usize, close: &str) -> Vec<Setting> {
+        self.at = first;
+        let here = self.start();
+        let slot = Slot {
+            path: Vec::new(),
+            key: here..here,
+            start: here,
+            depth: 1,
+            ends_with_line: false,
+            is_define: false,
+            doubt: None,
+        };
+        self.is_in_call = true;
+        self.entries(&slot, close, false);
+        self.is_in_call = false;
+        std::mem::take(&mut self.settings)
+    }
+
     /// What closes a list that is opened here, and how many tokens open it.
     pub(super) fn opening(&self, ahead: usize) -> Option<(&'static str, usize)> {
         match self.word(ahead) {
-            "[" => Some(("]", 1)),
+            "[" if self.language != Language::Go => Some(("]", 1)),
             "{" => Some(("}", 1)),
             "(" if self.word(ahead + 1) == "{" => Some((")", 1)),
             "(" if self.language == Language::Perl => Some((")", 1)),
+            // A tuple.
+            "(" if self.language == Language::Python && self.is_text(ahead + 1) && self.word(ahead + 2) == "," => {
+                Some((")", 1))
+            }
             "array" | "dict" if self.word(ahead + 1) == "(" => Some((")", 2)),
+            _ if self.language == Language::Go => self.literal_of_go(ahead),
             _ => None,
         }
+    }
+
+    /// `&redis.Options{`, `[]string{`.
+    fn literal_of_go(&self, ahead: usize) -> Option<(&'static str, usize)> {
+        let is_part = |it: &usize| self.is_word(*it) || matches!(self.word(*it), "&" | "." | "[" | "]" | "*");
+        let brace = (ahead..ahead + 8).find(|it| !is_part(it))?;
+        (brace > ahead && self.word(brace) == "{").then_some(("}", brace + 1 - ahead))
+    }
+
+    fn is_text(&self, ahead: usize) -> bool {
+        let token = self.tokens.get(self.at + ahead);
+        token.is_some_and(|it| matches!(it.kind, Kind::Text(Some(_))))
     }
 
     /// `new A::B(`, `a.b(` before a list or an argument with a name: how many tokens.
@@ -113,7 +151,7 @@ impl Walk<'_> {
                 }
                 "," | ";" => self.at += 1,
                 _ => {
-                    if let Some((name, key, n_tokens)) = self.key() {
+                    if let Some((name, key, n_tokens)) = self.key(close) {
                         let inner = slot.inner(&name, key, self.start());
                         self.at += n_tokens;
                         self.value(&inner);
@@ -133,10 +171,15 @@ impl Walk<'_> {
     }
 
     /// `'name' =>`, `name:`, `:name =>`, `name=`.
-    fn key(&self) -> Option<(String, Range<usize>, usize)> {
+    fn key(&self, close: &str) -> Option<(String, Range<usize>, usize)> {
         let is_symbol = self.language == Language::Ruby && self.word(0) == ":";
         let ahead = usize::from(is_symbol);
         let (name, key) = self.name(ahead)?;
+        // JavaScript's `{ host, port }`.
+        let is_both = self.is_in_call && self.language == Language::Script && close == "}" && self.is_word(0);
+        if is_both && matches!(self.word(1), "," | "}") {
+            return Some((name, key, 0));
+        }
         let is_key = match self.word(ahead + 1) {
             "=>" => true,
             ":" | "=" => !matches!(self.language, Language::Php | Language::Perl),

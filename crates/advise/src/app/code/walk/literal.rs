@@ -24,7 +24,7 @@ impl Walk<'_> {
             Language::Php | Language::Perl => Dialect::Php,
             Language::Ruby => Dialect::Ruby,
             Language::Script => Dialect::Script,
-            Language::Python => Dialect::Plain,
+            Language::Python | Language::Go | Language::Java => Dialect::Plain,
         };
         let quotes = match (&value, raw.chars().next()) {
             // Between double ones an `@` begins a list.
@@ -114,6 +114,8 @@ impl Walk<'_> {
             return false;
         };
         let word = &self.text[self.tokens[before].at.clone()];
-        matches!(word, "=" | "+" | "." | "|" | "(" | "or" | "||" | "?" | ":")
+        // Python's line ends whatever the next one begins with.
+        let begins = self.language != Language::Python && matches!(self.word(0), "+" | ".");
+        begins || matches!(word, "=" | "+" | "." | "|" | "(" | "or" | "||" | "?" | ":")
     }
 }

@@ -19,19 +19,8 @@ use crate::app::setting::{LineStarts, Problem, Setting, named};
 const MOST_DEPTH: usize = 32;
 
 pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
-    let tokens = tokens(text, language);
-    let mut walk = Walk {
-        text,
-        language,
-        conditions: conditions(text, &tokens, language),
-        includes: Vec::new(),
-        counters: BTreeMap::new(),
-        tokens,
-        at: 0,
-        starts: LineStarts::from_text(text),
-        settings: Vec::new(),
-        problems: Vec::new(),
-    };
+    let mut walk = Walk::new(text, language);
+    walk.conditions = conditions(text, &walk.tokens, language);
     walk.statements();
     walk.forget_own_files();
     walk
@@ -48,8 +37,10 @@ pub(super) struct Sets {
 pub(super) struct Walk<'a> {
     text: &'a str,
     language: Language,
-    tokens: Vec<Token>,
+    pub(super) tokens: Vec<Token>,
     at: usize,
+    /// Whether the arguments of a call are read, in which a name alone may be name and value.
+    is_in_call: bool,
     starts: LineStarts,
     /// What does not always run.
     conditions: Vec<Condition>,
@@ -89,6 +80,32 @@ impl Slot {
             is_define: false,
             doubt: self.doubt.clone(),
         }
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(text: &'a str, language: Language) -> Self {
+        Self {
+            text,
+            language,
+            conditions: Vec::new(),
+            includes: Vec::new(),
+            counters: BTreeMap::new(),
+            tokens: tokens(text, language),
+            at: 0,
+            is_in_call: false,
+            starts: LineStarts::from_text(text),
+            settings: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// What is set anywhere, whether that always runs or not.
+    pub(super) fn without_conditions(text: &'a str, language: Language) -> Self {
+        let mut walk = Self::new(text, language);
+        walk.statements();
+        walk.forget_own_files();
+        walk
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::Language;
 use super::super::lexer::{Kind, Token};
 use super::{MOST_DEPTH, Sets, Slot, Walk};
-use crate::app::setting::named;
+use crate::app::setting::{Joins, Value, named};
 
 /// Parts of the names of files that applications read themselves, and that set no connection.
 const OWN_FILES: [&str; 8] = [
@@ -77,6 +77,10 @@ impl Walk<'_> {
             self.value(&slot);
             return;
         }
+        if self.word(0) == "putenv" && self.word(1) == "(" && self.language == Language::Php {
+            self.variable_of_environment();
+            return;
+        }
         if self.word(0) == "return" {
             let slot = self.slot(Vec::new(), 0..0);
             self.at += 1;
@@ -99,7 +103,11 @@ impl Walk<'_> {
         let Some((path, key, n_tokens)) = self.target() else {
             return;
         };
-        let n_of_type = self.n_of_type(n_tokens);
+        if self.language == Language::Go && matches!(self.word(0), "const" | "var" | "import" | "type" | "func") {
+            return;
+        }
+        let is_declared = self.language == Language::Go && self.word(n_tokens) == ":" && self.word(n_tokens + 1) == "=";
+        let n_of_type = if is_declared { 1 } else { self.n_of_type(n_tokens) };
         let n_tokens = n_tokens + n_of_type;
         let mut slot = self.slot(path, key);
         if n_of_type > 0 && self.language == Language::Python && self.is_indented() {
@@ -112,6 +120,26 @@ impl Walk<'_> {
             // A call whose arguments have names is a list of settings; the object it is called on is not.
             slot.path = slot.path.pop().into_iter().collect();
             self.value(&slot);
+        }
+    }
+
+    /// PHP's `putenv('NAME=value')`: the text behind the name is the value.
+    fn variable_of_environment(&mut self) {
+        let slot = self.slot(Vec::new(), 0..0);
+        self.at += 2;
+        let before = self.settings.len();
+        self.literal(&slot);
+        if self.settings.len() == before {
+            return;
+        }
+        let Some(whole) = self.settings.pop() else { return };
+        let Value::Text(text) = &whole.value else { return };
+        if let Some((name, value)) = text.split_once('=')
+            && whole.item[whole.literal.clone()].len() == text.len() + 2
+        {
+            let at = whole.literal.start + 1..whole.literal.end - 1;
+            let part = whole.part(name, value, at, name.len(), Joins::Line);
+            self.settings.push(part);
         }
     }
 
