@@ -16,7 +16,10 @@ const UNSEEN: &str = include_str!("../collection/unseen.toml");
 const LATER: &str = include_str!("../collection/later.toml");
 /// The same, after the rules of drivers had been mended; what it leaves unanswered is still to be mended.
 const THIRD: &str = include_str!("../collection/third.toml");
-const THIRD_RIGHT: usize = 124;
+const THIRD_RIGHT: usize = 144;
+/// The same, after the reader had been mended on those.
+const FOURTH: &str = include_str!("../collection/fourth.toml");
+const FOURTH_RIGHT: usize = 40;
 const PAGE: &str = include_str!("../../../../docs/src/results/switch.md");
 
 #[derive(Deserialize)]
@@ -181,12 +184,14 @@ fn nothing_wrong_is_said_of_files_out_of_public_repositories() {
 }
 
 #[test]
-fn no_fewer_of_the_third_collection_are_read_right() {
-    let judged = judged(THIRD);
-    let n = |wanted: Verdict| judged.iter().filter(|it| it.2 == wanted).count();
-    let shown = unanswered(&judged);
-    println!("{shown}");
-    assert!(n(Verdict::Wrong) == 0 && n(Verdict::Answered) >= THIRD_RIGHT, "{shown}");
+fn no_fewer_of_the_latest_collections_are_read_right() {
+    for (table, least) in [(THIRD, THIRD_RIGHT), (FOURTH, FOURTH_RIGHT)] {
+        let judged = judged(table);
+        let n = |wanted: Verdict| judged.iter().filter(|it| it.2 == wanted).count();
+        let shown = unanswered(&judged);
+        println!("{shown}");
+        assert!(n(Verdict::Wrong) == 0 && n(Verdict::Answered) >= least, "{shown}");
+    }
 }
 
 #[test]
