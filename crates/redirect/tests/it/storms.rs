@@ -96,8 +96,9 @@ fn watches() {
 /// A leak of one shows between the first tenth and the end.
 fn piling() {
     let (done, _) = run(&["repeat", "100000"], &[]);
-    let counts: Vec<&str> =
-        done.stdout.lines().filter_map(|line| line.strip_prefix("supervisor has ")?.split(' ').next()).collect();
+    let count = |line: &str| line.strip_prefix("supervisor has ")?.split(' ').next()?.parse().ok();
+    let counts: Vec<u32> = done.stdout.lines().filter_map(count).collect();
     assert_eq!(counts.len(), 2, "{done:#?}");
-    assert_eq!(counts[0], counts[1], "{done:#?}");
+    // A call that is being answered at the first look holds some more than at the second.
+    assert!(counts[1] <= counts[0], "{counts:?}");
 }
