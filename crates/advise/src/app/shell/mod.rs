@@ -221,8 +221,7 @@ impl<'a> Walk<'a> {
             }
             let is_quoted = plain.len() < self.raw(word).len() && plain.contains(' ');
             if is_quoted && (is_wrapped || remote.is_some()) && depth < MOST_DEPTH {
-                let inner = word.at.start + 1..word.at.end - 1;
-                self.commands(inner, remote, depth + 1);
+                self.commands(self.inner(word), remote, depth + 1);
                 continue;
             }
             let is_option = plain.starts_with('-');
@@ -458,7 +457,9 @@ impl<'a> Walk<'a> {
             // A crontab's variables are its commands', a script's have to be exported.
             let is_exported =
                 |it: &&Setting| !self.text.starts_with("#!") || self.text.contains(&format!("export {}", it.path[0]));
-            let own = before.iter().chain(self.assigned.iter().filter(is_exported)).find(|it| it.path == [*name]);
+            let is_it = |it: &&Setting| it.path == [*name];
+            let of_script = || self.assigned.iter().find(|it| is_it(it) && is_exported(it));
+            let own = before.iter().find(is_it).or_else(of_script);
             if let Some(own) = own.filter(|_| !roles.contains_key(role)) {
                 roles.insert(role, own.clone());
             }

@@ -109,3 +109,9 @@ fn whatever_is_open_ends() {
         read(text);
     }
 }
+
+#[test]
+fn a_quote_that_is_not_closed_ends_anywhere() {
+    assert!(super::read("sh \"a é").is_empty());
+    assert!(super::read("sh éa b\"").is_empty());
+}
