@@ -339,3 +339,20 @@ fn pid_of(server: &Server) -> u32 {
         .first()
         .map_or(0, |path| fs::read_to_string(path).unwrap().trim().parse().unwrap())
 }
+
+#[test]
+fn a_strangers_manifest_above_a_file_does_not_say_whose_it_is() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let file = write(&scratch, "app/.env", "DATABASE_URL=postgres://u:p@127.0.0.1:5432/d\n");
+    let manifest = write(&scratch, "package.json", "{\"dependencies\": {\"pg\": \"8\"}}\n");
+    let first_line = || {
+        let run = looptax(&scratch, &["check", "--app", &file]).run();
+        run.stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    assert!(first_line().contains("Node (pg), postgres"), "{}", first_line());
+    std::os::unix::fs::chown(&manifest, Some(12_345), Some(12_345)).unwrap();
+    assert!(first_line().contains(" or "), "{}", first_line());
+}

@@ -2,7 +2,9 @@
 //!
 //! Called by what looks for connections in files and processes.
 
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use looptax_host::{View, read};
@@ -22,13 +24,26 @@ pub(super) enum Files<'a> {
 impl Files<'_> {
     /// Reads a file up to the bound.
     pub(super) fn read(self, path: &Path) -> io::Result<Vec<u8>> {
-        let file = match self {
-            Self::Ours => read::open(path)?,
-            Self::Of(view) => view.open(path)?,
-        };
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        bytes_of(self.open(path)?)
+    }
+
+    /// The same of a file that belongs to this user, or to root; `None` for any other.
+    pub(super) fn read_if_of(self, owner: u32, path: &Path) -> Option<Vec<u8>> {
+        let file = self.open(path).ok()?;
+        let uid = file.metadata().ok()?.uid();
+        if uid == 0 || uid == owner { bytes_of(file).ok() } else { None }
+    }
+
+    /// Whose file it is; `None` where there is none.
+    pub(super) fn owner(self, path: &Path) -> Option<u32> {
+        Some(self.open(path).ok()?.metadata().ok()?.uid())
+    }
+
+    fn open(self, path: &Path) -> io::Result<File> {
+        match self {
+            Self::Ours => read::open(path),
+            Self::Of(view) => view.open(path),
+        }
     }
 
     /// Whether a path leads to an ordinary file.
@@ -52,4 +67,10 @@ impl Files<'_> {
         let names = names.into_iter().take(MOST_NAMES);
         names.map(|it| it.to_string_lossy().into_owned()).collect()
     }
+}
+
+fn bytes_of(file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

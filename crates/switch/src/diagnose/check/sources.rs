@@ -150,7 +150,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let mut neighbours = files.names(path.parent().unwrap_or(path));
     neighbours.extend(pymysql_beside(path, &neighbours, files));
-    neighbours.extend(libraries(path, files));
+    neighbours.extend(libraries(path, files.owner(path), files));
     let of_laravel = laravel_environment(path, manner.environment, files);
     let included = included(path, bytes, files);
     let source = Source {
@@ -201,10 +201,12 @@ fn pymysql_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Optio
     says_so.then(|| format!("{file}:pymysql"))
 }
 
-/// The libraries of the project that a file belongs to: by the manifests of the nearest folder above that has one.
-fn libraries(path: &Path, files: Files<'_>) -> Vec<String> {
+/// The libraries of the project that a file belongs to: by the manifests of the nearest folder above that has one. In a
+/// folder that others may write to, like `/tmp`, only manifests of the file's owner and of root count.
+fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
+    let Some(owner) = owner else { return Vec::new() };
     let folders = path.ancestors().skip(1).take(MOST_LEVELS);
-    let in_folder = |folder: &Path| app::libraries(|name| files.read(&folder.join(name)).ok());
+    let in_folder = |folder: &Path| app::libraries(|name| files.read_if_of(owner, &folder.join(name)));
     folders.map(in_folder).find(|it| !it.is_empty()).unwrap_or_default()
 }
 
@@ -277,7 +279,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let view = process.view();
     let files = view.as_ref().ok().map(Files::Of);
     let mut neighbours = files.map_or_else(Vec::new, |it| it.names(Path::new(".")));
-    neighbours.extend(files.iter().flat_map(|it| libraries(Path::new(".env"), *it)));
+    neighbours.extend(files.iter().flat_map(|it| libraries(Path::new(".env"), Some(process.uid), *it)));
     // A value of several lines would look like several settings.
     let lines = environment
         .iter()
