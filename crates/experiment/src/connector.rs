@@ -234,7 +234,10 @@ impl<'a> TargetConnector<'a> {
             self.n_prepared += 1;
             let worker = match (self.target.threads, &*self.target.pids) {
                 (ServerThreads::Tree, [first, ..]) => Some(Worker { pid: *first, tid: *first }),
-                (_, pids) => worker_of(&proof, pids),
+                (_, pids) => worker_of(proof.worker, pids).or_else(|| {
+                    let pid = pids.first().filter(|_| self.target.protocol == Protocol::Mysql)?;
+                    worker_of(conversation.answering_thread(*pid), pids)
+                }),
             };
             let Unlimited { fd, seal } = conversation.into_link().into_unlimited()?;
             wired.push(Wired {
@@ -443,8 +446,8 @@ impl Explain for CrowdedError {}
 
 /// The thread that serves a connection, when it is one of a server process that we know: a number
 /// from another pid namespace would point at a stranger.
-fn worker_of(proof: &Proof, server_pids: &[u32]) -> Option<Worker> {
-    let tid = proof.worker?;
+fn worker_of(told: Option<u32>, server_pids: &[u32]) -> Option<Worker> {
+    let tid = told?;
     let (pid, parent) = of_thread(tid)?;
     // A thread of the server, or (PostgreSQL) a child of it.
     let is_ours = server_pids.contains(&pid) || server_pids.contains(&parent);

@@ -5,6 +5,7 @@
 //! their transport and that they end in the same server.
 
 mod activity;
+mod answering;
 mod by_kernel;
 mod memcached;
 mod pooled;

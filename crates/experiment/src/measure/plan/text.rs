@@ -133,7 +133,7 @@ fn placement_line(target: &TargetPlan) -> &'static str {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
         (Hold::Pinned, true) => {
             "cores: the server's threads that serve these connections, and nobody else, are kept on one core while it \
-             measures, where it tells which they are, and get their old cores back before the connections close"
+             measures, where it tells or the kernel shows which they are, and get their old cores back before the connections close"
         }
         (Hold::Followed | Hold::Unknown, true) => {
             "cores: the server's threads stay where the scheduler puts them; our client goes where they are, or beside \

@@ -1,0 +1,87 @@
+//! Which thread of a server answers on a connection, by what the kernel counts: that one sleeps after each answer.
+//!
+//! For a MySQL account that may not read `performance_schema.threads`.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use looptax_host::processes::{n_turns, threads};
+
+use crate::path::Conversation;
+
+/// How many questions are asked in turn. Another thread that slept as often in one round does not in all three.
+const ROUNDS: [u64; 3] = [23, 41, 16];
+/// Whoever uses the machine beside us may send the thread away more often than it sleeps.
+const ATTEMPTS: usize = 8;
+/// Most threads of a server that are looked at.
+const MOST_THREADS: usize = 512;
+
+impl Conversation {
+    /// The thread of process `pid` that answers here; `None` where several may, where the server's threads serve several
+    /// connections each, or where it does not say that they do not.
+    pub fn answering_thread(&mut self, pid: u32) -> Option<u32> {
+        let of_connection = [vec![Some("one-thread-per-connection".to_owned())]];
+        if self.query("SELECT @@thread_handling").ok()? != of_connection {
+            return None;
+        }
+        (0..ATTEMPTS).find_map(|_| self.only_thread(pid))
+    }
+
+    fn only_thread(&mut self, pid: u32) -> Option<u32> {
+        let mut left: Option<Vec<u32>> = None;
+        for n in ROUNDS {
+            let before = turns(pid)?;
+            for _ in 0..n {
+                // Long enough for the thread to fall asleep.
+                thread::sleep(Duration::from_micros(20));
+                self.execute("DO 0").ok()?;
+            }
+            let now = turns(pid)?;
+            let is_it = |(tid, turns): (&u32, &u64)| {
+                let more = before.get(tid).map_or(0, |it| turns.saturating_sub(*it));
+                is_near(more, n).then_some(*tid)
+            };
+            let fit: Vec<u32> = now.iter().filter_map(is_it).collect();
+            left = Some(match left {
+                Some(old) => old.into_iter().filter(|it| fit.contains(it)).collect(),
+                None => fit,
+            });
+        }
+        left.filter(|it| it.len() == 1)?.pop()
+    }
+}
+
+/// Whether a thread that was given a core `more` times may have answered `n` questions: it may have found some without
+/// sleeping, and on the core of who asks it may have to wait for that one in the middle of each answer. The one that
+/// does answer always fits: where only one does, it is that one.
+fn is_near(more: u64, n: u64) -> bool {
+    (n - n / 4..=2 * n + 4).contains(&more)
+}
+
+/// How often each thread of a process was given a core; `None` where there are too many to look at.
+fn turns(pid: u32) -> Option<BTreeMap<u32, u64>> {
+    let tids = threads(pid).ok().filter(|it| it.len() <= MOST_THREADS)?;
+    // One that has just ended is nobody's.
+    Some(tids.into_iter().filter_map(|tid| Some((tid, n_turns(tid)?))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_slept_about_as_often_may_be_it() {
+        for (more, n, expected) in
+            [(23, 23, true), (18, 23, true), (17, 23, false), (47, 23, true), (51, 23, false), (0, 16, false)]
+        {
+            assert_eq!(is_near(more, n), expected, "{more} of {n}");
+        }
+    }
+
+    #[test]
+    fn this_test_has_threads_that_ran() {
+        let own = turns(std::process::id()).unwrap();
+        assert!(own.values().any(|it| *it > 0), "{own:?}");
+    }
+}
