@@ -145,7 +145,8 @@ fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>)
     let deciding = |decision: &Decision| {
         all.iter().rev().find_map(|setting| {
             let own = captured(&decision.key, &setting.path)?;
-            let is_same = own.is_empty() || own == captures;
+            // What decides of a group decides of each in it.
+            let is_same = captures.starts_with(&own);
             let certain = Setting { doubt: None, ..setting.clone() };
             if !is_same {
                 return None;
@@ -308,7 +309,17 @@ fn is_among(signs: &[String], names: &[String]) -> bool {
 }
 
 fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Found {
-    let lookups: Vec<Lookup> = readers.iter().map(|it| look_up(it, source)).collect();
+    let mut read: Vec<(Bound, Lookup)> = { readers.into_iter() }
+        .map(|it| {
+            let lookup = look_up(&it, source);
+            (it, lookup)
+        })
+        .collect();
+    // What is written as only some of them are known to read it is for one of these.
+    if read.iter().any(|it| !it.1.is_untried) {
+        read.retain(|it| !it.1.is_untried);
+    }
+    let (readers, lookups): (Vec<Bound>, Vec<Lookup>) = read.into_iter().unzip();
     // Where they differ, the one that pays decides what is asked.
     let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);

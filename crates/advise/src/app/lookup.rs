@@ -12,6 +12,7 @@ use super::setting::{Setting, Value};
 use super::source::Source;
 use super::table::{App, Role, SocketRule};
 use super::url::{self, Parsed};
+use super::url_form::unproved;
 use crate::Takes;
 
 /// What one application makes of its settings.
@@ -23,6 +24,8 @@ pub(super) struct Lookup {
     pub(super) why: String,
     /// Whether the connection fails, or does not reach the socket that is named.
     pub(super) fails: bool,
+    /// Whether it is open because its URL has a form that was not tried with the application's driver.
+    pub(super) is_untried: bool,
     pub(super) credentials: Credentials,
 }
 
@@ -35,7 +38,7 @@ impl Default for Lookup {
 impl Lookup {
     fn unknown(why: String) -> Self {
         let credentials = Credentials::Unknown(why.clone());
-        Self { address: None, unspoken: None, takes: None, credentials, fails: false, why }
+        Self { address: None, unspoken: None, takes: None, credentials, fails: false, is_untried: false, why }
     }
 }
 
@@ -88,13 +91,24 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
         ..Unspoken::bare(bound.app.kind)
     });
     let address = address(bound.app, place.clone(), or_none, text(Role::Password));
-    Lookup { address, unspoken, takes: Some(place.takes), why: place.why, fails: place.fails, credentials }
+    Lookup {
+        address,
+        unspoken,
+        takes: Some(place.takes),
+        why: place.why,
+        fails: place.fails,
+        is_untried: false,
+        credentials,
+    }
 }
 
 type Asked = Option<Result<String, String>>;
 
 /// A URL; user and password may stand beside it, and a socket that wins over its host.
 fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: Asked) -> Lookup {
+    if let Some(why) = unproved(app, text) {
+        return Lookup { is_untried: true, ..Lookup::unknown(why) };
+    }
     let mut unspoken = None;
     let (mut address, host, mut socket) = match url::parse(text) {
         Some(Parsed::Spoken { address, .. }) => {
@@ -136,6 +150,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
         takes: Some(takes),
         why,
         fails: file.is_some(),
+        is_untried: false,
         credentials,
         unspoken,
         address: address.map(|address| Address {

@@ -43,6 +43,7 @@ mod sqlite;
 mod table;
 mod text_of_dsn;
 mod url;
+mod url_form;
 mod web;
 mod xml;
 mod yaml;

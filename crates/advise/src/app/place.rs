@@ -1,10 +1,12 @@
 //! Where a connection goes as it is configured, and over which transport.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use looptax_model::dsn::Kind;
 
-use super::table::{App, HostForm, PathPort, SocketRule};
+use super::code::Language;
+use super::table::{App, GUESSED, HostForm, PathPort, SocketRule};
 use crate::Takes;
 
 /// What `PostgreSQL`'s socket is called in its folder, before the port.
@@ -41,13 +43,18 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
     // mysqli's sign of a connection that stays, which WordPress takes for the host.
     let is_taken_apart = app.host_is.contains(&HostForm::PortColon);
-    let text = text.strip_prefix("p:").filter(|_| !is_taken_apart).unwrap_or(text);
-    let text = text.strip_prefix("tcp://").unwrap_or(text);
+    let is_mysqli = app.kind == Kind::Mysql && app.format.language() == Some(Language::Php);
+    let text = text.strip_prefix("p:").filter(|_| is_mysqli && !is_taken_apart).unwrap_or(text);
+    let is_sql = matches!(app.kind, Kind::Mysql | Kind::Postgres) && app.name != GUESSED;
+    let text = text.strip_prefix("tcp://").filter(|_| !is_sql).unwrap_or(text);
     let text = text.strip_prefix("inet:").filter(|_| app.host_is.contains(&HostForm::Unix)).unwrap_or(text);
     let text = one_of(app, text)?;
     let split = split(app, text);
-    let port = split.port.or(written.port).unwrap_or_default();
-    let port = port.trim().parse::<u16>().ok();
+    let port = split.port.or(written.port).unwrap_or_default().trim();
+    if let Some(why) = unproved(app, written, text, &split, port) {
+        return Err(why);
+    }
+    let port = port.parse::<u16>().ok();
     let port_or_usual = port.filter(|it| *it > 0).unwrap_or(app.kind.port());
     if let Some(address) = written.hostaddr.map(str::trim).filter(|it| !it.is_empty()) {
         return Ok(Place {
@@ -59,7 +66,8 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
             fails: false,
         });
     }
-    if let Some(failing) = failing(app, &split, text, port_or_usual) {
+    let is_beside = app.socket_rule == SocketRule::Wins && written.socket.is_some_and(|it| names_a_socket(it.trim()));
+    if let Some(failing) = failing(app, &split, text, port_or_usual).filter(|_| !is_beside) {
         return Ok(failing);
     }
     if let Some(why) = unresolvable(app, split.host) {
@@ -103,6 +111,31 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
+/// Why it is open what the driver makes of a host: it is spelled in a way that drivers read differently.
+fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
+    app.kind.protocol()?;
+    let not_tried = |what: String| Some(format!("what its driver makes of {what} was not tried"));
+    if let Some(path) = split.socket {
+        let is_divided = matches!(app.kind, Kind::Postgres | Kind::Memcached) && app.host_is.contains(&HostForm::Port);
+        return (is_divided && path.contains(':')).then(|| not_tried(format!("the colons in `{text}`")))?;
+    }
+    let is_ip = |it: &str| it.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let host = split.host;
+    if unresolvable(app, host).is_some() || host.starts_with(['/', '@']) || host.starts_with("unix:") {
+        return None;
+    }
+    if !is_ip(host) && host.contains([':', ' ', ',']) {
+        return not_tried(format!("the host `{text}`"));
+    }
+    let is_usual = host.eq_ignore_ascii_case("localhost") && host != "localhost";
+    if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
+        return not_tried(format!("the host `{host}`, which is localhost in capitals,"));
+    }
+    let names_none = written.socket.is_none_or(|it| !names_a_socket(it.trim()));
+    let is_odd = !port.is_empty() && port.parse::<u16>().is_ok_and(|it| it == 0);
+    (is_odd && names_none && !app.zero_port).then(|| not_tried(format!("the port `{port}`")))?
+}
+
 /// Why a host cannot be looked up: it contains a port or brackets, which the driver takes as part of the name.
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
@@ -112,10 +145,11 @@ fn unresolvable(app: &App, host: &str) -> Option<String> {
 
 /// The host that is used. Of a list it is the first, if all of the list use one transport; a path may contain blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
-    if !text.contains('/') {
+    if app.host_is.contains(&HostForm::List) && !text.contains('/') {
         return Ok(text.split([' ', ',']).next().unwrap_or_default());
     }
-    if app.kind != Kind::Postgres || !text.contains(',') {
+    let is_libpq = app.host_is.contains(&HostForm::Abstract);
+    if !text.contains(',') || !is_libpq {
         return Ok(text);
     }
     let mut hosts = text.split(',').map(str::trim);
@@ -227,6 +261,16 @@ fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     Split { host: "", port, socket: Some(path) }
 }
 
+/// `127.0.0.1:6379:1 name` and `/run/redis.sock:1` without what stands behind the address.
+fn without_weight(text: &str) -> &str {
+    let text = text.split(' ').next().unwrap_or_default();
+    let n_kept = if text.starts_with('/') { 1 } else { 2 };
+    match text.rsplit_once(':') {
+        Some((rest, weight)) if weight.parse::<u32>().is_ok() && text.matches(':').count() == n_kept => rest,
+        _ => text,
+    }
+}
+
 fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
     let has = |form| app.host_is.contains(&form);
     let of_socket = |path| Split { host: "", port: None, socket: Some(path) };
@@ -236,6 +280,7 @@ fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
             return of_socket(path);
         }
     }
+    let text = if has(HostForm::Weight) { without_weight(text) } else { text };
     let unix = text.strip_prefix("unix:").filter(|_| has(HostForm::Unix));
     if let Some(path) = unix {
         return of_path(app, path.strip_prefix("//").unwrap_or(path));

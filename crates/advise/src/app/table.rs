@@ -121,6 +121,10 @@ pub(crate) enum HostForm {
     Unix,
     /// `!/run/redis/redis.sock`.
     Bang,
+    /// Beside the others: a number behind it, and a name behind that.
+    Weight,
+    /// Several of one transport, with commas or blanks between them: the first counts.
+    List,
     /// Several addresses between semicolons, of which a path is the socket: `0.0.0.0:6033;/tmp/proxysql.sock`.
     Several,
 }
@@ -314,10 +318,16 @@ pub(crate) struct App {
     pub(crate) section: Option<String>,
     #[serde(default)]
     pub(crate) host_is: Vec<HostForm>,
+    /// URLs whose form its driver reads beside that of its own change.
+    #[serde(default)]
+    pub(crate) url_is: Vec<String>,
     pub(crate) localhost: Option<Takes>,
     pub(crate) nowhere: Option<Takes>,
     #[serde(default)]
     pub(crate) socket_rule: SocketRule,
+    /// Whether port 0 means the usual one.
+    #[serde(default)]
+    pub(crate) zero_port: bool,
     /// The port that a path as host needs beside it.
     #[serde(default)]
     pub(crate) path_port: PathPort,

@@ -210,6 +210,10 @@ impl Lexer<'_> {
         if is_kept {
             return Some('\\');
         }
+        if let Some(sign) = self.by_number() {
+            self.at += "u0026".len();
+            return Some(sign);
+        }
         let found = match c {
             'n' => Some('\n'),
             't' => Some('\t'),
@@ -219,6 +223,16 @@ impl Lexer<'_> {
         };
         self.at += c.len_utf8();
         found
+    }
+
+    /// The character of `u0026`, as JSON and most languages write it behind a backslash.
+    fn by_number(&self) -> Option<char> {
+        if matches!(self.language, Language::Php | Language::Perl) {
+            return None;
+        }
+        let digits = self.rest().strip_prefix('u')?.get(..4)?;
+        let is_hex = digits.chars().all(|c| c.is_ascii_hexdigit());
+        char::from_u32(u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?)
     }
 }
 
@@ -244,6 +258,12 @@ mod tests {
     }
 
     #[test]
+    fn characters_by_their_number_are_read() {
+        check("\"a\\u0026b\"", Language::Script, &["«a&b»"]);
+        check("\"a\\u00\"", Language::Script, &["«?»"]);
+    }
+
+    #[test]
     fn comments_are_no_settings_and_quotes_may_stand_in_strings() {
         check("text <?php // define('A'\n/* 'B' */ # 'C'\n$x = 'it\\'s';", Language::Php, &["$x", "=", "«it's»", ";"]);
         check(
@@ -262,7 +282,7 @@ mod tests {
         check(r#""\q" `\${x}`"#, Language::Script, &["«q»", "«${x}»"]);
         for (text, language) in [
             (r#"<?php "\x41""#, Language::Php),
-            (r#""\u0041""#, Language::Python),
+            (r#""\x41""#, Language::Python),
             (r#""\s""#, Language::Ruby),
             (r#""\b""#, Language::Script),
         ] {

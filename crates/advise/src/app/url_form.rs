@@ -1,0 +1,161 @@
+//! How a URL says where the server is, and whether that was tried with the application's driver.
+//!
+//! What an entry of the table writes itself was, so its own change shows which forms its driver reads; `url_is` names more.
+//! A plain host is read by all. Whatever else a URL says (a key of another driver, a list, a second host) is open.
+
+use std::net::Ipv6Addr;
+
+use looptax_model::dsn::Query;
+
+use super::table::{App, GUESSED, Role};
+use super::url::is_go;
+use crate::Takes;
+
+/// Names in a query that move the place to another one than the URL's host, for some driver.
+const PLACE_NAMES: [&str; 13] = [
+    "host",
+    "hostaddr",
+    "service",
+    "socket",
+    "unix_socket",
+    "unixsocket",
+    "unix_socket_path",
+    "localSocket",
+    "socketPath",
+    "socketFactory",
+    "socketFactoryArg",
+    "junixsocket.file",
+    "path",
+];
+
+/// The form of a URL's place.
+#[derive(Debug, PartialEq, Eq)]
+struct Form {
+    /// The scheme where it says how the rest is read: `unix`, `redis+socket`, `go`.
+    family: String,
+    authority: Authority,
+    /// Those of [`PLACE_NAMES`] that it has, in order.
+    keys: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Authority {
+    Empty,
+    /// A name or an IP address.
+    Host,
+    /// A path with `%2F` in the place of a host.
+    Path,
+    /// No host, and more than one part behind it: `redis:///run/redis.sock`.
+    Behind,
+}
+
+/// Why it is open where a URL goes; `None` where its driver reads what it says.
+pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
+    if app.name == GUESSED {
+        return None;
+    }
+    let form = Form::of(text);
+    let host = host_of(text);
+    if let Some(why) = host.and_then(|host| odd_host(app, host)) {
+        return Some(why);
+    }
+    let is_plain = form.keys.is_empty() && matches!(form.authority, Authority::Host | Authority::Empty);
+    if is_plain && !is_socket_scheme(&form.family) {
+        let is_said = form.authority == Authority::Host || app.nowhere.is_some();
+        return (!is_said).then(|| "its URL has no host, and what that means to its driver was not tried".to_owned());
+    }
+    let own = app.change.iter().filter(|it| it.set == Some(Role::Url)).map(|it| sample(&it.to));
+    let mut known = own.chain(app.url_is.iter().cloned());
+    let is_known = known.any(|it| Form::of(&it) == form);
+    (!is_known).then(|| match &*form.keys {
+        [] => "its URL names the place in a way that was not tried with its driver".to_owned(),
+        keys => format!("whether its driver reads `{}` in a URL with this host was not tried", keys.join("`, `")),
+    })
+}
+
+/// A template of `change` with values.
+fn sample(template: &str) -> String {
+    let mut text = template.replace(['‹', '›'], "");
+    for (role, value) in [("«socket|url»", "%2Fs%2Fs"), ("«folder|url»", "%2Fs%2Fs"), ("«port|raw»", "1")] {
+        text = text.replace(role, value);
+    }
+    for role in ["«socket|", "«folder|"] {
+        while let Some(at) = text.find(role) {
+            let end = text[at..].find('»').map_or(text.len(), |it| at + it + '»'.len_utf8());
+            text.replace_range(at..end, "/s/s");
+        }
+    }
+    text.replace('«', "").replace('»', "")
+}
+
+fn is_socket_scheme(scheme: &str) -> bool {
+    scheme.ends_with("unix") || scheme.ends_with("socket")
+}
+
+impl Form {
+    fn of(text: &str) -> Self {
+        let text = text.trim();
+        let form = |family: &str, authority| Self { family: family.to_owned(), authority, keys: Vec::new() };
+        if is_go(text) {
+            return form("go", if text.contains("unix(") { Authority::Path } else { Authority::Host });
+        }
+        if text.starts_with('/') && !text.starts_with("//") {
+            return form("path", Authority::Path);
+        }
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return form("", Authority::Host);
+        };
+        let (body, _) = rest.split_once('?').unwrap_or((rest, ""));
+        let body = body.rsplit_once('@').map_or(body, |(_, place)| place);
+        let (host, path) = body.split_once('/').unwrap_or((body, ""));
+        let authority = match host {
+            _ if is_socket_scheme(scheme) => Authority::Path,
+            "" if path.trim_end_matches('/').contains('/') => Authority::Behind,
+            host if host.is_empty() || host.starts_with(':') => Authority::Empty,
+            host if host.to_ascii_lowercase().contains("%2f") => Authority::Path,
+            _ => Authority::Host,
+        };
+        let family = if is_socket_scheme(scheme) { scheme } else { "" };
+        let mut keys: Vec<String> = Query::from_text(text).pairs().map(|it| it.name()).collect();
+        keys.retain(|it| PLACE_NAMES.contains(&&**it));
+        keys.sort();
+        Self { keys, ..form(family, authority) }
+    }
+}
+
+/// The host and port of a URL that has a host.
+fn host_of(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.split_once("://").filter(|_| !is_go(text))?;
+    let end = rest.find('?').unwrap_or(rest.len());
+    let body = rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, place)| place);
+    let host = body.split('/').next().unwrap_or_default();
+    (!is_socket_scheme(scheme) && !host.is_empty()).then_some(host)
+}
+
+/// Why a host with its port is read in different ways.
+fn odd_host(app: &App, host: &str) -> Option<String> {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
+    if let Some(port) = port.filter(|it| !is_port(it)) {
+        return Some(format!("what its driver makes of the port `{port}` was not tried"));
+    }
+    let is_address =
+        name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).is_some_and(|it| it.parse::<Ipv6Addr>().is_ok());
+    let is_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
+    let is_path = name.to_ascii_lowercase().contains("%2f");
+    if is_path {
+        return None;
+    }
+    if app.kind.protocol().is_some() && name.contains(',') {
+        return Some(format!("`{name}` is a list, and what its driver makes of it was not tried"));
+    }
+    if !is_address && !name.chars().all(|c| is_name(c) || c == ',') {
+        return Some(format!("what its driver makes of the host `{name}` was not tried"));
+    }
+    let is_usual = name.eq_ignore_ascii_case("localhost") && name != "localhost";
+    let matters = app.localhost.is_some_and(|it| it != Takes::Tcp);
+    (is_usual && matters).then(|| format!("whether `{name}` is localhost to its driver was not tried"))
+}
