@@ -49,8 +49,13 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
     if !app.needs.is_empty() && !is_among(&app.needs, &names) || is_among(&app.unless, &names) {
         return Vec::new();
     }
-    let over = all.iter().filter_map(|it| it.path.last()).find(|name| app.over.contains(name));
-    let over = over.map(|name| format!("{name} is set, and wins over it"));
+    let is_over = |name: &&String| {
+        let is_end = |it: &Setting| {
+            it.path.join("/").strip_suffix(&***name).is_some_and(|it| it.is_empty() || it.ends_with('/'))
+        };
+        all.iter().any(is_end)
+    };
+    let over = app.over.iter().find(is_over).map(|name| format!("{name} is set, and wins over it"));
     groups_of(app, &all)
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))
@@ -107,7 +112,13 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
         for pattern in app.patterns(role).iter().rev() {
             for (idx, setting) in all.iter().enumerate() {
                 if let Some(captures) = captured(pattern, &setting.path) {
-                    groups.entry(captures).or_default().insert(role, idx);
+                    let roles = groups.entry(captures).or_default();
+                    // An empty one does not win over what says something.
+                    let is_empty = setting.value == Value::Text(String::new());
+                    let has_other = roles.get(&role).is_some_and(|it| all[*it].path != setting.path);
+                    if !is_empty || !has_other {
+                        roles.insert(role, idx);
+                    }
                 }
             }
         }

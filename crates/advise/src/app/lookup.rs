@@ -167,7 +167,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
 fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<PathBuf>) -> (Takes, String) {
     let is_local = matches!(host, None | Some("localhost" | "none"));
     let needs_localhost = match app.socket_rule {
-        SocketRule::Wins => false,
+        SocketRule::Wins | SocketRule::Loopback => false,
         SocketRule::Localhost => true,
         SocketRule::Driver => !url::takes_any_socket(text),
     };

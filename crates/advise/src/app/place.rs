@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use looptax_model::dsn::Kind;
 
-use super::code::Language;
-use super::table::{App, GUESSED, HostForm, PathPort, SocketRule};
+use super::table::{App, GUESSED, HostForm, PathPort, Role, SocketRule};
 use crate::Takes;
 
 /// What `PostgreSQL`'s socket is called in its folder, before the port.
@@ -41,12 +40,7 @@ pub(crate) struct Place {
 /// Why it cannot be known.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
-    // mysqli's sign of a connection that stays, which WordPress takes for the host.
-    let is_taken_apart = app.host_is.contains(&HostForm::PortColon);
-    let is_mysqli = app.kind == Kind::Mysql && app.format.language() == Some(Language::Php);
-    let text = text.strip_prefix("p:").filter(|_| is_mysqli && !is_taken_apart).unwrap_or(text);
-    let is_sql = matches!(app.kind, Kind::Mysql | Kind::Postgres) && app.name != GUESSED;
-    let text = text.strip_prefix("tcp://").filter(|_| !is_sql).unwrap_or(text);
+    let text = text.strip_prefix("tcp://").filter(|_| app.name == GUESSED || !is_store(app)).unwrap_or(text);
     let text = text.strip_prefix("inet:").filter(|_| app.host_is.contains(&HostForm::Unix)).unwrap_or(text);
     let text = one_of(app, text)?;
     let split = split(app, text);
@@ -75,7 +69,11 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         return Ok(Place { host, port: port_or_usual, socket: None, takes: Takes::Tcp, why, fails: true });
     }
     let host = (!split.host.is_empty()).then(|| split.host.to_owned());
-    let is_local = matches!(host.as_deref(), None | Some("localhost"));
+    let is_local = match host.as_deref() {
+        None => app.socket_rule != SocketRule::Loopback,
+        Some("127.0.0.1") => app.socket_rule == SocketRule::Loopback,
+        Some(host) => host == "localhost",
+    };
     let scheme = written.scheme.map(str::to_lowercase);
     let own_setting = written.socket.map(str::trim);
     let own_setting = own_setting.filter(|it| names_a_socket(it));
@@ -83,6 +81,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
     // Django's options win over its host.
     let host_socket = split.socket.filter(|_| app.socket_rule != SocketRule::Localhost || own_setting.is_none());
+    let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let (takes, why) = match (host_socket, own_setting, scheme.as_deref()) {
         (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
@@ -92,12 +91,12 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
             Some(why) => (Takes::Tcp, why),
             None => of_socket(path),
         },
-        (None, Some(_), _) if app.socket_rule == SocketRule::Localhost && !is_local => (
+        (None, Some(_), _) if is_conditional && !is_local && host.is_some() => (
             Takes::Tcp,
             format!("the socket beside it is ignored: it counts with the host localhost alone, not with `{text}`"),
         ),
-        (None, Some(path), _) => of_socket(path),
-        (None, None, _) => by_host(app, host.as_deref())
+        (None, Some(path), _) if is_local || !is_conditional => of_socket(path),
+        (None, _, _) => by_host(app, host.as_deref())
             .ok_or_else(|| "no host is given, and what that means is not known".to_owned())?,
     };
     let socket = host_socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
@@ -111,29 +110,76 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
-/// Why it is open what the driver makes of a host: it is spelled in a way that drivers read differently.
+/// Why it is open what the driver makes of a place: it is spelled in a way that drivers read differently.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
-    app.kind.protocol()?;
+    // What WordPress does was tried with all of these.
+    if !is_store(app) || app.format.proxy().is_some() || app.host_is.contains(&HostForm::PortColon) {
+        return None;
+    }
     let not_tried = |what: String| Some(format!("what its driver makes of {what} was not tried"));
+    let beside = written.socket.map(str::trim).filter(|it| names_a_socket(it));
+    let blank = [(Role::Host, written.host), (Role::Port, written.port), (Role::Socket, written.socket)];
+    let is_blank = |(role, text): &(Role, Option<&str>)| *text == Some("") && app.blank.contains(role);
+    if let Some((role, _)) = blank.iter().find(|it| is_blank(it)) {
+        return not_tried(format!("an empty {}", format!("{role:?}").to_lowercase()));
+    }
+    let is_libpq = app.host_is.contains(&HostForm::Abstract);
+    if let Some(name) = split.socket.into_iter().chain(beside).find(|it| it.starts_with('@') && !is_libpq) {
+        return not_tried(format!("the abstract name `{name}`"));
+    }
+    if let Some(path) = split.socket.into_iter().chain(beside).find(|it| it.starts_with('/')) {
+        let is_odd = |c: char| app.unfit.contains(c) || app.kind == Kind::Postgres && " '\\".contains(c);
+        if path.contains(is_odd) {
+            return not_tried(format!("the signs in `{path}`"));
+        }
+        let is_file = app.kind == Kind::Postgres && folder_of(path).is_some() && app.name != GUESSED;
+        if is_file && (!app.writes_folder() || beside == Some(path)) {
+            return not_tried(format!("`{path}`, which is the socket's file,"));
+        }
+    }
+    let port_number = port.parse::<u16>().ok();
+    // phpBB has the socket there.
+    let is_socket = written.socket.is_some_and(|it| it.trim() == port);
+    if !port.is_empty() && port_number.is_none() && !is_socket {
+        return not_tried(format!("the port `{port}`"));
+    }
+    let is_zero = port_number == Some(0) && !app.zero_port;
     if let Some(path) = split.socket {
         let is_divided = matches!(app.kind, Kind::Postgres | Kind::Memcached) && app.host_is.contains(&HostForm::Port);
-        return (is_divided && path.contains(':')).then(|| not_tried(format!("the colons in `{text}`")))?;
+        let is_odd = is_divided && path.contains(':') || split.host.contains(':');
+        let is_redis = app.kind == Kind::Redis && app.name != GUESSED;
+        if is_odd || is_redis && text.starts_with("unix:/") && !text.starts_with("unix://") {
+            return not_tried(format!("the colons in `{text}`"));
+        }
+        return (is_zero && app.kind == Kind::Postgres).then(|| not_tried("the port `0`".to_owned()))?;
     }
-    let is_ip = |it: &str| it.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
     let host = split.host;
+    let is_socket = beside.is_some() && app.socket_rule == SocketRule::Wins;
+    if is_socket && !is_sql_host(host) {
+        return not_tried(format!("the host `{text}` beside a socket"));
+    }
     if unresolvable(app, host).is_some() || host.starts_with(['/', '@']) || host.starts_with("unix:") {
         return None;
     }
-    if !is_ip(host) && host.contains([':', ' ', ',']) {
+    // Drivers differ in whether an IPv6 address has brackets.
+    let is_bare_ip = app.bare_ip && host.parse::<IpAddr>().is_ok();
+    if !is_bare_ip && host.contains([':', ' ', ',', '[']) {
         return not_tried(format!("the host `{text}`"));
     }
     let is_usual = host.eq_ignore_ascii_case("localhost") && host != "localhost";
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
         return not_tried(format!("the host `{host}`, which is localhost in capitals,"));
     }
-    let names_none = written.socket.is_none_or(|it| !names_a_socket(it.trim()));
-    let is_odd = !port.is_empty() && port.parse::<u16>().is_ok_and(|it| it == 0);
-    (is_odd && names_none && !app.zero_port).then(|| not_tried(format!("the port `{port}`")))?
+    (is_zero && beside.is_none()).then(|| not_tried("the port `0`".to_owned()))?
+}
+
+fn is_store(app: &App) -> bool {
+    matches!(app.kind, Kind::Mysql | Kind::Postgres | Kind::Redis | Kind::Memcached)
+}
+
+/// Whether a host beside a socket is nothing that a driver may stumble over.
+fn is_sql_host(host: &str) -> bool {
+    !host.contains([':', ' ', ',', '['])
 }
 
 /// Why a host cannot be looked up: it contains a port or brackets, which the driver takes as part of the name.
@@ -148,9 +194,16 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if app.host_is.contains(&HostForm::List) && !text.contains('/') {
         return Ok(text.split([' ', ',']).next().unwrap_or_default());
     }
-    let is_libpq = app.host_is.contains(&HostForm::Abstract);
-    if !text.contains(',') || !is_libpq {
+    if !text.contains(',') {
         return Ok(text);
+    }
+    if !app.host_is.contains(&HostForm::Abstract) {
+        let is_sql = matches!(app.kind, Kind::Mysql | Kind::Postgres);
+        return if is_sql {
+            Err(format!("what its driver makes of the list `{text}` was not tried"))
+        } else {
+            Ok(text)
+        };
     }
     let mut hosts = text.split(',').map(str::trim);
     let first = hosts.next().unwrap_or_default();

@@ -137,6 +137,8 @@ pub(crate) enum SocketRule {
     Wins,
     /// Where the host is empty or `localhost`.
     Localhost,
+    /// Where the host is `localhost` or 127.0.0.1.
+    Loopback,
     /// As the driver does that the URL's scheme names: `SQLAlchemy`.
     Driver,
 }
@@ -325,6 +327,9 @@ pub(crate) struct App {
     pub(crate) nowhere: Option<Takes>,
     #[serde(default)]
     pub(crate) socket_rule: SocketRule,
+    /// Roles of which an empty value is no absence to its driver.
+    #[serde(default)]
+    pub(crate) blank: Vec<Role>,
     /// Whether port 0 means the usual one.
     #[serde(default)]
     pub(crate) zero_port: bool,

@@ -3,8 +3,6 @@
 //! What an entry of the table writes itself was, so its own change shows which forms its driver reads; `url_is` names more.
 //! A plain host is read by all. Whatever else a URL says (a key of another driver, a list, a second host) is open.
 
-use std::net::Ipv6Addr;
-
 use looptax_model::dsn::Query;
 
 use super::table::{App, GUESSED, Role};
@@ -51,26 +49,67 @@ enum Authority {
 
 /// Why it is open where a URL goes; `None` where its driver reads what it says.
 pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
+    let form = Form::of(text);
+    if let Some(why) = host_of(text).and_then(|host| odd_host(app, host)) {
+        return Some(why);
+    }
     if app.name == GUESSED {
         return None;
     }
-    let form = Form::of(text);
-    let host = host_of(text);
-    if let Some(why) = host.and_then(|host| odd_host(app, host)) {
+    if let Some(why) = odd_path(app, text, &form) {
         return Some(why);
     }
     let is_plain = form.keys.is_empty() && matches!(form.authority, Authority::Host | Authority::Empty);
     if is_plain && !is_socket_scheme(&form.family) {
-        let is_said = form.authority == Authority::Host || app.nowhere.is_some();
+        // Ruby refuses a login without a host.
+        let is_login = text.contains('@');
+        let is_own = || forms_of(app).any(|it| Form::of(&it).authority == Authority::Empty);
+        let is_said = form.authority == Authority::Host || app.nowhere.is_some() && (!is_login || is_own());
         return (!is_said).then(|| "its URL has no host, and what that means to its driver was not tried".to_owned());
     }
-    let own = app.change.iter().filter(|it| it.set == Some(Role::Url)).map(|it| sample(&it.to));
-    let mut known = own.chain(app.url_is.iter().cloned());
-    let is_known = known.any(|it| Form::of(&it) == form);
+    let is_known = forms_of(app).any(|it| Form::of(&it) == form);
     (!is_known).then(|| match &*form.keys {
         [] => "its URL names the place in a way that was not tried with its driver".to_owned(),
         keys => format!("whether its driver reads `{}` in a URL with this host was not tried", keys.join("`, `")),
     })
+}
+
+/// URLs in the forms that its driver reads.
+fn forms_of(app: &App) -> impl Iterator<Item = String> {
+    let own = app.change.iter().filter(|it| it.set == Some(Role::Url)).map(|it| sample(&it.to));
+    own.chain(app.url_is.iter().cloned())
+}
+
+/// Why a path in a URL is read in different ways.
+fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
+    let not_tried = |what: &str| Some(format!("what its driver makes of {what} was not tried"));
+    let values = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
+    let values: Vec<_> = values.collect();
+    if values.iter().any(|it| it.value().starts_with('@')) {
+        return not_tried("an abstract name in a URL");
+    }
+    // Java's take the query as it stands, and clients of Redis the path.
+    let is_as_it_stands = text.starts_with("jdbc:") && values.iter().any(|it| it.text.contains('%'));
+    let path = text.split('?').next().unwrap_or_default();
+    let is_path =
+        is_socket_scheme(&form.family) || matches!(form.authority, Authority::Behind) || form.family == "path";
+    if is_as_it_stands || is_path && path.contains('%') {
+        return not_tried("the percent signs in its path");
+    }
+    let is_unfit = |c: char| app.unfit.contains(c) || c == ' ';
+    if is_path && path.contains(is_unfit) {
+        return not_tried("the signs in its path");
+    }
+    if form.family == "go" && text.contains("unix()") {
+        return not_tried("an empty socket");
+    }
+    // asyncpg takes the file, libpq its folder.
+    let is_file = text.contains(".s.PGSQL.") && text.contains("+asyncpg:");
+    if is_file {
+        return not_tried("the socket's file");
+    }
+    let is_list = form.authority == Authority::Path && path.to_ascii_lowercase().contains("%2c");
+    is_list.then(|| not_tried("a list of hosts"))?
 }
 
 /// A template of `change` with values.
@@ -116,8 +155,10 @@ impl Form {
             _ => Authority::Host,
         };
         let family = if is_socket_scheme(scheme) { scheme } else { "" };
-        let mut keys: Vec<String> = Query::from_text(text).pairs().map(|it| it.name()).collect();
-        keys.retain(|it| PLACE_NAMES.contains(&&**it));
+        let pairs = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
+        // An empty one is another form.
+        let key = |name: String, is_empty| if is_empty { format!("{name}=") } else { name };
+        let mut keys: Vec<String> = pairs.map(|it| key(it.name(), it.value().is_empty())).collect();
         keys.sort();
         Self { keys, ..form(family, authority) }
     }
@@ -125,7 +166,11 @@ impl Form {
 
 /// The host and port of a URL that has a host.
 fn host_of(text: &str) -> Option<&str> {
-    let (scheme, rest) = text.split_once("://").filter(|_| !is_go(text))?;
+    if is_go(text) {
+        let (before, _) = text.rsplit_once(')')?;
+        return before.rsplit_once("tcp(").map(|it| it.1);
+    }
+    let (scheme, rest) = text.split_once("://")?;
     let end = rest.find('?').unwrap_or(rest.len());
     let body = rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, place)| place);
     let host = body.split('/').next().unwrap_or_default();
@@ -142,8 +187,6 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
     if let Some(port) = port.filter(|it| !is_port(it)) {
         return Some(format!("what its driver makes of the port `{port}` was not tried"));
     }
-    let is_address =
-        name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).is_some_and(|it| it.parse::<Ipv6Addr>().is_ok());
     let is_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let is_path = name.to_ascii_lowercase().contains("%2f");
     if is_path {
@@ -152,7 +195,7 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
     if app.kind.protocol().is_some() && name.contains(',') {
         return Some(format!("`{name}` is a list, and what its driver makes of it was not tried"));
     }
-    if !is_address && !name.chars().all(|c| is_name(c) || c == ',') {
+    if name.is_empty() || !name.chars().all(|c| is_name(c) || c == ',') {
         return Some(format!("what its driver makes of the host `{name}` was not tried"));
     }
     let is_usual = name.eq_ignore_ascii_case("localhost") && name != "localhost";

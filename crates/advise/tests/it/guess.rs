@@ -73,7 +73,7 @@ fn connections_are_found_by_their_keys_in_every_format() {
     check(
         "/etc/own.conf",
         "<Plugin redis>\n Host \"a:b::1\"\n</Plugin>\nLoadPlugin mysql\n<Plugin mysql>\n Host localhost\n</Plugin>\n",
-        &["redis tcp Plugin redis", "mysql unix Plugin mysql"],
+        &["redis open Plugin redis", "mysql unix Plugin mysql"],
     );
     check("/etc/own.cf", "x_sql_dsn   DBI:mysql:d:localhost:3306\n", &["mysql unix x_sql_dsn"]);
     check(
