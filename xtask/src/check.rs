@@ -39,6 +39,11 @@ const STEPS: &[Step] = &[
     Step { name: "book", repeat: "mdbook build docs", work: Work::Own(book) },
     Step { name: "other load generators", repeat: "cargo lab peers --short", work: Work::Own(peers) },
     Step { name: "attacks on root's looptax", repeat: "cargo lab attacks --short", work: Work::Own(attacks) },
+    Step {
+        name: "files, and what their drivers make of them",
+        repeat: "cargo lab oracle spellings --short",
+        work: Work::Own(spellings),
+    },
     Step { name: "changed records", repeat: "cargo lab records --short", work: Work::Own(records) },
     // The last one, so that a machine that lacks a server hears of everything else first.
     Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) },
@@ -80,6 +85,13 @@ fn records() -> Result<()> {
     let mut command = Command::new(built("lab")?);
     command.args(["records", "--short", "--looptax"]);
     command.arg(built("looptax")?);
+    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
+}
+
+/// Holds what looptax reads in files with random settings against their drivers.
+fn spellings() -> Result<()> {
+    let mut command = Command::new(built("lab")?);
+    command.args(["oracle", "spellings", "--short"]);
     run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
 }
 

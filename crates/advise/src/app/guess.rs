@@ -142,6 +142,9 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
         // An item of a list has the list's name.
         let is_item = name.parse::<usize>().is_ok();
         let name = parents.last().filter(|_| is_item).unwrap_or(name);
+        if name.contains("://") {
+            continue;
+        }
         let name = name.rsplit(':').next().unwrap_or_default();
         let Some(Key { role, prefix }) = keys::key_of(name).or_else(|| place_key(name, setting)) else {
             continue;

@@ -57,7 +57,7 @@ pub(super) fn is_keywords(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
     };
-    if text.contains(';') {
+    if text.contains(';') || text.contains("://") {
         return false;
     }
     let mut words = text.split_whitespace();

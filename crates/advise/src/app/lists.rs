@@ -124,7 +124,9 @@ fn pieces(setting: &Setting) -> Vec<Setting> {
     let base = setting.literal.start + base;
     let mut at = base;
     let mut found = Vec::new();
-    for text in value.split([',', ';', ' ']) {
+    // A path may have blanks in it.
+    let separators: &[char] = if value.contains('/') { &[',', ';'] } else { &[',', ';', ' '] };
+    for text in value.split(separators) {
         if !text.is_empty() {
             let mut piece = setting.part("", text, at..at + text.len(), 0, OF_SEVERAL);
             piece.path.pop();

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use looptax_model::dsn::{Address, Protocol, Secret, Unspoken};
+use looptax_model::dsn::{Address, Kind, Protocol, Secret, Unspoken};
 
 use super::bound::Bound;
 use super::found::Credentials;
 use super::place::{Place, Written, by_localhost, folder_of, names_a_socket, place, wants_folder};
+use super::quotes::{Dialect, Quotes};
 use super::setting::{Setting, Value};
 use super::source::Source;
 use super::table::{App, Role, SocketRule};
@@ -50,6 +51,9 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     };
     if let Some(doubt) = &bound.doubt {
         return Lookup::unknown(doubt.clone());
+    }
+    if let Some(name) = unproved_socket(bound) {
+        return Lookup::unknown(format!("whether its program reads `{name}` is not known"));
     }
     match text(Role::Url) {
         Some(Ok(it)) if !it.is_empty() => {
@@ -100,6 +104,19 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
         is_untried: false,
         credentials,
     }
+}
+
+/// The name of a socket that stands for itself, where drivers have other names for one.
+fn unproved_socket(bound: &Bound) -> Option<&str> {
+    let socket = bound.roles.get(&Role::Socket)?;
+    let name = socket.path.last()?;
+    let is_alone = bound.app.is_guess() && !bound.roles.contains_key(&Role::Host);
+    let is_odd = match name.to_lowercase().as_str() {
+        "db_unix_socket" | "unixsocket" => true,
+        "socket" => matches!(socket.quotes, Quotes::Around(_, Dialect::Script)),
+        _ => false,
+    };
+    (is_alone && is_odd && bound.app.kind == Kind::Mysql).then_some(name.as_str())
 }
 
 type Asked = Option<Result<String, String>>;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use looptax_model::dsn::Kind;
 
-use super::table::{App, GUESSED, HostForm, PathPort, Role, SocketRule};
+use super::table::{App, HostForm, PathPort, Role, SocketRule};
 use crate::Takes;
 
 /// What `PostgreSQL`'s socket is called in its folder, before the port.
@@ -40,7 +40,9 @@ pub(crate) struct Place {
 /// Why it cannot be known.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
-    let text = text.strip_prefix("tcp://").filter(|_| app.name == GUESSED || !is_store(app)).unwrap_or(text);
+    // Go's programs have the port behind it, which others have beside it.
+    let is_whole = |it: &&str| app.is_guess() && it.contains(':') || !is_store(app);
+    let text = text.strip_prefix("tcp://").filter(is_whole).unwrap_or(text);
     let text = text.strip_prefix("inet:").filter(|_| app.host_is.contains(&HostForm::Unix)).unwrap_or(text);
     let text = one_of(app, text)?;
     let split = split(app, text);
@@ -82,15 +84,21 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     // Django's options win over its host.
     let host_socket = split.socket.filter(|_| app.socket_rule != SocketRule::Localhost || own_setting.is_none());
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
+    if let Some(path) = host_socket.filter(|_| is_local || split.host.is_empty())
+        && let Some(why) = wrong_port(app, text, port)
+    {
+        let socket = Some(PathBuf::from(path));
+        return Ok(Place { host, port: port_or_usual, socket, takes: Takes::Tcp, why, fails: true });
+    }
     let (takes, why) = match (host_socket, own_setting, scheme.as_deref()) {
         (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
             return Err(format!("its protocol is socket, and its host is `{text}`: the programs differ"));
         }
-        (Some(path), ..) => match ignored_in_host(app, text, port, is_local) {
-            Some(why) => (Takes::Tcp, why),
-            None => of_socket(path),
-        },
+        (Some(_), ..) if !is_local && host.is_some() => {
+            (Takes::Tcp, format!("a socket after a host that is not localhost is ignored: `{text}` stays on TCP"))
+        }
+        (Some(path), ..) => of_socket(path),
         (None, Some(_), _) if is_conditional && !is_local && host.is_some() => (
             Takes::Tcp,
             format!("the socket beside it is ignored: it counts with the host localhost alone, not with `{text}`"),
@@ -99,6 +107,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         (None, _, _) => by_host(app, host.as_deref())
             .ok_or_else(|| "no host is given, and what that means is not known".to_owned())?,
     };
+    let own_setting = own_setting.filter(|_| is_local || !is_conditional);
     let socket = host_socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
     Ok(Place {
         host,
@@ -112,11 +121,18 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
 
 /// Why it is open what the driver makes of a place: it is spelled in a way that drivers read differently.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
-    // What WordPress does was tried with all of these.
-    if !is_store(app) || app.format.proxy().is_some() || app.host_is.contains(&HostForm::PortColon) {
+    if !is_store(app) || app.format.proxy().is_some() {
         return None;
     }
     let not_tried = |what: String| Some(format!("what its driver makes of {what} was not tried"));
+    let is_usual = split.host.eq_ignore_ascii_case("localhost") && split.host != "localhost";
+    if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
+        return not_tried(format!("the host `{}`, which is localhost in capitals,", split.host));
+    }
+    // What WordPress does was tried with all of the others.
+    if app.host_is.contains(&HostForm::PortColon) {
+        return None;
+    }
     let beside = written.socket.map(str::trim).filter(|it| names_a_socket(it));
     let blank = [(Role::Host, written.host), (Role::Port, written.port), (Role::Socket, written.socket)];
     let is_blank = |(role, text): &(Role, Option<&str>)| *text == Some("") && app.blank.contains(role);
@@ -124,7 +140,8 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
         return not_tried(format!("an empty {}", format!("{role:?}").to_lowercase()));
     }
     let is_libpq = app.host_is.contains(&HostForm::Abstract);
-    if let Some(name) = split.socket.into_iter().chain(beside).find(|it| it.starts_with('@') && !is_libpq) {
+    let of_host = split.socket.into_iter().chain(Some(split.host)).filter(|_| !is_libpq);
+    if let Some(name) = of_host.chain(beside).find(|it| it.starts_with('@')) {
         return not_tried(format!("the abstract name `{name}`"));
     }
     if let Some(path) = split.socket.into_iter().chain(beside).find(|it| it.starts_with('/')) {
@@ -132,10 +149,17 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
         if path.contains(is_odd) {
             return not_tried(format!("the signs in `{path}`"));
         }
-        let is_file = app.kind == Kind::Postgres && folder_of(path).is_some() && app.name != GUESSED;
+        let is_file = app.kind == Kind::Postgres && folder_of(path).is_some() && !app.is_guess();
         if is_file && (!app.writes_folder() || beside == Some(path)) {
             return not_tried(format!("`{path}`, which is the socket's file,"));
         }
+    }
+    if split.port == Some("") {
+        return not_tried(format!("the host `{text}`"));
+    }
+    // Its own programs know no such setting, and those that do want the folder.
+    if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
+        return not_tried("a socket beside a host".to_owned());
     }
     let port_number = port.parse::<u16>().ok();
     // phpBB has the socket there.
@@ -147,7 +171,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if let Some(path) = split.socket {
         let is_divided = matches!(app.kind, Kind::Postgres | Kind::Memcached) && app.host_is.contains(&HostForm::Port);
         let is_odd = is_divided && path.contains(':') || split.host.contains(':');
-        let is_redis = app.kind == Kind::Redis && app.name != GUESSED;
+        let is_redis = app.kind == Kind::Redis && !app.is_guess();
         if is_odd || is_redis && text.starts_with("unix:/") && !text.starts_with("unix://") {
             return not_tried(format!("the colons in `{text}`"));
         }
@@ -165,10 +189,6 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     let is_bare_ip = app.bare_ip && host.parse::<IpAddr>().is_ok();
     if !is_bare_ip && host.contains([':', ' ', ',', '[']) {
         return not_tried(format!("the host `{text}`"));
-    }
-    let is_usual = host.eq_ignore_ascii_case("localhost") && host != "localhost";
-    if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
-        return not_tried(format!("the host `{host}`, which is localhost in capitals,"));
     }
     (is_zero && beside.is_none()).then(|| not_tried("the port `0`".to_owned()))?
 }
@@ -263,17 +283,15 @@ pub(crate) fn wants_folder(path: &str, port: u16) -> String {
     )
 }
 
-/// Why a socket that stands in the host is none.
-fn ignored_in_host(app: &App, text: &str, port: Option<u16>, is_local: bool) -> Option<String> {
-    if !is_local {
-        return Some(format!("a socket after a host that is not localhost is ignored: `{text}` stays on TCP"));
-    }
+/// Why a path as host is none beside this port.
+fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     let is_port_wrong = match app.path_port {
         PathPort::Any => false,
         PathPort::Zero => port != Some(0),
         PathPort::ZeroOrNone => port.is_some_and(|port| port > 0),
     };
-    (is_port_wrong && !text.starts_with("unix:"))
+    let is_marked = text.starts_with("unix:") && app.path_port != PathPort::Zero;
+    (is_port_wrong && !is_marked)
         .then(|| "a path counts with port 0 alone; with this port it is taken for a host name and fails".to_owned())
 }
 
@@ -316,12 +334,11 @@ fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
 
 /// `127.0.0.1:6379:1 name` and `/run/redis.sock:1` without what stands behind the address.
 fn without_weight(text: &str) -> &str {
-    let text = text.split(' ').next().unwrap_or_default();
-    let n_kept = if text.starts_with('/') { 1 } else { 2 };
-    match text.rsplit_once(':') {
-        Some((rest, weight)) if weight.parse::<u32>().is_ok() && text.matches(':').count() == n_kept => rest,
-        _ => text,
-    }
+    let Some(at) = text.rfind(':') else { return text };
+    let weight = text[at + 1..].split(' ').next().unwrap_or_default();
+    let n_colons = if text.starts_with('/') { 1 } else { 2 };
+    let is_one = weight.parse::<u32>().is_ok() && text.matches(':').count() == n_colons;
+    if is_one { &text[..at] } else { text }
 }
 
 fn split<'a>(app: &App, text: &'a str) -> Split<'a> {

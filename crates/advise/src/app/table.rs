@@ -246,6 +246,7 @@ pub(crate) enum Side {
 /// One application and one format of its configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct App {
     #[serde(default = "guessed")]
     pub(crate) name: String,
@@ -367,6 +368,11 @@ impl App {
     /// Whether it is no application, but what hands others their environment.
     pub(crate) fn is_carrier(&self) -> bool {
         self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
+    }
+
+    /// Whether nothing but the names of its settings says what it is.
+    pub(crate) fn is_guess(&self) -> bool {
+        self.name == GUESSED && self.calls.is_empty()
     }
 
     /// Whether it takes the folder of `PostgreSQL`'s socket, and not the socket's file.

@@ -5,7 +5,7 @@
 
 use looptax_model::dsn::Query;
 
-use super::table::{App, GUESSED, Role};
+use super::table::{App, Role};
 use super::url::is_go;
 use crate::Takes;
 
@@ -53,7 +53,7 @@ pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     if let Some(why) = host_of(text).and_then(|host| odd_host(app, host)) {
         return Some(why);
     }
-    if app.name == GUESSED {
+    if app.is_guess() {
         return None;
     }
     if let Some(why) = odd_path(app, text, &form) {
@@ -124,7 +124,7 @@ fn sample(template: &str) -> String {
             text.replace_range(at..end, "/s/s");
         }
     }
-    text.replace('«', "").replace('»', "")
+    text.replace(['«', '»'], "")
 }
 
 fn is_socket_scheme(scheme: &str) -> bool {

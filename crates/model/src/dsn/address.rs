@@ -82,7 +82,7 @@ pub enum AddressError {
     #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
     /// Its port is no number of a port.
-    #[error("the URL's `port=` is no port")]
+    #[error("the port in it is none that a server has")]
     Port,
     /// Some part of it is not UTF-8 when decoded.
     #[error("the URL's {part} is not UTF-8 once its %XX are decoded")]
@@ -215,15 +215,20 @@ impl Parts {
         let own = |names: &[&str]| self.named(names).map(str::to_owned);
         let is_postgres = self.protocol == Protocol::Postgres;
         let is_mongodb = self.protocol == Protocol::Mongodb;
-        let named_host = ["hostaddr", "host"].iter().find_map(|name| {
-            let host = self.named(&[name]).filter(|_| is_postgres);
-            host.filter(|host| !is_path(host) && !host.is_empty())
-        });
+        // Of a list libpq asks the first that answers; an IP address wins over a host, and an empty host over the URL's.
+        let first =
+            |text| self.named(&[text]).filter(|_| is_postgres).map(|it| it.split(',').next().unwrap_or_default());
+        let ip = first("hostaddr").filter(|it| !it.is_empty());
+        let named_host = ip.or_else(|| first("host").filter(|host| !is_path(host) && !host.is_empty()));
+        let is_emptied = first("host") == Some("");
         let is_encoded = self.host.as_deref().is_some_and(|host| host.starts_with('/'));
-        let named_socket = self.named(if is_postgres { &["host"] } else { &SOCKETS });
+        let named_socket = if is_postgres { first("host") } else { self.named(&SOCKETS) };
         let socket = match named_socket.filter(|path| is_path(path)) {
+            _ if ip.is_some() || is_emptied => None,
             Some(path) => Some(path),
-            None if is_encoded => self.host.as_deref(),
+            None if is_encoded => {
+                self.host.as_deref().and_then(|it| if is_postgres { it.split(',').next() } else { Some(it) })
+            }
             None => self.is_socket.then_some(&*self.path),
         };
         let in_path = self.path.strip_prefix('/').unwrap_or(&self.path);
@@ -241,11 +246,14 @@ impl Parts {
             user => Some(user.to_owned()),
         };
         let password = self.password.clone().or_else(|| own(&["password"]));
+        if port == Some(0) {
+            return Err(AddressError::Port);
+        }
         Ok(Address {
             protocol: self.protocol,
             host: match named_host {
                 Some(host) => Some(host.to_owned()),
-                None => self.host.clone().filter(|_| !is_encoded),
+                None => self.host.clone().filter(|_| !is_encoded && !is_emptied),
             },
             port: port.unwrap_or(self.protocol.port()),
             user,
@@ -384,7 +392,7 @@ mod tests {
         let sealed = Address::parse("rediss://h:6390").unwrap();
         assert_eq!(sealed.tls.as_deref(), Some("rediss://"));
         let port = Address::parse("mysql://h?port=secret").unwrap_err();
-        assert_eq!(port.to_string(), "the URL's `port=` is no port");
+        assert_eq!(port.to_string(), "the port in it is none that a server has");
     }
 
     #[test]

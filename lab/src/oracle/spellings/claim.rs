@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{Found, Reading, Source, read, read_as, rewritten};
 use looptax_advise::{Fields, Takes};
-use looptax_model::dsn::{Address, Secret};
+use looptax_model::dsn::{Address, Protocol, Secret};
 
 use super::ground::{Ground, Place, RIGHT};
 use super::subject::Subject;
@@ -171,6 +171,14 @@ impl Claim {
         let words: Vec<String> = places.iter().map(ToString::to_string).collect();
         let is_known = address.socket.is_some() || address.host.is_some();
         Some(Self { words: words.join(" or "), what: if is_known { What::To(places) } else { What::Open } })
+    }
+
+    /// How each ended. Memcached's clients divide what they keep among all servers of a list: one of them is asked first.
+    pub(crate) fn all_against(claims: &[Self], reached: &[Place], ground: Ground) -> Vec<Ending> {
+        let mut endings: Vec<Ending> = claims.iter().map(|it| it.against(reached, ground)).collect();
+        let is_divided = ground.protocol == Protocol::Memcached && endings.contains(&Ending::Right);
+        endings.iter_mut().filter(|it| is_divided && **it == Ending::False).for_each(|it| *it = Ending::Right);
+        endings
     }
 
     pub(crate) fn against(&self, reached: &[Place], ground: Ground) -> Ending {

@@ -40,12 +40,38 @@ pub(crate) struct Options {
     /// Instead of files, what `looptax dsn` prints: names of clients/dialects/drivers.toml, or kinds
     #[arg(long)]
     dsn: bool,
+    /// What CI runs: 50 files of each whose driver its set-up installs, the same ones each time
+    #[arg(long, conflicts_with_all = ["names", "draws", "seed", "dsn"])]
+    short: bool,
     #[arg(long, hide = true)]
     inside: bool,
 }
 
+/// Those whose drivers the tests' set-up installs.
+const OF_SET_UP: [&str; 11] = [
+    "nextcloud-mysql",
+    "laravel-mysql",
+    "symfony-mysql",
+    "phpmyadmin",
+    "joomla",
+    "drupal-mysql",
+    "moodle-mysql",
+    "php-mysqli",
+    "php-pdo-mysql",
+    "laravel-redis",
+    "php-session-redis",
+];
+
 /// Runs it: a table, and each false claim with the smallest file that shows it. Fails if there is one.
 pub(super) fn run(options: &Options) -> Result<()> {
+    if options.short {
+        if !rustix::process::geteuid().is_root() {
+            println!("the oracle of spellings takes root for its namespace: not run");
+            return Ok(());
+        }
+        let names = OF_SET_UP.map(str::to_owned).to_vec();
+        return run(&Options { names, draws: 50, seed: Some(47), short: false, ..options.clone() });
+    }
     let coin = Coin::new(options.seed)?;
     if !options.inside {
         return run_inside(options, coin.seed);
@@ -65,6 +91,11 @@ pub(super) fn run(options: &Options) -> Result<()> {
         }
     }
     println!("{}", table::table(&outcomes, coin.seed));
+    // Who names some wants to hear of those.
+    let n_skipped = outcomes.iter().filter(|it| it.is_skipped()).count();
+    if n_skipped > 0 && !options.names.is_empty() {
+        bail!("{n_skipped} of them could not be run");
+    }
     let n_faults: usize = outcomes.iter().map(Outcome::n_faults).sum();
     if n_faults > 0 {
         bail!("{n_faults} draws with a false claim or an edit that misses the socket");

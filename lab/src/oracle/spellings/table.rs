@@ -55,6 +55,10 @@ impl Outcome {
         Self { name: name.to_owned(), driver, ..Self::default() }
     }
 
+    pub(crate) const fn is_skipped(&self) -> bool {
+        self.skipped.is_some()
+    }
+
     pub(crate) fn skipped(name: &str, why: &str) -> Self {
         Self { name: name.to_owned(), skipped: Some(why.to_owned()), ..Self::default() }
     }

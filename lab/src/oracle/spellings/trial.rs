@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::claim::{Ending, said};
+use super::claim::{Claim, Ending, said};
 use super::driven::{Done, Driven};
 use super::ground::Ground;
 use super::pools::Pools;
@@ -50,7 +50,7 @@ impl Trial<'_> {
         let text = self.text(draw);
         let said = said(self.subject, &text);
         let done = self.drive(&text)?;
-        let endings: Vec<Ending> = said.claims.iter().map(|it| it.against(&done.reached, self.ground)).collect();
+        let endings = Claim::all_against(&said.claims, &done.reached, self.ground);
         outcome.count(&endings, said.edits.len());
         outcome.n_guessed += usize::from(said.is_guessed);
         for what in [What::Claim, What::Edit] {
@@ -85,7 +85,7 @@ impl Trial<'_> {
             number: 0,
         };
         if what == What::Claim {
-            let is_false = said.claims.iter().any(|it| it.against(&own.reached, self.ground) == Ending::False);
+            let is_false = Claim::all_against(&said.claims, &own.reached, self.ground).contains(&Ending::False);
             let kind = if own.reached.is_empty() { FaultKind::Nowhere } else { FaultKind::Elsewhere };
             return Ok(is_false.then(|| fault(kind, &own, "")));
         }
