@@ -49,7 +49,7 @@ pub(super) fn is_options(setting: &Setting) -> bool {
 }
 
 pub(super) fn is_pdo(setting: &Setting) -> bool {
-    matches!(&setting.value, Value::Text(text) if driver_of(text).is_some())
+    matches!(&setting.value, Value::Text(text) if !text.contains("://") && driver_of(text).is_some())
 }
 
 /// libpq's `host=… user=… dbname=…`.

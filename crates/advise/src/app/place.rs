@@ -44,6 +44,11 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let is_whole = |it: &&str| app.is_guess() && it.contains(':') || !is_store(app);
     let text = text.strip_prefix("tcp://").filter(is_whole).unwrap_or(text);
     let text = text.strip_prefix("inet:").filter(|_| app.host_is.contains(&HostForm::Unix)).unwrap_or(text);
+    let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
+    let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
+    if text.contains(',') && has_more {
+        return Err(format!("what its driver makes of the list `{text}` beside other settings was not tried"));
+    }
     let text = one_of(app, text)?;
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default().trim();
@@ -83,7 +88,6 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
     // Django's options win over its host.
     let host_socket = split.socket.filter(|_| app.socket_rule != SocketRule::Localhost || own_setting.is_none());
-    let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     if let Some(path) = host_socket.filter(|_| is_local || split.host.is_empty())
         && let Some(why) = wrong_port(app, text, port)
     {
@@ -168,6 +172,9 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
         return not_tried(format!("the port `{port}`"));
     }
     let is_zero = port_number == Some(0) && !app.zero_port;
+    if is_zero && written.hostaddr.is_some() {
+        return not_tried("the port `0`".to_owned());
+    }
     if let Some(path) = split.socket {
         let is_divided = matches!(app.kind, Kind::Postgres | Kind::Memcached) && app.host_is.contains(&HostForm::Port);
         let is_odd = is_divided && path.contains(':') || split.host.contains(':');
@@ -212,7 +219,12 @@ fn unresolvable(app: &App, host: &str) -> Option<String> {
 /// The host that is used. Of a list it is the first, if all of the list use one transport; a path may contain blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if app.host_is.contains(&HostForm::List) && !text.contains('/') {
-        return Ok(text.split([' ', ',']).next().unwrap_or_default());
+        let mut hosts = text.split([' ', ',']).filter(|it| !it.is_empty());
+        let first = hosts.next().unwrap_or_default();
+        return match hosts.next() {
+            None => Ok(first),
+            Some(_) => Err(format!("a list, of which any may be asked first: `{text}`")),
+        };
     }
     if !text.contains(',') {
         return Ok(text);

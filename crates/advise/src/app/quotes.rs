@@ -9,6 +9,8 @@ pub(crate) enum Quotes {
     Bare(Bare),
     /// XML: what would end the value as entities.
     Entities,
+    /// YAML, where nothing stands behind the colon yet.
+    Behind,
     /// `.env`, YAML and PHP's INI: in quotes where it would be cut off, or mean something, otherwise.
     AsNeeded(Dialect),
 }
@@ -49,6 +51,7 @@ impl Quotes {
             Self::Bare(_) => value.to_owned(),
             Self::Entities => quick_xml::escape::escape(value).into_owned(),
             Self::Around(quote, dialect) => dialect.quoted(value, quote),
+            Self::Behind => format!(" {}", Self::AsNeeded(Dialect::Yaml).around(value)),
             Self::AsNeeded(dialect) if is_plain(value, dialect) => value.to_owned(),
             Self::AsNeeded(dialect) => dialect.quoted(value, '"'),
         }
@@ -67,7 +70,7 @@ impl Quotes {
             Self::Bare(Bare::Part) => !has(" \t\n\"'\\;`$<>,"),
             Self::Around(quote, Dialect::Ini) => !value.contains(quote) && !has("\\$\n"),
             Self::AsNeeded(Dialect::Ini) => !has("\"\\$\n"),
-            Self::Entities | Self::Around(..) | Self::AsNeeded(_) => !has("\n"),
+            Self::Entities | Self::Behind | Self::Around(..) | Self::AsNeeded(_) => !has("\n"),
         }
     }
 }

@@ -85,8 +85,11 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     let not_tried = |what: &str| Some(format!("what its driver makes of {what} was not tried"));
     let values = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
     let values: Vec<_> = values.collect();
-    if values.iter().any(|it| it.value().starts_with('@')) {
+    if values.iter().any(|it| it.value().starts_with('@')) || form.family == "go" && text.contains("unix(@") {
         return not_tried("an abstract name in a URL");
+    }
+    if values.iter().any(|it| it.value().contains('%')) {
+        return not_tried("the percent signs in its path");
     }
     // Java's take the query as it stands, and clients of Redis the path.
     let is_as_it_stands = text.starts_with("jdbc:") && values.iter().any(|it| it.text.contains('%'));
@@ -172,7 +175,10 @@ fn host_of(text: &str) -> Option<&str> {
     }
     let (scheme, rest) = text.split_once("://")?;
     let end = rest.find('?').unwrap_or(rest.len());
-    let body = rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, place)| place);
+    let body = rest[..end].rsplit_once('@').map_or(&rest[..end], |(login, place)| {
+        // The second of two belongs to the host.
+        if login.ends_with('@') { &rest[login.len()..end] } else { place }
+    });
     let host = body.split('/').next().unwrap_or_default();
     (!is_socket_scheme(scheme) && !host.is_empty()).then_some(host)
 }

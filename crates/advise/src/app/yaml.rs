@@ -194,6 +194,10 @@ impl Walk<'_> {
         let path = self.path();
         let key = self.frames.last().and_then(|frame| frame.key.as_ref());
         let key_at = key.map_or(at.start..at.start, |(_, at)| at.clone());
+        // What is not there stands behind the colon.
+        let colon = self.text[key_at.end..].find(':').filter(|_| text.is_empty() && at.is_empty());
+        let is_missing = colon.filter(|it| self.text[key_at.end..][..*it].trim_matches(['"', '\'', ' ']).is_empty());
+        let at = is_missing.map_or(at, |it| key_at.end + it + 1..key_at.end + it + 1);
         let raw = self.text.get(at.clone()).unwrap_or_default();
         let raw = match style {
             ScalarStyle::SingleQuoted => quoted(raw, '\''),
@@ -205,6 +209,7 @@ impl Walk<'_> {
         let quotes = match style {
             ScalarStyle::SingleQuoted => Quotes::Around('\'', Dialect::Yaml),
             ScalarStyle::DoubleQuoted => Quotes::Around('"', Dialect::Yaml),
+            _ if is_missing.is_some() => Quotes::Behind,
             _ => Quotes::AsNeeded(Dialect::Yaml),
         };
         let bare = self.text.get(key_at.clone()).unwrap_or_default();
@@ -292,6 +297,23 @@ mod tests {
             })
             .collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_value_is_put_where_none_stands() {
+        let put = |text: &str| {
+            let (settings, _) = read(text);
+            let own = settings.iter().find(|it| it.path == ["a", "port"]).unwrap();
+            let mut new = text.to_owned();
+            new.replace_range(own.start..own.start + own.item.len(), &own.with(None, "5432"));
+            new
+        };
+        assert_eq!(put("a:\n  port:\n  host: x\n"), "a:\n  port: 5432\n  host: x\n");
+        assert_eq!(put("a:\n  port: \n  host: x\n"), "a:\n  port: 5432 \n  host: x\n");
+        assert_eq!(put("a:\n  \"port\" :   # usual\n  host: x\n"), "a:\n  \"port\" : 5432   # usual\n  host: x\n");
+        assert_eq!(put("a: { port: , host: x }\n"), "a: { port: 5432 , host: x }\n");
+        assert_eq!(put("a:\n  port: ''\n"), "a:\n  port: '5432'\n");
+        assert_eq!(put("a:\n  port: ~\n"), "a:\n  port: 5432\n");
     }
 
     #[test]

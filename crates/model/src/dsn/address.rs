@@ -221,14 +221,16 @@ impl Parts {
         let ip = first("hostaddr").filter(|it| !it.is_empty());
         let named_host = ip.or_else(|| first("host").filter(|host| !is_path(host) && !host.is_empty()));
         let is_emptied = first("host") == Some("");
-        let is_encoded = self.host.as_deref().is_some_and(|host| host.starts_with('/'));
+        let own_host = self
+            .host
+            .as_deref()
+            .map(|host| if is_postgres { host.split(',').next().unwrap_or_default() } else { host });
+        let is_encoded = own_host.is_some_and(|host| host.starts_with('/') || is_postgres && host.starts_with('@'));
         let named_socket = if is_postgres { first("host") } else { self.named(&SOCKETS) };
         let socket = match named_socket.filter(|path| is_path(path)) {
             _ if ip.is_some() || is_emptied => None,
             Some(path) => Some(path),
-            None if is_encoded => {
-                self.host.as_deref().and_then(|it| if is_postgres { it.split(',').next() } else { Some(it) })
-            }
+            None if is_encoded => own_host,
             None => self.is_socket.then_some(&*self.path),
         };
         let in_path = self.path.strip_prefix('/').unwrap_or(&self.path);
@@ -253,7 +255,7 @@ impl Parts {
             protocol: self.protocol,
             host: match named_host {
                 Some(host) => Some(host.to_owned()),
-                None => self.host.clone().filter(|_| !is_encoded && !is_emptied),
+                None => own_host.filter(|_| !is_encoded && !is_emptied).map(str::to_owned),
             },
             port: port.unwrap_or(self.protocol.port()),
             user,

@@ -176,7 +176,7 @@ impl Claim {
     /// How each ended. Memcached's clients divide what they keep among all servers of a list: one of them is asked first.
     pub(crate) fn all_against(claims: &[Self], reached: &[Place], ground: Ground) -> Vec<Ending> {
         let mut endings: Vec<Ending> = claims.iter().map(|it| it.against(reached, ground)).collect();
-        let is_divided = ground.protocol == Protocol::Memcached && endings.contains(&Ending::Right);
+        let is_divided = ground.protocol == Protocol::Memcached && endings.iter().any(|it| *it != Ending::False);
         endings.iter_mut().filter(|it| is_divided && **it == Ending::False).for_each(|it| *it = Ending::Right);
         endings
     }
