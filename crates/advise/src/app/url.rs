@@ -98,7 +98,16 @@ pub(crate) fn is_go(text: &str) -> bool {
     let bare = || text.split_once("@(").and_then(|it| it.1.split_once(")/")).map(|it| it.0);
     let is_part = |c: char| c.is_alphanumeric() || ".-_:[]".contains(c);
     let is_bare = || bare().is_some_and(|place| !text.contains("://") && place.chars().all(is_part));
-    text.contains("tcp(") || text.contains("unix(") || is_bare()
+    text.contains("tcp(") || text.contains("unix(") || is_bare() || is_placeless(text)
+}
+
+/// Go's `user:password@/database`, which is at 127.0.0.1.
+fn is_placeless(text: &str) -> bool {
+    let Some((login, rest)) = text.split_once("@/") else { return false };
+    let is_word = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    let user = login.split(':').next().unwrap_or_default();
+    let database = rest.split('?').next().unwrap_or_default();
+    is_word(user) && is_word(database) && !text.contains("://")
 }
 
 fn without_heads(text: &str) -> &str {
@@ -190,6 +199,8 @@ fn find_socket(address: &mut Address, query: Query<'_>) {
 
 /// `user:password@tcp(127.0.0.1:3306)/database?x=y`.
 fn go(text: &str) -> Option<Parsed> {
+    let with_place = text.replacen("@/", "@tcp(127.0.0.1:3306)/", 1);
+    let text = if is_placeless(text) { &*with_place } else { text };
     let (before, after) = text.rsplit_once(')')?;
     let (login, place) = before.rsplit_once('(')?;
     let is_socket = login.ends_with("unix");
@@ -320,6 +331,7 @@ mod tests {
             "redis 127.0.0.1 6380 - 1 - pool_size=9&idle_timeout=180s",
         );
         check("u:p@(h:3307)/", "mysql h 3307 u - - ");
+        check("u:p@/d?a=b", "mysql 127.0.0.1 3306 u d - a=b");
         check("jdbc:postgresql:d", "postgres localhost 5432 - d - ");
         check("r2dbc:pool:postgresql://h/d", "postgres h 5432 - d - ");
         check("redis://h/queue", "redis h 6379 - - - ");
