@@ -18,7 +18,7 @@ def resolved(config)
     "adapter" => uri.scheme.sub("postgresql", "postgres").sub("postgres", "postgresql"),
     "username" => uri.user && URI.decode_www_form_component(uri.user.gsub("+", "%2B")),
     "password" => uri.password && URI.decode_www_form_component(uri.password.gsub("+", "%2B")),
-    "host" => uri.host && uri.hostname,
+    "host" => uri.host && URI.decode_www_form_component(uri.hostname.gsub("+", "%2B")),
     "port" => uri.port,
     "database" => uri.path.delete_prefix("/"),
   }
