@@ -112,11 +112,12 @@ fn unproved_socket(bound: &Bound) -> Option<&str> {
     let name = socket.path.last()?;
     let is_alone = bound.app.is_guess() && !bound.roles.contains_key(&Role::Host);
     let is_odd = match name.to_lowercase().as_str() {
-        "db_unix_socket" | "unixsocket" => true,
-        "socket" => matches!(socket.quotes, Quotes::Around(_, Dialect::Script)),
+        "db_unix_socket" | "unixsocket" => bound.app.kind == Kind::Mysql,
+        "socket" => bound.app.kind == Kind::Mysql && matches!(socket.quotes, Quotes::Around(_, Dialect::Script)),
+        "db_socket" => bound.app.kind == Kind::Postgres,
         _ => false,
     };
-    (is_alone && is_odd && bound.app.kind == Kind::Mysql).then_some(name.as_str())
+    (is_alone && is_odd).then_some(name.as_str())
 }
 
 type Asked = Option<Result<String, String>>;

@@ -225,7 +225,10 @@ impl Parts {
             .host
             .as_deref()
             .map(|host| if is_postgres { host.split(',').next().unwrap_or_default() } else { host });
-        let is_encoded = own_host.is_some_and(|host| host.starts_with('/') || is_postgres && host.starts_with('@'));
+        // A client of Redis takes such a path for a name.
+        let takes_path = self.protocol != Protocol::Redis;
+        let is_encoded =
+            takes_path && own_host.is_some_and(|host| host.starts_with('/') || is_postgres && host.starts_with('@'));
         let named_socket = if is_postgres { first("host") } else { self.named(&SOCKETS) };
         let socket = match named_socket.filter(|path| is_path(path)) {
             _ if ip.is_some() || is_emptied => None,
