@@ -293,7 +293,8 @@ fn r20_run_moves_nothing_that_is_only_inferred() {
         return;
     };
     let run = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--", "true"]).uid(65_534).run();
-    run.expect_code(0);
+    // By itself it finds nothing to move; another test's server may be there.
+    assert!(matches!(run.status.code(), Some(0 | 1)), "{:?}", run.status);
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(!said.contains(&machine.port), "{said}");
 }
