@@ -47,7 +47,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
     if text.contains(',') && has_more {
-        return Err(format!("what its driver makes of the list `{text}` beside other settings was not tried"));
+        return Err("what its driver makes of a list of hosts beside other settings was not tried".to_owned());
     }
     let text = one_of(app, text)?;
     let split = split(app, text);
@@ -58,14 +58,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let port = port.parse::<u16>().ok();
     let port_or_usual = port.filter(|it| *it > 0).unwrap_or(app.kind.port());
     if let Some(address) = written.hostaddr.map(str::trim).filter(|it| !it.is_empty()) {
-        return Ok(Place {
-            host: address.split(',').next().map(str::to_owned),
-            port: port_or_usual,
-            socket: None,
-            takes: Takes::Tcp,
-            why: format!("hostaddr is {address}, which wins over the host"),
-            fails: false,
-        });
+        return Ok(by_address(address, port_or_usual));
     }
     let is_beside = app.socket_rule == SocketRule::Wins && written.socket.is_some_and(|it| names_a_socket(it.trim()));
     if let Some(failing) = failing(app, &split, text, port_or_usual).filter(|_| !is_beside) {
@@ -123,12 +116,25 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
+/// libpq's IP address wins over its host.
+fn by_address(address: &str, port: u16) -> Place {
+    Place {
+        host: address.split(',').next().map(str::to_owned),
+        port,
+        socket: None,
+        takes: Takes::Tcp,
+        why: format!("hostaddr is {address}, which wins over the host"),
+        fails: false,
+    }
+}
+
 /// Why it is open what the driver makes of a place: it is spelled in a way that drivers read differently.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
     }
     let not_tried = |what: String| Some(format!("what its driver makes of {what} was not tried"));
+    let text = without_login(text);
     let is_usual = split.host.eq_ignore_ascii_case("localhost") && split.host != "localhost";
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
         return not_tried(format!("the host `{}`, which is localhost in capitals,", split.host));
@@ -169,7 +175,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     // phpBB has the socket there.
     let is_socket = written.socket.is_some_and(|it| it.trim() == port);
     if !port.is_empty() && port_number.is_none() && !is_socket {
-        return not_tried(format!("the port `{port}`"));
+        return not_tried("its port".to_owned());
     }
     let is_zero = port_number == Some(0) && !app.zero_port;
     if is_zero && written.hostaddr.is_some() {
@@ -185,8 +191,8 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
         return (is_zero && app.kind == Kind::Postgres).then(|| not_tried("the port `0`".to_owned()))?;
     }
     let host = split.host;
-    let is_socket = beside.is_some() && app.socket_rule == SocketRule::Wins;
-    if is_socket && !is_sql_host(host) {
+    let is_odd = host.contains([':', ' ', ',', '[']);
+    if is_odd && beside.is_some() && app.socket_rule == SocketRule::Wins {
         return not_tried(format!("the host `{text}` beside a socket"));
     }
     if unresolvable(app, host).is_some() || host.starts_with(['/', '@']) || host.starts_with("unix:") {
@@ -194,19 +200,20 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     }
     // Drivers differ in whether an IPv6 address has brackets.
     let is_bare_ip = app.bare_ip && host.parse::<IpAddr>().is_ok();
-    if !is_bare_ip && host.contains([':', ' ', ',', '[']) {
+    if is_odd && !is_bare_ip {
         return not_tried(format!("the host `{text}`"));
     }
     (is_zero && beside.is_none()).then(|| not_tried("the port `0`".to_owned()))?
 }
 
-fn is_store(app: &App) -> bool {
-    matches!(app.kind, Kind::Mysql | Kind::Postgres | Kind::Redis | Kind::Memcached)
+/// The text of a host as it may be shown: somebody may have put a URL with its password there.
+fn without_login(text: &str) -> &str {
+    let has_login = !text.starts_with(['/', '@']) && text.contains('@');
+    if has_login { text.rsplit('@').next().unwrap_or_default() } else { text }
 }
 
-/// Whether a host beside a socket is nothing that a driver may stumble over.
-fn is_sql_host(host: &str) -> bool {
-    !host.contains([':', ' ', ',', '['])
+fn is_store(app: &App) -> bool {
+    matches!(app.kind, Kind::Mysql | Kind::Postgres | Kind::Redis | Kind::Memcached)
 }
 
 /// Why a host cannot be looked up: it contains a port or brackets, which the driver takes as part of the name.
@@ -223,7 +230,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
         let first = hosts.next().unwrap_or_default();
         return match hosts.next() {
             None => Ok(first),
-            Some(_) => Err(format!("a list, of which any may be asked first: `{text}`")),
+            Some(_) => Err("a list of hosts, of which any may be asked first".to_owned()),
         };
     }
     if !text.contains(',') {
@@ -232,7 +239,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if !app.host_is.contains(&HostForm::Abstract) {
         let is_sql = matches!(app.kind, Kind::Mysql | Kind::Postgres);
         return if is_sql {
-            Err(format!("what its driver makes of the list `{text}` was not tried"))
+            Err("what its driver makes of a list of hosts was not tried".to_owned())
         } else {
             Ok(text)
         };

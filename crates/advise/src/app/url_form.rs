@@ -190,8 +190,10 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
         _ => (host, None),
     };
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
-    if let Some(port) = port.filter(|it| !is_port(it)) {
-        return Some(format!("what its driver makes of the port `{port}` was not tried"));
+    // A password with signs that have to be encoded would be cut here: none of the text is shown.
+    let not_tried = |what: &str| Some(format!("what its driver makes of {what} in its URL was not tried"));
+    if port.is_some_and(|it| !is_port(it)) {
+        return not_tried("the port");
     }
     let is_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let is_path = name.to_ascii_lowercase().contains("%2f");
@@ -199,12 +201,12 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
         return None;
     }
     if app.kind.protocol().is_some() && name.contains(',') {
-        return Some(format!("`{name}` is a list, and what its driver makes of it was not tried"));
+        return not_tried("the list of hosts");
     }
     if name.is_empty() || !name.chars().all(|c| is_name(c) || c == ',') {
-        return Some(format!("what its driver makes of the host `{name}` was not tried"));
+        return not_tried("the host");
     }
     let is_usual = name.eq_ignore_ascii_case("localhost") && name != "localhost";
     let matters = app.localhost.is_some_and(|it| it != Takes::Tcp);
-    (is_usual && matters).then(|| format!("whether `{name}` is localhost to its driver was not tried"))
+    (is_usual && matters).then(|| not_tried("localhost in capitals"))?
 }

@@ -277,6 +277,19 @@ fn what_wordpress_makes_of_a_host_is_told() {
 }
 
 #[test]
+fn a_login_in_the_place_of_a_host_is_not_shown() {
+    let texts = [
+        "APP_KEY=x\nDB_CONNECTION=mysql\nDB_HOST=mysql://u:marked@h:3306,i\n",
+        "APP_KEY=x\nDB_CONNECTION=pgsql\nDB_HOST=u:marked@[::1]\n",
+    ];
+    for text in texts {
+        let found = reading("/srv/.env", text.as_bytes()).found;
+        let shown: Vec<&str> = found.iter().map(|it| &*it.why).collect();
+        assert!(!shown.is_empty() && !shown.join(" ").contains("mark"), "{text}: {shown:?}");
+    }
+}
+
+#[test]
 fn sockets_that_are_ignored_are_told() {
     let symfony = "APP_SECRET=x\nDATABASE_URL=mysql://u@127.0.0.1/d?unix_socket=/s";
     check("/srv/.env", symfony, "Symfony (Doctrine)", "tcp", "the socket in the URL is ignored");

@@ -82,7 +82,7 @@ pub enum AddressError {
     #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
     /// Its port is no number of a port.
-    #[error("the port in it is none that a server has")]
+    #[error("the port is not a number between 1 and 65535")]
     Port,
     /// Some part of it is not UTF-8 when decoded.
     #[error("the URL's {part} is not UTF-8 once its %XX are decoded")]
@@ -397,7 +397,7 @@ mod tests {
         let sealed = Address::parse("rediss://h:6390").unwrap();
         assert_eq!(sealed.tls.as_deref(), Some("rediss://"));
         let port = Address::parse("mysql://h?port=secret").unwrap_err();
-        assert_eq!(port.to_string(), "the port in it is none that a server has");
+        assert_eq!(port.to_string(), "the port is not a number between 1 and 65535");
     }
 
     #[test]
