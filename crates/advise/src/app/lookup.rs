@@ -106,7 +106,7 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     }
 }
 
-/// The name of a socket that stands for itself, where drivers have other names for one.
+/// The name of a guessed socket setting without a host, if the usual drivers use a different name.
 fn unproved_socket(bound: &Bound) -> Option<&str> {
     let socket = bound.roles.get(&Role::Socket)?;
     let name = socket.path.last()?;

@@ -302,7 +302,7 @@ pub(crate) fn wants_folder(path: &str, port: u16) -> String {
     )
 }
 
-/// Why a path as host is none beside this port.
+/// Why the driver does not use a path as host together with this port.
 fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     let is_port_wrong = match app.path_port {
         PathPort::Any => false,
@@ -351,7 +351,7 @@ fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     Split { host: "", port, socket: Some(path) }
 }
 
-/// `127.0.0.1:6379:1 name` and `/run/redis.sock:1` without what stands behind the address.
+/// The address in `127.0.0.1:6379:1 name` and `/run/redis.sock:1`.
 fn without_weight(text: &str) -> &str {
     let Some(at) = text.rfind(':') else { return text };
     let weight = text[at + 1..].split(' ').next().unwrap_or_default();

@@ -9,7 +9,7 @@ pub(crate) enum Quotes {
     Bare(Bare),
     /// XML: what would end the value as entities.
     Entities,
-    /// YAML, where nothing stands behind the colon yet.
+    /// YAML: a new value after a colon without one.
     Behind,
     /// `.env`, YAML and PHP's INI: in quotes where it would be cut off, or mean something, otherwise.
     AsNeeded(Dialect),

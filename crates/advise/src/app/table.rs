@@ -246,7 +246,7 @@ pub(crate) enum Side {
 /// One application and one format of its configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a separate fact")]
 pub(crate) struct App {
     #[serde(default = "guessed")]
     pub(crate) name: String,
@@ -321,14 +321,14 @@ pub(crate) struct App {
     pub(crate) section: Option<String>,
     #[serde(default)]
     pub(crate) host_is: Vec<HostForm>,
-    /// URLs whose form its driver reads beside that of its own change.
+    /// Example URLs in further forms that its driver reads.
     #[serde(default)]
     pub(crate) url_is: Vec<String>,
     pub(crate) localhost: Option<Takes>,
     pub(crate) nowhere: Option<Takes>,
     #[serde(default)]
     pub(crate) socket_rule: SocketRule,
-    /// Roles of which an empty value is no absence to its driver.
+    /// Roles whose empty value its driver does not treat as absent.
     #[serde(default)]
     pub(crate) blank: Vec<Role>,
     /// Whether port 0 means the usual one.
@@ -370,7 +370,7 @@ impl App {
         self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
     }
 
-    /// Whether nothing but the names of its settings says what it is.
+    /// Whether it was found only by the names of its settings.
     pub(crate) fn is_guess(&self) -> bool {
         self.name == GUESSED && self.calls.is_empty()
     }
