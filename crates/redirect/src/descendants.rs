@@ -31,8 +31,11 @@ pub(crate) fn signal(roots: &[i32], spared: &[i32], signal: i32) {
     }
 }
 
-/// Kills what comes from these, but for the spared ones, until none of it is left. `take_away` is called before each
+/// Kills what comes from these, but for the spared ones, until none of it is seen. `take_away` is called before each
 /// look, for children of the caller that have ended.
+///
+/// A process is not seen whose parent made it after the list of processes was read and was gone before its own turn
+/// came: so the caller asks somebody who knows whether any is left, and kills again.
 pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut()) {
     loop {
         take_away();

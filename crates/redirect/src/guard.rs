@@ -12,7 +12,7 @@ use crate::launch::Started;
 use crate::page::{Helper, Page};
 use crate::sys::fork::{self, Never};
 use crate::sys::{own_pid, process, wait};
-use crate::watchdog::{Config, keep};
+use crate::watchdog::{Config, KILLED_MS, keep};
 
 /// Signals of a terminal that stop the program, and not us.
 const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
@@ -57,15 +57,17 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
 /// above those that it started itself.
 fn end_all(page: &Page, started: &Started) -> Never {
     let program_pid = page.program_pid.load(Ordering::Acquire);
-    let supervisor = (Some(&started.supervisor), started.supervisor_pid);
-    let tops = [supervisor, (started.program.as_ref(), program_pid)];
-    let top = tops.iter().find(|(process, _)| process.is_some_and(lives));
-    if let Some((_, pid)) = top {
-        descendants::kill_all(&[*pid], &[], || {});
+    while lives(&started.supervisor) {
+        descendants::kill_all(&[started.supervisor_pid], &[], || {});
+        if started.listener.is_deserted(KILLED_MS) {
+            break;
+        }
     }
-    for process in tops.iter().rev().filter_map(|(process, _)| *process) {
-        let _ = process::pidfd_signal(process.as_fd(), libc::SIGKILL);
+    if let Some(program) = started.program.as_ref().filter(|it| lives(it)) {
+        descendants::kill_all(&[program_pid], &[], || {});
+        let _ = process::pidfd_signal(program.as_fd(), libc::SIGKILL);
     }
+    let _ = process::pidfd_signal(started.supervisor.as_fd(), libc::SIGKILL);
     fork::end(0)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -11,11 +12,15 @@ use looptax_redirect::{Exit, Programs};
 use looptax_testkit::dice::Dice;
 use looptax_testkit::patience;
 
-use super::{Case, begin_shell, command};
+use super::{Case, begin_shell, begin_shell_into, command};
 use crate::trial;
 
-pub(super) const CASES: &[Case] =
-    &[("hold", || hold(TREE, N_OF_TREE)), ("hold-background", || hold(BACKGROUND, N_OF_BACKGROUND)), ("churn", churn)];
+pub(super) const CASES: &[Case] = &[
+    ("hold", || hold(TREE, N_OF_TREE)),
+    ("hold-background", || hold(BACKGROUND, N_OF_BACKGROUND)),
+    ("churn", churn),
+    ("chain", chain),
+];
 
 /// Nothing that works takes as long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,6 +39,9 @@ const N_OF_TREE: usize = 6;
 const BACKGROUND: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 2>&1 &)";
 const N_OF_BACKGROUND: usize = 2;
 
+/// Each process makes the next one and ends, faster than a list of processes is read; the last one says that it stayed.
+const CHAIN: &str = "exec perl -e '$SIG{TERM} = $SIG{HUP} = q(IGNORE); $| = 1; print qq(runs\\n); for (1 .. 30_000) { fork and exit } print q(stayed)'";
+
 pub(super) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let victims = HELPERS.map(Some).into_iter().chain([None]);
@@ -46,6 +54,12 @@ pub(super) fn trials() -> Vec<Trial> {
             held("hold-background", &[victim]);
         }));
         trials.push(trial(&format!("nothing_stays_when_{name}_is_killed_at_any_moment"), move || churned(victim)));
+    }
+    for victim in [Some(HELPERS[0]), Some(HELPERS[1]), None] {
+        let name = victim.unwrap_or("measuring-process").replace('-', "_");
+        trials.push(trial(&format!("nothing_stays_of_a_chain_of_processes_when_{name}_is_killed"), move || {
+            chained(victim);
+        }));
     }
     trials.push(trial("nothing_stays_when_one_after_the_other_is_killed", || {
         let firsts = HELPERS.iter();
@@ -105,6 +119,13 @@ fn churn() {
         let _ = programs.end(Duration::ZERO);
         println!("ended");
     }
+}
+
+fn chain() {
+    let output = std::io::stdout().as_fd().try_clone_to_owned().unwrap();
+    let mut programs = begin_shell_into(CHAIN, Some(output));
+    programs.start().unwrap();
+    let _ = std::io::stdin().lines().next();
 }
 
 /// A measuring process, and all that comes from it.
@@ -214,6 +235,22 @@ fn held(case: &str, victims: &[Option<&str>]) {
     drop(tree.child.stdin.take());
     assert_eq!(tree.child.wait().unwrap().success(), !is_killed);
     tree.expect_alone(&[]);
+}
+
+/// Kills it while processes of the program come and go.
+fn chained(victim: Option<&str>) {
+    let mut tree = Tree::start("chain");
+    let mut line = String::new();
+    tree.output.read_line(&mut line).unwrap();
+    assert_eq!(line, "runs\n");
+    let pid = tree.find(victim).unwrap();
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+    drop(tree.child.stdin.take());
+    tree.child.wait().unwrap();
+    // It ends with the last process that has it.
+    let mut output = String::new();
+    tree.output.read_to_string(&mut output).unwrap();
+    assert_eq!(output, "");
 }
 
 /// Kills it at a moment that nobody chose, a few times.

@@ -7,6 +7,7 @@ mod flips;
 mod lives;
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, ExitCode, Output, Stdio};
 
@@ -81,8 +82,11 @@ fn config(servers: &[&Bound], steering: Steering, words: &[&str]) -> Config {
 
 /// A shell's script, without servers.
 fn begin_shell(script: &str) -> Programs {
+    begin_shell_into(script, None)
+}
+
+fn begin_shell_into(script: &str, output: Option<OwnedFd>) -> Programs {
     let config = config(&[], Steering::map(0).unwrap(), &["sh", "-c", script]);
-    let output = None;
     Programs::begin(ProgramsConfig { config, output }).unwrap()
 }
 
