@@ -40,7 +40,8 @@ const BACKGROUND: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev
 const N_OF_BACKGROUND: usize = 2;
 
 /// Each process makes the next one and ends, faster than a list of processes is read; the last one says that it stayed.
-const CHAIN: &str = "exec perl -e '$SIG{TERM} = $SIG{HUP} = q(IGNORE); $| = 1; print qq(runs\\n); for (1 .. 30_000) { fork and exit } print q(stayed)'";
+const CHAIN: &str = "exec perl -e '$SIG{TERM} = $SIG{HUP} = q(IGNORE); $| = 1; print qq(runs\\n); \
+                     for (1 .. 30_000) { fork and exit } print q(stayed)'";
 
 pub(super) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
