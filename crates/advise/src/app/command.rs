@@ -1,4 +1,5 @@
-//! Command lines of servers in systemd's units and in a Procfile: `ExecStart=/usr/bin/gunicorn --bind 127.0.0.1:8000 app`.
+//! Command lines in systemd's units, in Supervisor's files and in a Procfile: `ExecStart=/usr/bin/gunicorn --bind
+//! 127.0.0.1:8000 app`.
 //!
 //! Each option of a program that is known becomes a setting: `gunicorn`, `--bind`. What a shell would do with a line
 //! is not done.
@@ -9,8 +10,8 @@ use super::lines::{Lines, expanded};
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
 
-/// Programs whose options say where they listen.
-const PROGRAMS: [&str; 4] = ["gunicorn", "uvicorn", "puma", "uwsgi"];
+/// Programs whose options say where they listen, or whom they ask.
+const PROGRAMS: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "celery"];
 
 /// The settings of a text's command lines.
 pub(super) fn read(text: &str) -> Vec<Setting> {
@@ -40,10 +41,12 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
     settings
 }
 
-/// Where the command of a line begins: behind `ExecStart=`, or behind `web:`.
+/// Where the command of a line begins: behind `ExecStart=`, `command=`, or `web:`.
 fn head_of(line: &str) -> Option<usize> {
-    if line.starts_with("ExecStart=") {
-        return Some("ExecStart=".len());
+    if let Some((name, _)) = line.split_once('=')
+        && matches!(name.trim_end(), "ExecStart" | "command")
+    {
+        return Some(name.len() + 1);
     }
     let (name, _) = line.split_once(": ")?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

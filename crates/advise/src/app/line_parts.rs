@@ -109,12 +109,19 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
         let body = &word[opened..];
         let end = match quote {
             Some(quote) => body.find(quote),
-            None => body.find(' '),
+            None => end_of_word(body),
         };
         let end = end.unwrap_or(body.len());
         let from = base + at + blank + opened;
         if let Some((name, text)) = body[..end].split_once('=') {
             let mut part = setting.part(name, text, from..from + end, name.len(), Joins::With(" "));
+            // systemd takes quotes away wherever in a word they stand.
+            if let Some(bare) = ['"', '\''].iter().find_map(|it| text.strip_prefix(*it)?.strip_suffix(*it)) {
+                part.value = Value::Text(bare.to_owned());
+                part.literal = part.literal.start + 1..part.literal.end - 1;
+            } else if quote.is_none() && text.contains(['"', '\'']) {
+                part.value = Value::Hidden;
+            }
             part.path = vec![name.to_owned()];
             // Specifiers: `%h`, `%i`.
             part.read_doubled('%');
@@ -123,6 +130,20 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
         at += blank + opened + end + 1;
     }
     found
+}
+
+/// Where a word ends whose blanks may stand in quotes.
+fn end_of_word(text: &str) -> Option<usize> {
+    let mut within = None;
+    text.char_indices().find_map(|(at, c)| {
+        match within {
+            Some(quote) if c == quote => within = None,
+            None if matches!(c, '"' | '\'') => within = Some(c),
+            None if c == ' ' => return Some(at),
+            _ => {}
+        }
+        None
+    })
 }
 
 /// The texts of a list of TOML, each in quotes.

@@ -467,6 +467,9 @@ mod tests {
             &["1 hosts=Text(\"unix:/s\")", "3 mysql/host=Text(\"h\")", "5 DBHost=Text(\"a\")"],
         );
         check("[Service]\nEnvironment=A=b \"C=d e\"\nUser=x\n", Lines::Unit, &["2 A=Text(\"b\")", "2 C=Text(\"d e\")"]);
+        let quoted = "[Service]\nEnvironment=A='b c' B=\"d\"e F=g\n";
+        check(quoted, Lines::Unit, &["2 A=Text(\"b c\")", "2 B=Hidden", "2 F=Text(\"g\")"]);
+        assert_eq!(read(quoted, Lines::Unit).0[0].with(None, "x y"), "A='x y'");
         check(
             "[Service]\nEnvironment = 'A=b c' \\\n  \"D=e f\" G=h\n",
             Lines::Unit,

@@ -345,8 +345,10 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
     }
     if let Some(kind) = format.lines() {
         let (mut settings, problems) = lines::read(text, kind);
-        if kind == Lines::Unit {
+        if matches!(kind, Lines::Unit | Lines::Ini) {
             settings.extend(command::read(text));
+        }
+        if kind == Lines::Unit {
             settings.extend(shell::of_unit(text));
         }
         // Several addresses of one server are no contradiction.
