@@ -201,15 +201,14 @@ pub fn listens_on(process: &Process) -> Vec<Endpoint> {
     endpoints(process, &around(process), &Owners::from_processes(one))
 }
 
-/// Whether anybody listens at this address where a process would connect to it.
+/// Whether anybody listens at this address where a process would connect to it; `None` where its network cannot be seen.
 ///
 /// # Cost
 /// A netlink dump per address family.
-pub fn is_listened_at(to: SocketAddr, process: &Process) -> bool {
-    let networks = around(process);
-    let own = { networks.sockets.iter() }.filter(|(it, _)| Some(**it) == process.network);
-    let mut all = own.flat_map(|(_, sockets)| &sockets.tcp);
-    all.any(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to))
+pub fn is_listened_at(to: SocketAddr, process: &Process) -> Option<bool> {
+    let sockets = around(process).sockets.remove(&process.network?)?;
+    let mut all = sockets.tcp.iter();
+    Some(all.any(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to)))
 }
 
 /// The sockets of our own network namespace and of a process's.

@@ -73,16 +73,14 @@ pub fn holders(inodes: &BTreeSet<u64>) -> BTreeMap<u64, Process> {
     inodes.iter().filter_map(holder).collect()
 }
 
-/// Who listens at this address where we would connect to it ourselves, whatever the program; `None` where that is not ours
+/// Who listens at this address where a process would connect to it, whatever the program; `None` where that is not ours
 /// to see.
 ///
 /// # Cost
 /// A netlink dump per address family, and a `readlink` per open file of every process.
-pub fn listener_at(to: SocketAddr) -> Option<Process> {
-    let own = process(std::process::id())?;
-    let networks = around(&own);
-    let own = { networks.sockets.iter() }.filter(|(it, _)| Some(**it) == own.network);
-    let mut all = own.flat_map(|(_, sockets)| &sockets.tcp);
+pub fn listener_at(to: SocketAddr, process: &Process) -> Option<Process> {
+    let sockets = around(process).sockets.remove(&process.network?)?;
+    let mut all = sockets.tcp.iter();
     let socket = all.find(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to))?;
     let holders = holders(&BTreeSet::from([socket.inode]));
     holders.into_values().next()

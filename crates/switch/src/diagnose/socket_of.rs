@@ -143,8 +143,9 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());
-    let listens =
-        ip.zip(own).is_some_and(|(ip, own)| looptax_host::discover::is_listened_at(SocketAddr::new(ip, port), &own));
+    let listens = ip
+        .zip(own)
+        .is_some_and(|(ip, own)| looptax_host::discover::is_listened_at(SocketAddr::new(ip, port), &own) == Some(true));
     let why = if !listens {
         "no server with a socket was seen on that port here"
     } else if rustix::process::geteuid().is_root() {

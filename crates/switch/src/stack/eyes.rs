@@ -94,7 +94,7 @@ impl Eyes {
     }
 
     pub(super) fn is_port_open(&self) -> bool {
-        is_listened_at(self.tcp, &self.sides.front_master)
+        is_listened_at(self.tcp, &self.sides.front_master) == Some(true)
     }
 }
 

@@ -227,7 +227,7 @@ impl Proof for Way {
     fn after_old_reload(&mut self, idx: usize, is_last: bool) {
         let (front, master) = (self.sides().front, &self.sides().front_master);
         if idx == 0 && self.pool_moves {
-            wait_until(|| is_listened_at(self.eyes.tcp, master));
+            wait_until(|| is_listened_at(self.eyes.tcp, master) == Some(true));
         }
         if is_last {
             wait_until(|| has_new_workers(front, master, &self.before));

@@ -1,12 +1,12 @@
 //! What is said where nothing that is known listens at an address: who may listen there, and which servers of its kind are
 //! seen.
 //!
-//! Tries to connect, and sends nothing. Called for each address whose server was not found.
+//! Tries to connect where the client's network is ours, and sends nothing. Called for each address whose server was not found.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use looptax_host::discover::{Home, Place, Server, listener_at};
+use looptax_host::discover::{Home, Place, Server, is_listened_at, listener_at, process};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use super::question::Question;
@@ -22,20 +22,27 @@ const MOST_SERVERS: usize = 3;
 pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
     let like = seen_here(question);
     let is_ours = question.client.other_network().is_none();
-    let refused = is_ours
-        && TcpStream::connect_timeout(&tcp, PATIENCE)
-            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+    let client = process(question.client.pid.unwrap_or_else(std::process::id));
+    let (refused, how) = if is_ours {
+        let error = TcpStream::connect_timeout(&tcp, PATIENCE).err();
+        (error.is_some_and(|it| it.kind() == std::io::ErrorKind::ConnectionRefused), "tried to connect")
+    } else {
+        // Nobody connects there in the client's place.
+        let listened = client.as_ref().and_then(|it| is_listened_at(tcp, it));
+        (listened == Some(false), "looked at the listening sockets of the client's network")
+    };
     if refused {
+        let place = if is_ours { "" } else { " in the client's network" };
         return Point::new(
             Topic::Server,
             PointCode::NothingListens,
             Outcome::Fail,
-            format!("nothing listens on {tcp}{like}"),
-            "tried to connect".to_owned(),
+            format!("nothing listens on {tcp}{place}{like}"),
+            how.to_owned(),
         )
         .with_next("start the server, or look at the port");
     }
-    let holder = is_ours.then(|| listener_at(tcp)).flatten();
+    let holder = client.and_then(|it| listener_at(tcp, &it));
     let why = if let Some(holder) = &holder {
         let (name, pid) = (holder.program_name(), holder.pid);
         format!("what listens there is {name}, pid {pid}, and no server that is known here")

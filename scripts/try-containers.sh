@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# Tries `check --app` on a Pod and a Compose file whose application and databases run in containers, while servers of the
+# same kinds listen on this machine at the same ports: what is said is true inside, nobody logs in to this machine's
+# servers, and the advice works when it is followed. Needs root, debootstrap, podman, podman-compose, runc, iptables,
+# mariadb-server and redis-server, and `cargo build -p looptax` before it.
+#
+# usage: scripts/try-containers.sh
+#
+# The image's root is kept in target/roots (or LOOPTAX_ROOTS), so that a second run downloads nothing.
+# Exit status: 0 all is well, 1 the first thing that is not (said on stderr).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+looptax=$PWD/target/debug/looptax
+roots=${LOOPTAX_ROOTS:-$PWD/target/roots}
+root=$roots/containers
+image=localhost/looptax-trial:1
+scratch=$(mktemp -d)
+export CONTAINERS_CONF=$scratch/containers.conf
+pids=()
+
+finish() {
+  podman pod rm -f looptax-shop > /dev/null 2>&1 || true
+  (cd "$scratch" && podman-compose -p looptax-trial down > /dev/null 2>&1) || true
+  for pid in "${pids[@]}"; do
+    kill "$pid" 2> /dev/null || true
+    wait "$pid" 2> /dev/null || true
+  done
+  rm -rf "$scratch"
+}
+trap finish EXIT
+
+stop() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# Waits at most 30 seconds until a command succeeds.
+await() {
+  for _ in $(seq 300); do
+    if "$@" > /dev/null 2>&1; then return; fi
+    sleep 0.1
+  done
+  stop "not in 30 s: $*"
+}
+
+# expect TEXT: it stands in the last answer, whose lines may be broken anywhere.
+expect() {
+  tr -s ' \n' ' ' < "$scratch/answer" | grep -qF -- "$1" || stop "not said: $1"$'\n'"$(cat "$scratch/answer")"
+  printf 'ok  %s: %s\n' "$asked" "$1"
+}
+
+ask() {
+  asked=$*
+  (cd "$scratch" && "$looptax" check "$@" > answer 2>&1) || true
+}
+
+pid_of() {
+  podman inspect -f '{{.State.Pid}}' "$1" 2> /dev/null
+}
+
+mkdir -p "$roots"
+if [ ! -e "$root/usr/sbin/mariadbd" ]; then
+  packages=redis-server,mariadb-server,php-cli,php-mysql
+  mirror=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d | head -1)
+  debootstrap --variant=minbase --include="$packages" bookworm "$root" "$mirror" > "$scratch/debootstrap" 2>&1 ||
+    stop "$(tail -3 "$scratch/debootstrap")"
+fi
+cat > "$CONTAINERS_CONF" << END
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+END
+tar -C "$root" -c . | podman import -c 'ENV PATH=/usr/sbin:/usr/bin:/sbin:/bin' - "$image" > /dev/null 2>&1
+
+database='mkdir -p /run/mysqld; exec mariadbd --no-defaults --user=root --datadir=/var/lib/mysql
+  --socket=/run/mysqld/mysqld.sock'
+database=$(tr -s '\n ' ' ' <<< "$database")
+cat > "$scratch/pod.yaml" << END
+apiVersion: v1
+kind: Pod
+metadata:
+  name: looptax-shop
+spec:
+  volumes:
+    - name: run
+      emptyDir: {}
+  containers:
+    - name: db
+      image: $image
+      command: ["sh", "-c", "$database"]
+      volumeMounts:
+        - name: run
+          mountPath: /run/mysqld
+    - name: cache
+      image: $image
+      command: ["redis-server", "--bind", "127.0.0.1"]
+    - name: app
+      image: $image
+      command: ["sleep", "600"]
+      volumeMounts:
+        - name: run
+          mountPath: /run/mysqld
+      env:
+        - name: DATABASE_URL
+          value: mysql://shop:pw-of-the-pod@127.0.0.1:3306/shop
+        - name: REDIS_URL
+          value: redis://127.0.0.1:6379/0
+END
+cat > "$scratch/docker-compose.yml" << END
+services:
+  db:
+    image: $image
+    command: ["sh", "-c", "$database"]
+  app:
+    image: $image
+    command: ["sleep", "600"]
+    environment:
+      DATABASE_URL: mysql://shop:pw-of-compose@db:3306/shop
+      REDIS_URL: redis://:pw-of-compose@127.0.0.1:6379/0
+END
+cat > "$scratch/shop.container" << END
+[Container]
+Image=$image
+Exec=sleep 600
+Environment=DATABASE_URL=mysql://shop:pw-of-quadlet@127.0.0.1:3306/shop
+END
+
+# This machine's own servers, and what they write down.
+mariadb-install-db --no-defaults --user=root --datadir="$scratch/data" > /dev/null 2>&1
+mariadbd --no-defaults --user=root --datadir="$scratch/data" --socket="$scratch/m.sock" --bind-address=127.0.0.1 \
+  --general-log=1 --general-log-file="$scratch/general.log" > "$scratch/mariadbd" 2>&1 &
+pids+=($!)
+redis-server --bind 127.0.0.1 --loglevel debug --save '' --dir "$scratch" > "$scratch/redis" 2>&1 &
+pids+=($!)
+await test -S "$scratch/m.sock"
+await redis-cli ping
+wrote() { grep -cE 'Connect|Accepted' "$scratch/general.log" "$scratch/redis" | awk -F: '{ n += $NF } END { print n }'; }
+before=$(wrote)
+
+ask --app pod.yaml
+expect '127.0.0.1` in the Pod `looptax-shop` is that container and those that share its network, not this machine'
+ask --app docker-compose.yml
+expect '127.0.0.1` in the service `app` is that container itself, not this machine'
+expect '`db` is the name of a container'
+ask --app shop.container
+expect '127.0.0.1` in the container `shop` is that container itself, not this machine'
+
+podman kube play "$scratch/pod.yaml" > /dev/null 2>&1
+await podman exec looptax-shop-db mariadb -e 'select 1'
+for host in localhost 127.0.0.1; do
+  podman exec looptax-shop-db mariadb -e "create database if not exists shop;
+    create user shop@$host identified by 'pw-of-the-pod'; grant all on shop.* to shop@$host" 2> /dev/null
+done
+ask --app pod.yaml --pid "$(pid_of looptax-shop-app)"
+expect 'mysql at 127.0.0.1:3306: would work'
+expect 'mysql://shop:****@localhost/shop?unix_socket=/run/mysqld/mysqld.sock'
+expect 'redis at 127.0.0.1:6379: would not work as things are: 1 cause FAIL socket: the server has no socket'
+said=$(podman exec looptax-shop-app php -r '$it = new PDO("mysql:unix_socket=/run/mysqld/mysqld.sock;dbname=shop",
+  "shop", "pw-of-the-pod"); echo $it->query("select current_user()")->fetchColumn();' 2> /dev/null)
+[ "$said" = shop@localhost ] || stop "the socket that is named does not work: $said"
+printf 'ok  the application reaches that socket\n'
+
+(cd "$scratch" && podman-compose -p looptax-trial up -d > /dev/null 2>&1)
+await pid_of looptax-trial_app_1
+ask --app docker-compose.yml --pid "$(pid_of looptax-trial_app_1)"
+expect "nothing listens on 127.0.0.1:6379 in the client's network"
+
+[ "$(wrote)" = "$before" ] || stop "this machine's servers were asked: $(tail -5 "$scratch/general.log" "$scratch/redis")"
+printf "ok  nobody asked this machine's servers\n"
