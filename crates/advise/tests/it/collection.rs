@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use looptax_advise::Takes;
 use looptax_advise::app::{Found, Loopback, Reading, is_loopback};
+use regex::Regex;
 use serde::Deserialize;
 
-use crate::apps::reading;
+use crate::apps::{fields, reading};
 
 const TABLE: &str = include_str!("../collection/table.toml");
 /// Collected and answered by hand before the reader had seen one of them.
@@ -192,6 +193,38 @@ fn no_fewer_of_the_latest_collections_are_read_right() {
         println!("{shown}");
         assert!(n(Verdict::Wrong) == 0 && n(Verdict::Answered) >= least, "{shown}");
     }
+}
+
+/// Values of what is called a password or a secret, and passwords of URLs.
+const SECRETS: [&str; 2] = [
+    r#"(?i)((?:pass|passwd|password|pwd|_pw|secret)["'\]\)]*\s*(?:=>|[:=,]|\s)\s*["']?)[A-Za-z0-9_.-]+"#,
+    r#"(://[^:/@\s"']*:)[^@\s"'/$]+(?:@)"#,
+];
+
+#[test]
+fn no_secret_of_any_file_is_in_what_is_to_be_shown() {
+    let secrets = SECRETS.map(|it| Regex::new(it).unwrap());
+    let mut n_marked = 0;
+    for table in [TABLE, UNSEEN, LATER, THIRD, FOURTH] {
+        let table: Table = toml::from_str(table).unwrap();
+        for file in table.file {
+            let text = secrets[0].replace_all(&file.text, "${1}qZ7mark");
+            let text = secrets[1].replace_all(&text, "${1}qZ7mark@");
+            // A directive of nginx is called so, too: its value is an address.
+            let text = Regex::new("_pass(\\s+)qZ7mark").unwrap().replace_all(&text, "_pass${1}h");
+            n_marked += usize::from(text.contains("qZ7"));
+            let reading = reading(&file.path, text.as_bytes());
+            for it in &reading.found {
+                let mut shown = fields(it.kind);
+                shown.password = Some("****".to_owned());
+                let address = it.address.as_ref().map(|it| format!("{:?}", it.host));
+                let words = (it.changes(&shown), &it.why, &it.titles, &it.label, &it.service, &it.credentials, address);
+                assert!(!format!("{words:?}").contains("qZ7"), "{}: {words:?}", file.path);
+            }
+            assert!(!format!("{:?}", reading.problems).contains("qZ7"), "{}", file.path);
+        }
+    }
+    assert!(n_marked > 250, "{n_marked}");
 }
 
 #[test]
