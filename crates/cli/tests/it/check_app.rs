@@ -181,6 +181,54 @@ fn r20_laravels_own_configuration_is_read_with_its_env() {
     expect_silent(&run, sql.password());
 }
 
+#[test]
+fn laravels_own_variables_of_redis_are_the_lines_to_change() {
+    let Some(redis) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let (port, password) = (redis.it.tcp.port(), redis.password());
+    let scratch = Scratch::new();
+    write(&scratch, "shop/artisan", "");
+    let config = "<?php return ['redis' => ['client' => env('REDIS_CLIENT', 'predis'), 'default' => [\n\
+                  'scheme' => env('REDIS_SCHEME', 'tcp'),\n'path' => env('REDIS_PATH'),\n\
+                  'password' => env('REDIS_PASSWORD'),\n'username' => env('REDIS_USERNAME'),\n\
+                  'host' => env('REDIS_HOST', 'localhost'),\n'port' => env('REDIS_PORT', 6379),\n]]];\n";
+    write(&scratch, "shop/config/database.php", config);
+    let login = format!("APP_KEY=x\nREDIS_USERNAME={}\nREDIS_PASSWORD='{password}'\n", redis.it.login.user);
+    let before = format!("{login}REDIS_CLIENT=predis\nREDIS_HOST=127.0.0.1\nREDIS_PORT={port}\n");
+    let env = write(&scratch, "shop/.env", before);
+    let run = check(&scratch, &["--app", &env, "--json"]);
+    run.expect_code(0);
+    let edits = answers(&run)[0]["changes"][0]["edits"].to_string();
+    let [scheme, path] = ["REDIS_SCHEME=unix".to_owned(), format!("REDIS_PATH={}", redis.socket())];
+    assert!(edits.contains(&scheme) && edits.contains(&path), "{edits}");
+    // What that says is done.
+    write(&scratch, "shop/.env", format!("{login}REDIS_CLIENT=predis\n{scheme}\n{path}\n"));
+    let run = check(&scratch, &["--app", &env]);
+    run.expect_code(0);
+    assert!(run.stdout.contains("on the socket already"), "{}", run.stdout);
+    expect_silent(&run, password);
+}
+
+#[test]
+fn what_php_and_mysql_call_their_sockets_is_told_to_nobody_else() {
+    let scratch = Scratch::new();
+    let django = "DATABASES = {'default': {'ENGINE': 'django.db.backends.postgresql',\n'NAME': 'd', 'USER': 'u',\n\
+                  'PASSWORD': 'p', 'HOST': '', 'PORT': '25432'}}\n";
+    let rails = "production:\n  adapter: mysql2\n  host: localhost\n  database: d\n  username: u\n";
+    let postfix = "hosts = localhost\nuser = u\ndbname = d\nquery = SELECT 1\n";
+    let files = [("settings.py", django), ("config/database.yml", rails), ("postfix/mysql-aliases.cf", postfix)];
+    for (name, text) in files {
+        let path = write(&scratch, name, text);
+        let run = check(&scratch, &["--app", &path, "--verbose"]);
+        for word in ["mysqli", "pdo_mysql", "php.ini"] {
+            assert!(!run.stdout.contains(word), "{name}: {}", run.stdout);
+        }
+        let own = if name == "settings.py" { "PGHOST" } else { "socket" };
+        assert!(run.stdout.contains(own), "{name}: {}", run.stdout);
+    }
+}
+
 /// A process that does nothing but have an environment, until it is dropped.
 struct Idle(Child);
 
