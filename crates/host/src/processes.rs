@@ -147,7 +147,7 @@ fn number_of(tid: u32) -> io::Result<Option<Pid>> {
         return Ok(None);
     }
     let pid = i32::try_from(tid).ok().and_then(Pid::from_raw);
-    pid.map(Some).ok_or_else(|| io::ErrorKind::NotFound.into())
+    pid.map(Some).ok_or_else(|| rustix::io::Errno::NOENT.into())
 }
 
 /// How often the scheduler has moved a thread to another core; `None` where the kernel does not tell.

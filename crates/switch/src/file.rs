@@ -56,7 +56,7 @@ impl Original {
         let failed = |source| SwitchError::Read { path: path.to_owned(), source };
         let walked = Walk::following(Links::All).to(path).map_err(failed)?;
         let last = walked.last.as_ref();
-        let last = last.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let last = last.ok_or_else(|| failed(rustix::io::Errno::NOENT.into()))?;
         if last.file_type() != FileType::RegularFile {
             return Err(SwitchError::NoFile { path: path.to_owned() });
         }

@@ -93,7 +93,7 @@ fn register(child: &mut Child, stop: StopSignal, scratch: &Scratch) -> Result<Pr
     let process = Process::with_pid(child.id(), stop).ok_or_else(|| ServerError::Scratch {
         action: "read the start time in",
         path: format!("/proc/{}/stat", child.id()).into(),
-        source: std::io::ErrorKind::NotFound.into(),
+        source: rustix::io::Errno::NOENT.into(),
     })?;
     scratch.note(process)?;
     Ok(process)

@@ -4,7 +4,6 @@
 //! lists what is there. That takes `CAP_SYS_ADMIN`; without it only the caller's own is seen.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
@@ -58,7 +57,7 @@ fn sockets_of(network: NamespaceId, pid: u32) -> Result<Sockets, DiscoverError> 
         let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
         // The process may have moved, or another may have its number by now.
         if namespace.metadata()?.ino() != network.0 {
-            return Err(io::ErrorKind::NotFound.into());
+            return Err(rustix::io::Errno::NOENT.into());
         }
         entrance::socket_lister(namespace.as_fd())
     };

@@ -254,7 +254,7 @@ fn take_lock(folder: &Folder) -> io::Result<File> {
     })?;
     // A sweep may have removed the file before we locked it.
     let named = folder.look(LOCK)?.ok_or(io::ErrorKind::NotFound)?;
-    if FileId::from(&named) == FileId::from(&fstat(&lock)?) { Ok(lock) } else { Err(io::ErrorKind::NotFound.into()) }
+    if FileId::from(&named) == FileId::from(&fstat(&lock)?) { Ok(lock) } else { Err(rustix::io::Errno::NOENT.into()) }
 }
 
 /// Wraps an I/O error with what was being done to which path.

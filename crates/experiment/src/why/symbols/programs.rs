@@ -114,7 +114,7 @@ fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
         return Ok(found);
     }
     let found = read::open(file.path)?;
-    if found.metadata()?.ino() == file.inode { Ok(found) } else { Err(io::ErrorKind::NotFound.into()) }
+    if found.metadata()?.ino() == file.inode { Ok(found) } else { Err(rustix::io::Errno::NOENT.into()) }
 }
 
 /// The file itself if only root can change it, else a copy. Symbols are read through a memory map, and a file that is

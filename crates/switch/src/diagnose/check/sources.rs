@@ -75,7 +75,7 @@ pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure>
 
 pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> Result<Looked, Failure> {
     let shown = path.display();
-    let found = read::look(path).and_then(|it| it.ok_or_else(|| io::ErrorKind::NotFound.into()));
+    let found = read::look(path).and_then(|it| it.ok_or_else(|| rustix::io::Errno::NOENT.into()));
     let found = found.map_err(|error| {
         Failure::usage(format!("cannot read `{shown}`: {error}"), "--app takes a configuration file")
     })?;

@@ -131,7 +131,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
         }
         SocketFile::Present { .. } | SocketFile::Unknown => {}
     }
-    let own = read::look(path).and_then(|it| it.ok_or_else(|| io::ErrorKind::NotFound.into()));
+    let own = read::look(path).and_then(|it| it.ok_or_else(|| rustix::io::Errno::NOENT.into()));
     let own = match own {
         Ok(own) => own,
         Err(error) => {
