@@ -3,7 +3,6 @@
 //! Reads only; what is read is bounded, since anybody may have written it.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 

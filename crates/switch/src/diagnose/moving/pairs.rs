@@ -3,7 +3,6 @@
 //! Both have to belong to the same process. A server with several of either has them for several
 //! protocols (MySQL's X, an administrator's port): only names that say so pair them then, else the user.
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
