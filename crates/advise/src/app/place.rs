@@ -40,9 +40,7 @@ pub(crate) struct Place {
 /// Why it cannot be known.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
-    // Go's programs have the port behind it, which others have beside it.
-    let is_whole = |it: &&str| app.is_guess() && it.contains(':') || !is_store(app);
-    let text = text.strip_prefix("tcp://").filter(is_whole).unwrap_or(text);
+    let text = text.strip_prefix("tcp://").filter(|_| app.is_guess() || !is_store(app)).unwrap_or(text);
     let text = text.strip_prefix("inet:").filter(|_| app.host_is.contains(&HostForm::Unix)).unwrap_or(text);
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
