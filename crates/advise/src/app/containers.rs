@@ -43,7 +43,21 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
     let mut found = Vec::new();
     // Where the last name stood, and what it was.
     let mut name: Option<(&[String], &str)> = None;
+    // A Secret's `data` is encoded.
+    let is_kind = |kind: &str| settings.iter().any(|it| it.path == ["kind"] && it.value == Value::Text(kind.to_owned()));
+    let maps: &[&str] = match (is_kind("ConfigMap"), is_kind("Secret")) {
+        (true, false) => &["data"],
+        (_, true) => &["stringData"],
+        _ => &[],
+    };
     for setting in settings {
+        if let [top, key] = setting.path.as_slice()
+            && maps.contains(&top.as_str())
+            && key.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        {
+            found.push(called(setting.clone(), key));
+            continue;
+        }
         // What a service runs says of which kind it is.
         if matches!(setting.path.as_slice(), [top, _, key] if top == "services" && key == "image") {
             found.push(setting.clone());
