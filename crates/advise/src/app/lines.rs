@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::branches::Branches;
 use super::line_parts::{assignments, connect_info, exim_servers, items, listed_assignments};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
@@ -39,6 +40,8 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut n_tables: HashMap<String, usize> = HashMap::new();
     let mut list: Option<(Vec<String>, usize)> = None;
     for (idx, whole) in text.split_inclusive('\n').enumerate() {
+    let mut branches = Branches::from_text(text);
+    let mut read_until = 0;
         let line_start = next_start;
         next_start += whole.len();
         let line = whole.trim_end_matches(['\n', '\r']);
@@ -48,7 +51,8 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         let trimmed = line.trim();
         let is_too_long = trimmed.len() > MOST_VALUE_BYTES;
         depth = depth_after(trimmed, depth);
-        if trimmed.is_empty() || is_too_long || is_comment(trimmed, kind) {
+        branches.follow(trimmed);
+        if trimmed.is_empty() || is_too_long || is_comment(trimmed, kind) || branches.is_taken() == Some(false) {
             continue;
         }
         if let Some((path, n_items)) = &mut list {
@@ -93,7 +97,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         }
         // Quarkus' `%prod.name=value`.
         let is_profile = kind == Lines::Pairs && trimmed.starts_with('%');
-        let is_conditional = depth > 0 || is_profile;
+        let is_conditional = depth > 0 || is_profile || branches.is_taken().is_none();
         settings.extend(found.map(|found| Setting {
             doubt: is_conditional.then(|| format!("set under a condition (line {})", idx + 1)),
             ..found
@@ -177,8 +181,7 @@ pub(super) fn depth_after(line: &str, depth: usize) -> usize {
     match first {
         "if" | "for" | "while" | "case" | "unless" if is_shell || tag.is_some() => depth + 1,
         "range" | "with" | "define" if tag.is_some() => depth + 1,
-        "#!ifdef" | "#!ifndef" => depth + 1,
-        "#!endif" | "fi" | "done" | "esac" => depth.saturating_sub(1),
+        "fi" | "done" | "esac" => depth.saturating_sub(1),
         "end" | "endif" | "endfor" if tag.is_some() => depth.saturating_sub(1),
         _ => depth,
     }

@@ -8,6 +8,7 @@
 mod bind;
 mod blocks;
 mod bound;
+mod branches;
 mod change;
 mod code;
 mod command;
