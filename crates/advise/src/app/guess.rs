@@ -73,8 +73,8 @@ const TCP_ALONE: [&str; 8] =
 /// Words of PHP's drivers, which take localhost for the socket.
 const OF_PHP: [&str; 3] = ["mysqli", "MySQLi", "pdo_mysql"];
 
-/// The same of programs that call MySQL's C library: collectd, Exim.
-const C_LIBRARY: [&str; 2] = ["LoadPlugin mysql", "mysql_servers"];
+/// The same of programs that call MySQL's C library: collectd, Exim, Fluentd with Ruby's mysql2.
+const C_LIBRARY: [&str; 4] = ["LoadPlugin mysql", "mysql_servers", "@type mysql", "adapter mysql2"];
 
 /// What is known of the whole text.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -341,6 +341,15 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     is_host && !is_other && (words || has_login || is_of_port)
 }
 
+/// Perl's DSN beside a setting that is put together: `"DBI:mysql:database=$Self->{Database};host=$Self->{DatabaseHost}"`.
+fn hidden_dsn<'a>(setting: &Setting, all: &'a [Setting]) -> Option<&'a str> {
+    let parents = setting.path.split_last()?.1;
+    let beside =
+        all.iter().filter(|it| it.value == Value::Hidden && it.path.split_last().map(|it| it.1) == Some(parents));
+    let mut texts = beside.filter_map(|it| it.item.get(it.literal.clone())).map(|it| it.trim_matches(['"', '\'']));
+    texts.find(|it| it.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:")))
+}
+
 /// Whether a host is where a server listens, not where one connects to.
 fn listens_at(text: &str, everywhere: &str) -> bool {
     let rest = text.strip_prefix(everywhere);
@@ -360,7 +369,8 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     let is_pdo = pdo.is_some();
     // Both of PHP's drivers, and PDO, have the same C library's meaning of it.
     let is_php = is_php && kind == Some(Kind::Mysql);
-    let has_c_library = has_c_library && kind == Some(Kind::Mysql);
+    let dsn = hidden_dsn(&all[anchor], all).filter(|_| is_perl);
+    let has_c_library = (has_c_library || dsn.is_some()) && kind == Some(Kind::Mysql);
     let title = match is_pdo {
         true if is_perl || pdo.is_some_and(is_dbi) => "a Perl program with DBI",
         true => "a PHP program with PDO",
@@ -391,7 +401,10 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         }
         _ => false,
     };
+    // What it says itself counts, and whether it names the host beside it at all.
+    let says_more = |dsn: &str| !dsn.contains("host=") || ["port=", "_socket="].iter().any(|it| dsn.contains(it));
     let doubt = match kind {
+        _ if dsn.is_some_and(says_more) => Some("its DSN is put together by the program"),
         _ if is_nowhere => Some("no host is the usual socket to some drivers, and TCP to others"),
         None => Some("which kind of server is meant is not said"),
         Some(Kind::Mysql) if is_local && !is_pdo => Some("localhost is the socket to some drivers, and TCP to others"),

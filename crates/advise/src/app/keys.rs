@@ -11,7 +11,7 @@ pub(super) struct Key {
     pub(super) prefix: String,
 }
 
-const ROLES: [(&str, Role); 41] = [
+const ROLES: [(&str, Role); 42] = [
     ("hosts", Role::Host),
     ("servers", Role::Host),
     ("nodes", Role::Host),
@@ -51,6 +51,7 @@ const ROLES: [(&str, Role); 41] = [
     ("db_name", Role::Database),
     ("database_name", Role::Database),
     ("dbase", Role::Database),
+    ("db_number", Role::Database),
     ("db", Role::Database),
     ("name", Role::Database),
 ];

@@ -192,6 +192,11 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
         let is_beside = own_parents == parents;
         let is_above = parents.split_last().is_some_and(|(_, it)| it == own_parents);
         let word = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
+        // DokuWiki asks the plugin that it names.
+        if name == "authtype" && value.starts_with("auth") {
+            let below = parents.strip_prefix(own_parents).unwrap_or_default();
+            return matches!(below, [top, own, ..] if top == "plugin" && own.starts_with("auth") && *own != value);
+        }
         let says_no = matches!(&*value, "false" | "no" | "off" | "0");
         match word {
             "enabled" | "enable" | "active" | "use" => is_beside && says_no && it.path.len() + prefix.len() > 1,
@@ -212,16 +217,18 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
 pub(super) fn kind_beside(parents: &[String], prefix: &str, all: &[Setting]) -> Option<Kind> {
     all.iter().find_map(|it| {
         let (name, own_parents) = it.path.split_last()?;
+        // Fluentd has an `@` before it.
         let name = name.to_lowercase();
+        let name = name.trim_start_matches('@');
         let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
-        let of_parent = parents.split_last().is_some_and(|(_, it)| it == own_parents) && OF_PARENT.contains(&&*name);
+        let of_parent = parents.split_last().is_some_and(|(_, it)| it == own_parents) && OF_PARENT.contains(&name);
         let Value::Text(value) = &it.value else {
             // A DSN that is put together.
             let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
             return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
         };
         // Sphinx's `type` beside `sql_host`.
-        let is_bare = matches!(&*name, "type" | "driver" | "dialect" | "adapter" | "engine");
+        let is_bare = matches!(name, "type" | "driver" | "dialect" | "adapter" | "engine");
         let says = SAYS.contains(&rest) || is_bare;
         let says = says && own_parents == parents || of_parent;
         keys::kind_in(value).filter(|_| says && it.doubt.is_none())

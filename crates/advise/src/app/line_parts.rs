@@ -5,9 +5,12 @@
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, Setting, Value};
 
-/// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part.
+/// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part, and `SQLNamedConnectInfo name backend` with the
+/// same behind it.
 pub(super) fn connect_info(setting: &Setting) -> Vec<Setting> {
-    let is_own = setting.path.last().is_some_and(|it| it.eq_ignore_ascii_case("SQLConnectInfo"));
+    let is_called = |name: &str| setting.path.last().is_some_and(|it| it.eq_ignore_ascii_case(name));
+    let is_named = is_called("SQLNamedConnectInfo");
+    let is_own = is_named || is_called("SQLConnectInfo");
     let value = match &setting.value {
         Value::Text(value) => value,
         Value::Variable { .. } | Value::Hidden if is_own => {
@@ -17,54 +20,94 @@ pub(super) fn connect_info(setting: &Setting) -> Vec<Setting> {
         }
         Value::Variable { .. } | Value::Hidden => return Vec::new(),
     };
+    if !is_own || setting.quotes != Quotes::Bare(Bare::Word) {
+        return Vec::new();
+    }
     let base = setting.literal.start;
-    let Some(at) = value.find('@').filter(|_| is_own && setting.quotes == Quotes::Bare(Bare::Word)) else {
+    let mut words = value.split([' ', '\t']).filter(|it| !it.is_empty());
+    let ahead = if is_named { words.next().zip(words.next()) } else { None };
+    let Some(info) = words.next() else {
         return Vec::new();
     };
-    let mut found = Vec::new();
-    let mut add = |name: &str, from: usize, text: &str| {
-        let place = base + from..base + from + text.len();
-        found.push(setting.part(name, text, place, 0, Joins::With(" ")));
-    };
-    add("database", 0, &value[..at]);
-    let mut from = at + 1;
-    for (name, word) in ["host", "user", "password"].into_iter().zip(value[from..].split([' ', '\t'])) {
-        add(name, from, word);
-        from += word.len() + 1;
-    }
-    found
+    let (database, host) = info.split_once('@').map_or((info, None), |it| (it.0, Some(it.1)));
+    let parts = [
+        ("backend", ahead.map(|it| it.1)),
+        ("database", Some(database)),
+        ("host", host),
+        ("user", words.next()),
+        ("password", words.next()),
+    ];
+    let parts = parts.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    let parts = parts.map(|(name, text)| {
+        let from = base + offset(value, text);
+        let mut part = setting.part(name, text, from..from + text.len(), 0, Joins::With(" "));
+        if let Some((name, _)) = ahead {
+            part.path.insert(part.path.len() - 1, name.to_owned());
+        }
+        part
+    });
+    parts.collect()
 }
 
-/// Exim's `hide mysql_servers = localhost/database/user/password : …`, of which each may have a socket in parentheses.
+/// The byte of `whole` that a part of it begins at.
+fn offset(whole: &str, part: &str) -> usize {
+    part.as_ptr().addr().saturating_sub(whole.as_ptr().addr())
+}
+
+/// Exim's `hide mysql_servers = localhost/database/user/password : …`, of which each may have a socket in parentheses. Redis's
+/// have no user.
 pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
-    let is_own = setting.path.last().is_some_and(|it| it.ends_with("mysql_servers") || it.ends_with("pgsql_servers"));
-    let Value::Text(value) = &setting.value else {
+    let kinds = ["mysql_servers", "pgsql_servers", "redis_servers"];
+    let name = setting.path.last().map_or("", |it| it);
+    let kind = kinds.into_iter().find(|it| name.ends_with(it));
+    let (Some(kind), Value::Text(value)) = (kind, &setting.value) else {
         return Vec::new();
     };
+    // Behind `<` the list has another separator.
+    if setting.quotes != Quotes::Bare(Bare::Line) || value.starts_with('<') {
+        return Vec::new();
+    }
+    let words = if kind == "redis_servers" { ["database", "password", ""] } else { ["database", "user", "password"] };
     let mut found = Vec::new();
-    let mut at = setting.literal.start;
-    for (idx, server) in value.split(" : ").enumerate().filter(|_| is_own && setting.quotes == Quotes::Bare(Bare::Line))
-    {
+    for (idx, server) in servers(value).into_iter().enumerate() {
         let (place, rest) = match server.split_once(")/") {
             Some((place, rest)) => (place, rest),
             None => server.split_once('/').unwrap_or((server, "")),
         };
         let (host, socket) = place.split_once('(').unwrap_or((place, ""));
         let (host, port) = host.trim().split_once("::").unwrap_or((host.trim(), ""));
-        let mut login = rest.split('/');
+        // MySQL's C library takes a socket with localhost only.
+        let is_ignored = kind == "mysql_servers" && !matches!(host, "" | "localhost");
+        let socket = if is_ignored { "" } else { socket };
         let mut parts = vec![("host", host), ("port", port), ("socket", socket)];
-        parts.extend(["database", "user", "password"].into_iter().zip(&mut login));
-        // The socket is what counts.
-        parts.retain(|it| !it.1.is_empty() && (it.0 != "host" || socket.is_empty()));
+        parts.extend(words.into_iter().zip(rest.split('/')));
+        parts.retain(|it| !it.0.is_empty() && !it.1.is_empty() && (it.0 != "host" || socket.is_empty()));
         for (name, text) in parts {
-            let from = at + server.find(text).unwrap_or_default();
+            let from = setting.literal.start + offset(value, text);
             let mut part = setting.part(name, text, from..from + text.len(), 0, Joins::With("/"));
             part.path.insert(part.path.len() - 1, idx.to_string());
             found.push(part);
         }
-        at += server.len() + " : ".len();
     }
     found
+}
+
+/// What is between colons; two of them are one that belongs to a server.
+fn servers(value: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    while let Some(colon) = value[at..].find(':').map(|it| at + it) {
+        at = colon + 1;
+        if value[at..].starts_with(':') {
+            at += 1;
+            continue;
+        }
+        found.push(&value[start..colon]);
+        start = at;
+    }
+    found.push(&value[start..]);
+    let trimmed = found.into_iter().map(|it| it.trim_matches(|c: char| c.is_whitespace() || c == '\\'));
+    trimmed.filter(|it| it.contains('/')).collect()
 }
 
 /// The variables of Supervisor's `environment=A="b",C="d"`.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::branches::Branches;
 use super::line_parts::{assignments, connect_info, exim_servers, items, listed_assignments};
+use super::line_sections::{is_section, labels, loaded_only};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
@@ -39,12 +40,17 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     // How often a table of TOML was there, and the list that is not closed yet, with how many items it has.
     let mut n_tables: HashMap<String, usize> = HashMap::new();
     let mut list: Option<(Vec<String>, usize)> = None;
-    for (idx, whole) in text.split_inclusive('\n').enumerate() {
     let mut branches = Branches::from_text(text);
     let mut read_until = 0;
+    for (idx, whole) in text.split_inclusive('\n').enumerate() {
         let line_start = next_start;
         next_start += whole.len();
+        if line_start < read_until {
+            continue;
+        }
         let line = whole.trim_end_matches(['\n', '\r']);
+        let line = if kind == Lines::Pairs { with_servers(text, line_start, line) } else { line };
+        read_until = line_start + line.len();
         if settings.len() >= MOST_SETTINGS {
             break;
         }
@@ -57,7 +63,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         }
         if let Some((path, n_items)) = &mut list {
             let line = Setting { path: path.clone(), ..words_of_line(line, [idx + 1, line_start]) };
-            let more = items(&line, *n_items);
+            let more = listed(&line, *n_items);
             *n_items += more.len();
             settings.extend(more);
             if trimmed.ends_with(']') {
@@ -72,8 +78,8 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             section = vec![if *n_seen > 1 { format!("{name} {n_seen}") } else { name }];
             continue;
         }
-        if kind == Lines::Pairs && is_section(trimmed, &mut section) {
-            settings.extend(database_of(trimmed, &section, line, [idx + 1, line_start]));
+        if kind == Lines::Pairs && is_section(trimmed, idx + 1, &mut section) {
+            settings.extend(labels(trimmed, &section, &words_of_line(line, [idx + 1, line_start])));
             continue;
         }
         let goes_on = is_going_on;
@@ -86,7 +92,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             setting(line, [idx + 1, line_start], &section, kind)
         };
         if let Some(found) = found.as_ref().filter(|_| kind == Lines::Ini && !goes_on) {
-            let own = items(found, 0);
+            let own = listed(found, 0);
             let raw = found.item[found.literal.clone()].trim_end();
             let is_open = raw.starts_with('[') && !raw.ends_with(']') && (raw == "[" || !own.is_empty());
             list = is_open.then(|| (found.path.clone(), own.len()));
@@ -103,7 +109,35 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             ..found
         }));
     }
+    if kind == Lines::Pairs {
+        loaded_only(&mut settings, text);
+    }
     (with_parts(settings, kind), Vec::new())
+}
+
+/// Exim's list of servers with the lines that it goes on in; any other line as it is.
+fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'a str {
+    let is_list = |line: &str| line.split_once('=').is_some_and(|it| it.0.trim_end().ends_with("_servers"));
+    if !line.ends_with('\\') || line.trim_start().starts_with('#') || !is_list(line) {
+        return line;
+    }
+    let mut end = start;
+    for line in text[start..].split_inclusive('\n') {
+        end += line.len();
+        if !line.trim_end().ends_with('\\') {
+            break;
+        }
+    }
+    text[start..end].trim_end()
+}
+
+/// The texts of a list of TOML, with variables as the file has them: `servers = ["${MONGO_URL}"]`.
+fn listed(setting: &Setting, first: usize) -> Vec<Setting> {
+    let expand = |it: Setting| match it.value {
+        Value::Text(text) => Setting { value: expanded(text, Lines::Ini), ..it },
+        _ => it,
+    };
+    items(setting, first).into_iter().map(expand).collect()
 }
 
 /// Whether variables of an environment go on in the next line.
@@ -131,45 +165,6 @@ fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     };
     settings.extend(parts);
     settings
-}
-
-/// Opens and closes the blocks `mysql localhost {` of Dovecot and `<Plugin mysql>` of collectd, and what Elixir's
-/// `config :app, App.Repo,` begins.
-fn is_section(line: &str, section: &mut Vec<String>) -> bool {
-    if line == "}" {
-        section.pop();
-        return true;
-    }
-    if let Some(opened) = line.strip_suffix('{') {
-        if section.len() < 16 {
-            section.push(named(opened.split([' ', '=']).next().unwrap_or_default()));
-        }
-        return true;
-    }
-    if let Some(rest) = line.strip_prefix("config :") {
-        let name = rest.split(',').nth(1).map(|it| it.trim().trim_start_matches(':'));
-        // What stands in one line is left out.
-        *section = name.filter(|_| line.ends_with(',')).map(named).into_iter().collect();
-        return true;
-    }
-    let Some(inside) = line.strip_prefix('<').and_then(|it| it.strip_suffix('>')) else {
-        return false;
-    };
-    if inside.starts_with('/') {
-        section.pop();
-    } else if section.len() < 16 {
-        section.push(named(&inside.replace('"', "")));
-    }
-    true
-}
-
-/// The name of collectd's `<Database shop>` is the database of PostgreSQL's, and of no other's.
-fn database_of(trimmed: &str, section: &[String], line: &str, at: [usize; 2]) -> Option<Setting> {
-    let name = trimmed.strip_prefix("<Database ")?.trim_end_matches('>').trim_matches('"');
-    let is_own = section.first().is_some_and(|it| it.ends_with("postgresql"));
-    let path = section.iter().cloned().chain(["Database".to_owned()]);
-    let whole = words_of_line(line, at);
-    is_own.then(|| Setting { path: path.collect(), value: Value::Text(name.to_owned()), ..whole })
 }
 
 /// Within how many branches and loops of a shell, or of a template, the next line is.
@@ -467,7 +462,12 @@ mod tests {
         check(
             "hosts = unix:/s\nmysql x {\n  host = h\n}\nDBHost=a\n",
             Lines::Pairs,
-            &["1 hosts=Text(\"unix:/s\")", "3 mysql/host=Text(\"h\")", "5 DBHost=Text(\"a\")"],
+            &[
+                "1 hosts=Text(\"unix:/s\")",
+                "2 mysql x/host=Text(\"x\")",
+                "3 mysql x/host=Text(\"h\")",
+                "5 DBHost=Text(\"a\")",
+            ],
         );
         check("[Service]\nEnvironment=A=b \"C=d e\"\nUser=x\n", Lines::Unit, &["2 A=Text(\"b\")", "2 C=Text(\"d e\")"]);
         let quoted = "[Service]\nEnvironment=A='b c' B=\"d\"e F=g\n";

@@ -24,6 +24,7 @@ mod kind_words;
 mod kinds;
 mod library;
 mod line_parts;
+mod line_sections;
 mod lines;
 mod lists;
 mod lookup;

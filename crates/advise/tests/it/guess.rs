@@ -72,7 +72,7 @@ fn connections_are_found_by_their_keys_in_every_format() {
     check("/srv/Dockerfile", "FROM x\nENV A=b \\\n  PG_DB_HOST=10.0.0.1\n", &["postgres tcp pg_db"]);
     check(
         "/etc/own.conf",
-        "<Plugin redis>\n Host \"a:b::1\"\n</Plugin>\nLoadPlugin mysql\n<Plugin mysql>\n Host localhost\n</Plugin>\n",
+        "LoadPlugin redis\n<Plugin redis>\n Host \"a:b::1\"\n</Plugin>\nLoadPlugin mysql\n<Plugin mysql>\n Host localhost\n</Plugin>\n",
         &["redis open Plugin redis", "mysql unix Plugin mysql"],
     );
     check("/etc/own.cf", "x_sql_dsn   DBI:mysql:d:localhost:3306\n", &["mysql unix x_sql_dsn"]);
