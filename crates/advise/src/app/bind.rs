@@ -73,6 +73,10 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
             }
             let by_rank = [Role::Url, Role::Host, Role::Socket, Role::Database];
             let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
+            let setting = |role: Role, idx: usize| {
+                let is_name = role == Role::Database && is_list(&&all[idx]);
+                if is_name { named_database(&all[idx]) } else { Some(all[idx].clone()) }
+            };
             let resolved = roles.iter().filter_map(|(role, idx)| {
                 let is_variable = matches!(all[*idx].value, Value::Variable { .. });
                 let text = text_of(&all[*idx], source).ok().filter(|_| is_variable)?;
@@ -84,7 +88,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                 roles: roles
                     .iter()
                     .filter(|(role, idx)| **role != Role::Url || !is_unset(&all[**idx].value, source))
-                    .map(|(role, idx)| (*role, all[*idx].clone()))
+                    .filter_map(|(role, idx)| Some((*role, setting(*role, *idx)?)))
                     .collect(),
                 is_kind_said: matches!(applies, Applies::Yes | Applies::InDoubt(_)),
                 is_kind_known: applies != Applies::Perhaps || roles.contains_key(&Role::Url),
@@ -102,6 +106,13 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         })
         .flat_map(lists::servers)
         .collect()
+}
+
+/// The database of a list of settings that does not name one: the list's own name. `*` is any.
+fn named_database(list: &Setting) -> Option<Setting> {
+    let name = list.path.last().filter(|it| *it != "*")?;
+    let (item, key, literal) = (String::new(), 0..0, 0..0);
+    Some(Setting { value: Value::Text(name.clone()), item, key, literal, ..list.clone() })
 }
 
 /// The settings of each connection, by what its wildcards stand for.
@@ -242,7 +253,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
         Ok(text) if !text.is_empty() => {
             let schemes = &bound.app.schemes;
             let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(&text)));
-            let parsed = url::parse(&text).filter(|_| is_own)?;
+            let parsed = url::parse_as(own, &text).filter(|_| is_own)?;
             (parsed.kind() == own).then(|| own.name())
         }
         _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),

@@ -114,10 +114,17 @@ impl Walk {
     }
 
     fn open_block(&mut self, head: &str) {
+        let is_value = head.ends_with(['=', ':', '>']);
         let head = head.trim_end_matches(['=', ':', '>', '(', ' ', '\t']);
         let head = head.strip_prefix("local ").unwrap_or(head);
         let mut words = head.split([' ', '\t']);
         let first = words.next().unwrap_or_default();
+        // FreeRADIUS' modules may be there several times, and one without a name has that of its kind.
+        if first == "sql" && !is_value && !self.is_program && self.open.is_empty() {
+            let name = words.next().unwrap_or(first);
+            self.open.push((vec![named(&format!("{first} {name}"))], false));
+            return;
+        }
         // Icinga's `object IdoMysqlConnection "name"`.
         let first = words.next().filter(|_| first == "object").unwrap_or(first);
         let is_branch = matches!(first, "if" | "else" | "elseif" | "elsif" | "for" | "while");

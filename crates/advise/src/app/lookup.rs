@@ -85,7 +85,8 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
         Ok(place) => place,
         Err(why) => return Lookup::unknown(why),
     };
-    let or_none = |role: Role| text(role).and_then(Result::ok).filter(|it| !it.is_empty());
+    let is_said = |it: &String| !it.is_empty() && bound.app.all_databases.as_ref() != Some(it);
+    let or_none = |role: Role| text(role).and_then(Result::ok).filter(is_said);
     let credentials = credentials(bound.app, text(Role::User), text(Role::Password));
     let is_spoken = bound.app.kind.protocol().is_some();
     let unspoken = (!is_spoken).then(|| Unspoken {
@@ -128,7 +129,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
         return Lookup { is_untried: true, ..Lookup::unknown(why) };
     }
     let mut unspoken = None;
-    let (mut address, host, mut socket) = match url::parse(text) {
+    let (mut address, host, mut socket) = match url::parse_as(app.kind, text) {
         Some(Parsed::Spoken { address, .. }) => {
             let (host, socket) = (address.host.clone(), address.socket.clone());
             (Some(address), host, socket)

@@ -48,13 +48,16 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         return Err("what its driver makes of a list of hosts beside other settings was not tried".to_owned());
     }
     let text = one_of(app, text)?;
+    if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
+        return Err("a set of servers, of which any may be asked".to_owned());
+    }
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default().trim();
     if let Some(why) = unproved(app, written, text, &split, port) {
         return Err(why);
     }
     let port = port.parse::<u16>().ok();
-    let port_or_usual = port.filter(|it| *it > 0).unwrap_or(app.kind.port());
+    let port_or_usual = port.filter(|it| *it > 0).unwrap_or(app.usual_port.unwrap_or(app.kind.port()));
     if let Some(address) = written.hostaddr.map(str::trim).filter(|it| !it.is_empty()) {
         return Ok(by_address(address, port_or_usual));
     }
@@ -66,7 +69,8 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         let host = Some(split.host.to_owned());
         return Ok(Place { host, port: port_or_usual, socket: None, takes: Takes::Tcp, why, fails: true });
     }
-    let host = (!split.host.is_empty()).then(|| split.host.to_owned());
+    let usual = app.usual.clone().filter(|_| app.calls.is_empty() && port.is_some());
+    let host = (!split.host.is_empty()).then(|| split.host.to_owned()).or(usual);
     let is_local = match host.as_deref() {
         None => app.socket_rule != SocketRule::Loopback,
         Some("127.0.0.1") => app.socket_rule == SocketRule::Loopback,

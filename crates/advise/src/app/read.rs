@@ -181,7 +181,8 @@ fn guess_more(
     if format.proxy().is_some() {
         return;
     }
-    let has_others = !reading.found.is_empty() && !format.is_environment();
+    let is_whole = |it: &Found| it.bound.iter().all(|it| !it.app.shares);
+    let has_others = reading.found.iter().any(is_whole) && !format.is_environment();
     let (settings, _) = texts.entry(format as u8).or_insert_with(|| settings_of(text, format, source.included));
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));

@@ -258,7 +258,7 @@ pub(crate) struct App {
     /// Calls whose arguments are its settings, under the names of their libraries.
     #[serde(default)]
     pub(crate) calls: Vec<String>,
-    /// The host that such a call takes without one.
+    /// The host that such a call, or an application that is told a port, takes without one.
     pub(crate) usual: Option<String>,
     #[serde(default)]
     pub(crate) url: Vec<String>,
@@ -331,6 +331,13 @@ pub(crate) struct App {
     /// Roles whose empty value its driver does not treat as absent.
     #[serde(default)]
     pub(crate) blank: Vec<Role>,
+    /// The port without one, if it is not the usual one of its kind of server.
+    pub(crate) usual_port: Option<u16>,
+    /// The name of a database that stands for all of them.
+    pub(crate) all_databases: Option<String>,
+    /// Whether its file has connections of other programs, or of other kinds, beside these: they are found by their keys.
+    #[serde(default)]
+    pub(crate) shares: bool,
     /// Whether port 0 means the usual one.
     #[serde(default)]
     pub(crate) zero_port: bool,

@@ -43,6 +43,21 @@ const PLACE_NAMES: [&str; 12] = [
     "db",
 ];
 
+/// Reads one of a kind of server: PHP-FPM's is a path with the page of its status behind a colon, or `fcgi://host:port/page`.
+pub(crate) fn parse_as(kind: Kind, text: &str) -> Option<Parsed> {
+    if kind != Kind::PhpFpm {
+        return parse(text);
+    }
+    let text = text.trim();
+    if text.starts_with('/') {
+        let path = text.split(':').next().unwrap_or_default();
+        return parse(&format!("fcgi://{path}")).filter(|_| !path.contains('*'));
+    }
+    let (scheme, rest) = text.split_once("://")?;
+    let place = rest.split('/').next().filter(|it| !it.is_empty());
+    place.map_or_else(|| parse(text), |place| parse(&format!("{scheme}://{place}")))
+}
+
 /// Reads one; `None` where it is none that is known. Of several, the first.
 pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
