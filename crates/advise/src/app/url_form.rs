@@ -3,6 +3,8 @@
 //! What an entry of the table writes itself was, so its own change shows which forms its driver reads; `url_is` names more.
 //! A plain host is read by all. Whatever else a URL says (a key of another driver, a list, a second host) is open.
 
+use std::net::Ipv6Addr;
+
 use looptax_model::dsn::Query;
 
 use super::table::{App, Role};
@@ -198,6 +200,11 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
     let is_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let is_path = name.to_ascii_lowercase().contains("%2f");
     if is_path {
+        return None;
+    }
+    let ip = name.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let is_ip = ip.is_some_and(|it| it.parse::<Ipv6Addr>().is_ok());
+    if is_ip && forms_of(app).any(|it| it.contains("//[")) {
         return None;
     }
     if app.kind.protocol().is_some() && name.contains(',') {

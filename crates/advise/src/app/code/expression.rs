@@ -19,8 +19,16 @@ pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
             number if number.starts_with(|c: char| c.is_ascii_digit()) => Some(Value::Text(number.to_owned())),
             _ => Some(Value::Hidden),
         },
-        _ => Some(variable(text, tokens).unwrap_or(Value::Hidden)),
+        _ => Some(class_name(text, tokens).or_else(|| variable(text, tokens)).unwrap_or(Value::Hidden)),
     }
+}
+
+/// PHP's `\Name\Of\A::class`.
+fn class_name(text: &str, tokens: &[Token]) -> Option<Value> {
+    let (first, last) = (tokens.first()?, tokens.last()?);
+    let name = text.get(first.at.start..last.at.end)?.strip_suffix("::class")?;
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\\'));
+    is_name.then(|| Value::Text(name.trim_start_matches('\\').to_owned()))
 }
 
 /// `getenv('X') ?: 'd'`, `env('X', 'd')`, `os.environ.get("X", "d")`, `ENV.fetch("X") { "d" }`,

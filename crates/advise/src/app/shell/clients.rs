@@ -42,7 +42,17 @@ const POSTGRES: Client = Client {
     ],
 };
 
-pub(super) const CLIENTS: [Client; 6] = [
+const MONGODB: Client = Client {
+    family: "mongodb",
+    names: &["mongodump", "mongorestore", "mongoexport", "mongoimport"],
+    short: &[('h', "host"), ('d', "database"), ('u', "user"), ('p', "password")],
+    others: "coqj",
+    first: "",
+    host: "localhost",
+    variables: &[],
+};
+
+pub(super) const CLIENTS: [Client; 8] = [
     MYSQL,
     POSTGRES,
     Client { names: &["pg_dump"], others: "fFnNtTjZES", ..POSTGRES },
@@ -62,6 +72,9 @@ pub(super) const CLIENTS: [Client; 6] = [
         host: "127.0.0.1",
         variables: &[("password", "REDISCLI_AUTH")],
     },
+    MONGODB,
+    // Its first word may be a host as well: where it is no URL it is open.
+    Client { names: &["mongosh", "mongo"], others: "", first: "url", host: "", ..MONGODB },
 ];
 
 /// Long options with a value that may stand in the next word, and what they are.
