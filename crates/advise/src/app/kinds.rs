@@ -197,6 +197,10 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
             let below = parents.strip_prefix(own_parents).unwrap_or_default();
             return matches!(below, [top, own, ..] if top == "plugin" && own.starts_with("auth") && *own != value);
         }
+        // phpBB its own driver of a cache: `$acm_type = 'phpbb\\cache\\driver\\file'`.
+        if name == "acm_type" {
+            return prefix.strip_prefix("phpbb_acm_").is_some_and(|it| !value.ends_with(it));
+        }
         let says_no = matches!(&*value, "false" | "no" | "off" | "0");
         match word {
             "enabled" | "enable" | "active" | "use" => is_beside && says_no && it.path.len() + prefix.len() > 1,

@@ -137,3 +137,39 @@ fn uwsgis_file_is_known_by_its_section_whatever_it_is_called() {
     let looked_for = nothing.looked_for.join("; ");
     assert!(looked_for.contains("SQLAlchemy") && !looked_for.contains("uWSGI"), "{looked_for}");
 }
+
+#[test]
+fn what_a_program_does_not_use_is_no_connection() {
+    let wiki = |authtype: &str| {
+        format!(
+            "<?php\n$conf['authtype'] = '{authtype}';\n$conf['plugin']['authpdo']['dsn'] = 'mysql:host=10.0.0.1;dbname=d';\n"
+        )
+    };
+    check("/srv/wiki/conf/local.php", &wiki("authplain"), &[]);
+    check("/srv/wiki/conf/local.php", &wiki("authpdo"), &["mysql tcp conf.plugin.authpdo.dsn"]);
+    check(
+        "/etc/fluent/fluent.conf",
+        "<match mysql.**>\n  @type forward\n  <server>\n    host h\n    port 24224\n  </server>\n</match>\n",
+        &[],
+    );
+    check(
+        "/etc/fluent/fluent.conf",
+        "<match a.**>\n  @type mysql_bulk\n  host localhost\n  database d\n</match>\n",
+        &["mysql unix match 1"],
+    );
+    let forum = "<?php\n$acm_type = 'phpbb\\\\cache\\\\driver\\\\file';\ndefine('PHPBB_ACM_REDIS_HOST', 'h');\n";
+    check("/srv/own.php", forum, &[]);
+}
+
+#[test]
+fn what_a_dsn_that_is_put_together_says_itself_is_open() {
+    let otrs = |dsn: &str| {
+        format!(
+            "use strict;\n$Self->{{DatabaseHost}} = 'localhost';\n$Self->{{DatabaseUser}} = 'u';\n$Self->{{DatabaseDSN}} = \"{dsn}\";\n"
+        )
+    };
+    let host = "host=$Self->{DatabaseHost}";
+    check("/srv/Config.pm", &otrs(&format!("DBI:mysql:database=d;{host}")), &["mysql unix Self.database"]);
+    check("/srv/Config.pm", &otrs(&format!("DBI:mysql:database=d;{host};port=$x")), &["mysql open Self.database"]);
+    check("/srv/Config.pm", &otrs("DBI:Pg:dbname=$x;"), &["postgres open Self.database"]);
+}
