@@ -44,7 +44,8 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
     // Where the last name stood, and what it was.
     let mut name: Option<(&[String], &str)> = None;
     // A Secret's `data` is encoded.
-    let is_kind = |kind: &str| settings.iter().any(|it| it.path == ["kind"] && it.value == Value::Text(kind.to_owned()));
+    let is_kind =
+        |kind: &str| settings.iter().any(|it| it.path == ["kind"] && it.value == Value::Text(kind.to_owned()));
     let maps: &[&str] = match (is_kind("ConfigMap"), is_kind("Secret")) {
         (true, false) => &["data"],
         (_, true) => &["stringData"],

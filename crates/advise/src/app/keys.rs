@@ -11,7 +11,7 @@ pub(super) struct Key {
     pub(super) prefix: String,
 }
 
-const ROLES: [(&str, Role); 42] = [
+const ROLES: [(&str, Role); 43] = [
     ("hosts", Role::Host),
     ("servers", Role::Host),
     ("nodes", Role::Host),
@@ -52,6 +52,7 @@ const ROLES: [(&str, Role); 42] = [
     ("database_name", Role::Database),
     ("dbase", Role::Database),
     ("db_number", Role::Database),
+    ("database_index", Role::Database),
     ("db", Role::Database),
     ("name", Role::Database),
 ];
