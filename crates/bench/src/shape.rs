@@ -41,12 +41,12 @@ impl Shape {
         Self { guard: Duration::from_millis(50), ..Self::short().with_slice(Duration::from_millis(250)) }
     }
 
-    /// For `free`: 1 s slices behind 1 s of settling, with rates every 100 ms.
+    /// For `free`: 250 ms slices behind 250 ms of settling, with rates every 50 ms.
     pub fn settling() -> Self {
         Self {
-            slice: Duration::from_secs(1),
-            guard: Duration::from_secs(1),
-            bucket: Some(Duration::from_millis(100)),
+            slice: Duration::from_millis(250),
+            guard: Duration::from_millis(250),
+            bucket: Some(Duration::from_millis(50)),
             ..Self::short()
         }
     }
