@@ -23,7 +23,7 @@ const FOURTH: &str = include_str!("../collection/fourth.toml");
 const FOURTH_RIGHT: usize = 47;
 /// The same, after the reader had been mended on those.
 const FIFTH: &str = include_str!("../collection/fifth.toml");
-const FIFTH_RIGHT: usize = 46;
+const FIFTH_RIGHT: usize = 47;
 const PAGE: &str = include_str!("../../../../docs/src/results/switch.md");
 
 #[derive(Deserialize)]
