@@ -397,7 +397,7 @@ pub(crate) struct CompareArgs {
     /// steady; one epoch, whatever is said, on a running server that is not --own-server.
     #[arg(long, value_name = "TIME")]
     pub(crate) warm_up: Option<String>,
-    /// Length of a slice in milliseconds. Default: 50, or 1000 for free placement.
+    /// Length of a slice in milliseconds. Default: 50, or 250 for free placement.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub(crate) slice_ms: Option<u32>,
     /// Repeat the schedule of an earlier run (the seed stands in its record).

@@ -16,8 +16,8 @@ use super::{Effort, Experiment};
 const CONNECTIONS: u32 = 16;
 /// Requests at once, as the published comparisons have them.
 const PIPELINE: u32 = 16;
-/// Epochs of free placement, which take a quarter of a minute each: the fewest that give an interval.
-const FREE_EPOCHS: usize = 6;
+/// Epochs of free placement, which take 4 s each.
+const FREE_EPOCHS: usize = 12;
 
 /// One comparison of those that say what would help.
 #[derive(Debug)]
