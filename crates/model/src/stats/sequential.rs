@@ -45,10 +45,10 @@ impl InterimAnalyses {
         Self::by_quarters([10, 20, 40])
     }
 
-    /// Up to 24 epochs: for the long slices of `free` placement, and for several arms of one server. At six epochs the level
+    /// Up to 20 epochs: for the longer slices of `free` placement, and for several arms of one server. At five epochs the level
     /// allows no interval yet, so that the first interim analysis never stops the run.
     pub fn short() -> Self {
-        Self::by_quarters([6, 12, 24])
+        Self::by_quarters([5, 10, 20])
     }
 
     /// One interim analysis at `n_epochs` with the whole 5 %.
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(analyses.due(20).map(|analysis| (analysis.idx, analysis.is_last)), Some((1, false)));
         assert_eq!(analyses.due(120).map(|analysis| analysis.is_last), Some(true));
         assert_eq!(analyses.due(21), None);
-        assert_eq!((InterimAnalyses::quick().n_max(), InterimAnalyses::short().n_max()), (40, 24));
+        assert_eq!((InterimAnalyses::quick().n_max(), InterimAnalyses::short().n_max()), (40, 20));
         assert_eq!(InterimAnalyses::fixed(7).due(7).map(|analysis| analysis.is_last), Some(true));
     }
 
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn an_interim_analysis_without_interval_runs_on() {
-        let analysis = InterimAnalyses::short().due(6).unwrap();
-        let theta = hodges_lehmann::estimate(&[0.1; 6], analysis.alpha).unwrap();
+        let analysis = InterimAnalyses::short().due(5).unwrap();
+        let theta = hodges_lehmann::estimate(&[0.1; 5], analysis.alpha).unwrap();
         let decision = StopRule { is_precise: false }.decide(analysis, &theta, classify(&theta, 0.01));
         assert_eq!(decision, Decision::Continue);
     }

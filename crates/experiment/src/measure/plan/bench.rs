@@ -47,7 +47,7 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     match settings.effort {
         Effort::Epochs(_) | Effort::Time(_) => {}
         _ if case.placement == Placement::Free && !are_dumps => return InterimAnalyses::short(),
-        // 40 epochs take 20 s, 24 of two contrasts 24 s: the most that somebody else's server is kept busy.
+        // 40 epochs take 20 s, 20 of two contrasts as long: the most that somebody else's server is kept busy.
         _ if is_running && !settings.is_own_server => {
             let has_one = case.clients.len() * (case.arms.len() - 1) == 1;
             return if has_one { InterimAnalyses::quick() } else { InterimAnalyses::short() };
