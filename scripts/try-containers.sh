@@ -6,6 +6,8 @@
 #
 # usage: scripts/try-containers.sh
 #
+# All but the download happens in a network namespace of its own, so that podman's bridges and NAT rules go with it.
+#
 # The image's root is kept in target/roots (or LOOPTAX_ROOTS), so that a second run downloads nothing.
 # Exit status: 0 all is well, 1 the first thing that is not (said on stderr).
 set -euo pipefail
@@ -16,12 +18,15 @@ roots=${LOOPTAX_ROOTS:-$PWD/target/roots}
 root=$roots/containers
 image=localhost/looptax-trial:1
 scratch=$(mktemp -d)
+resolver=/run/containers/networks
 export CONTAINERS_CONF=$scratch/containers.conf
 pids=()
 
 finish() {
   podman pod rm -f looptax-shop > /dev/null 2>&1 || true
   (cd "$scratch" && podman-compose -p looptax-trial down > /dev/null 2>&1) || true
+  podman network rm -f looptax-trial_default podman-default-kube-network > /dev/null 2>&1 || true
+  kill "$(cat "$resolver/aardvark-dns/aardvark.pid" 2> /dev/null)" 2> /dev/null || true
   for pid in "${pids[@]}"; do
     kill "$pid" 2> /dev/null || true
     wait "$pid" 2> /dev/null || true
@@ -66,6 +71,15 @@ if [ ! -e "$root/usr/sbin/mariadbd" ]; then
   debootstrap --variant=minbase --include="$packages" bookworm "$root" "$mirror" > "$scratch/debootstrap" 2>&1 ||
     stop "$(tail -3 "$scratch/debootstrap")"
 fi
+if [ "${1:-}" != apart ]; then
+  rm -rf "$scratch"
+  trap - EXIT
+  exec unshare --net --mount "$0" apart
+fi
+ip link set lo up
+mkdir -p /run/netns "$resolver"
+mount -t tmpfs none /run/netns
+mount -t tmpfs none "$resolver"
 cat > "$CONTAINERS_CONF" << END
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]

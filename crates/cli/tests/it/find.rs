@@ -222,7 +222,7 @@ fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
     let found = found(&scratch);
     let seen = server_of(&found, pid);
-    assert!(addresses(&seen).contains(&"127.0.0.1:6390"), "{seen:#}");
+    assert!(addresses(&seen).contains(&"127.0.0.1:6390"), "{seen:#}\n{:#}", found["notes"]);
     assert_eq!(ways(&found, std::process::id(), pid), ["unix 1"]);
     assert_eq!(ways(&found, client.0.id(), pid), ["loopback 1"]);
 }
