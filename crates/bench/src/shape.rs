@@ -41,14 +41,10 @@ impl Shape {
         Self { guard: Duration::from_millis(50), ..Self::short().with_slice(Duration::from_millis(250)) }
     }
 
-    /// For `free`: 250 ms slices behind 250 ms of settling, with rates every 50 ms.
+    /// For `free`: 250 ms slices behind 250 ms of settling, with rates every 100 ms.
     pub fn settling() -> Self {
-        Self {
-            slice: Duration::from_millis(250),
-            guard: Duration::from_millis(250),
-            bucket: Some(Duration::from_millis(50)),
-            ..Self::short()
-        }
+        let settled = Duration::from_millis(250);
+        Self { guard: settled, ..Self::short().with_slice(settled) }
     }
 
     /// For requests that are longer than any slice: two of each side make an epoch, ABBA or BAAB.
