@@ -12,6 +12,8 @@ use crate::sys::{process, wait};
 
 /// Between two looks at processes that are about to be gone.
 const PAUSE_MS: i32 = 1;
+/// Looks that find nothing before [`kill_until`] gives up: some ten seconds.
+const MOST_LOOKS: usize = 5_000;
 
 /// The processes that come from these and run; not these themselves, unless one comes from another.
 ///
@@ -34,8 +36,8 @@ pub(crate) fn signal(roots: &[i32], spared: &[i32], signal: i32) {
 /// Kills what comes from these, but for the spared ones, until none of it is seen. `take_away` is called before each
 /// look, for children of the caller that have ended.
 ///
-/// A process is not seen whose parent made it after the list of processes was read and was gone before its own turn
-/// came: so the caller asks somebody who knows whether any is left, and kills again.
+/// A process is not seen if its parent started it after the list of processes was read and ended before its own turn:
+/// [`kill_until`] then looks again.
 pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut()) {
     loop {
         take_away();
@@ -48,6 +50,16 @@ pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(
             send(seen, libc::SIGKILL);
         }
         let _ = wait::poll(&[], PAUSE_MS);
+    }
+}
+
+/// Repeats [`kill_all`] until `is_over`, which knows whether a process is left; at most [`MOST_LOOKS`] times.
+pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(), is_over: impl Fn() -> bool) {
+    for _ in 0..MOST_LOOKS {
+        kill_all(roots, spared, &mut take_away);
+        if is_over() {
+            return;
+        }
     }
 }
 

@@ -57,11 +57,9 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
 /// above those that it started itself.
 fn end_all(page: &Page, started: &Started) -> Never {
     let program_pid = page.program_pid.load(Ordering::Acquire);
-    while lives(&started.supervisor) {
-        descendants::kill_all(&[started.supervisor_pid], &[], || {});
-        if started.listener.is_deserted(KILLED_MS) {
-            break;
-        }
+    if lives(&started.supervisor) {
+        let is_over = || started.listener.is_deserted(KILLED_MS) || !lives(&started.supervisor);
+        descendants::kill_until(&[started.supervisor_pid], &[], || {}, is_over);
     }
     if let Some(program) = started.program.as_ref().filter(|it| lives(it)) {
         descendants::kill_all(&[program_pid], &[], || {});

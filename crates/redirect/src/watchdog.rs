@@ -96,7 +96,7 @@ const SAME_SIGNAL_NS: u64 = 50_000_000;
 const SIGNAL_SETTLING_MS: i32 = 3;
 /// How long the program's last process may take to be gone after its end was seen.
 const DESERTION_MS: i32 = 20;
-/// As above, where every process that was seen has been killed; then they are looked for again.
+/// The same, after every process that was seen has been killed.
 pub(crate) const KILLED_MS: i32 = 1;
 
 /// Runs a program to its end.
@@ -238,16 +238,13 @@ impl Watchdog<'_> {
     /// Ends all that came from the program, the supervisor and this process; the guard ends after it.
     fn end_all(&self) -> Never {
         let helpers = self.page.helpers();
-        loop {
-            descendants::kill_all(&[own_pid()], &helpers, || {
-                if self.is_supervisor {
-                    self.look_after_children();
-                }
-            });
-            if self.started.listener.is_deserted(KILLED_MS) {
-                break;
+        let take_away = || {
+            if self.is_supervisor {
+                self.look_after_children();
             }
-        }
+        };
+        let is_over = || self.started.listener.is_deserted(KILLED_MS);
+        descendants::kill_until(&[own_pid()], &helpers, take_away, is_over);
         let _ = process::pidfd_signal(self.started.supervisor.as_fd(), libc::SIGKILL);
         fork::end(0)
     }
