@@ -55,7 +55,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         };
         all.iter().any(is_end)
     };
-    let over = app.over.iter().find(is_over).map(|name| format!("{name} is set, and wins over it"));
+    let over = app.over.iter().find(is_over).map(|name| format!("{name} is set, and may name another place"));
     groups_of(app, &all)
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))
