@@ -92,6 +92,22 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     found
 }
 
+/// Exim's list of servers with its further lines; any other line unchanged.
+pub(super) fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'a str {
+    let is_list = |line: &str| line.split_once('=').is_some_and(|it| it.0.trim_end().ends_with("_servers"));
+    if !line.ends_with('\\') || line.trim_start().starts_with('#') || !is_list(line) {
+        return line;
+    }
+    let mut end = start;
+    for line in text[start..].split_inclusive('\n') {
+        end += line.len();
+        if !line.trim_end().ends_with('\\') {
+            break;
+        }
+    }
+    text[start..end].trim_end()
+}
+
 /// What is between colons; two of them are one that belongs to a server.
 fn servers(value: &str) -> Vec<&str> {
     let mut found = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::branches::Branches;
-use super::line_parts::{assignments, connect_info, exim_servers, items, listed_assignments};
+use super::line_parts::{assignments, connect_info, exim_servers, items, listed_assignments, with_servers};
 use super::line_sections::{is_section, labels, loaded_only};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
@@ -85,9 +85,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         let goes_on = is_going_on;
         is_going_on = has_more(trimmed, kind, goes_on);
         let found = if goes_on {
-            let name = if kind == Lines::Ini { "environment" } else { "Environment" };
-            let path = section.iter().filter(|_| kind == Lines::Ini).cloned().chain([name.to_owned()]);
-            Some(Setting { path: path.collect(), ..words_of_line(line, [idx + 1, line_start]) })
+            Some(continued(words_of_line(line, [idx + 1, line_start]), &section, kind))
         } else {
             setting(line, [idx + 1, line_start], &section, kind)
         };
@@ -115,20 +113,11 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     (with_parts(settings, kind), Vec::new())
 }
 
-/// Exim's list of servers with the lines that it goes on in; any other line as it is.
-fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'a str {
-    let is_list = |line: &str| line.split_once('=').is_some_and(|it| it.0.trim_end().ends_with("_servers"));
-    if !line.ends_with('\\') || line.trim_start().starts_with('#') || !is_list(line) {
-        return line;
-    }
-    let mut end = start;
-    for line in text[start..].split_inclusive('\n') {
-        end += line.len();
-        if !line.trim_end().ends_with('\\') {
-            break;
-        }
-    }
-    text[start..end].trim_end()
+/// A further line of variables: Supervisor's `environment=`, or a unit's `Environment=`.
+fn continued(line: Setting, section: &[String], kind: Lines) -> Setting {
+    let name = if kind == Lines::Ini { "environment" } else { "Environment" };
+    let path = section.iter().filter(|_| kind == Lines::Ini).cloned().chain([name.to_owned()]);
+    Setting { path: path.collect(), ..line }
 }
 
 /// The texts of a list of TOML, with variables as the file has them: `servers = ["${MONGO_URL}"]`.
