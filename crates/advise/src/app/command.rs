@@ -10,7 +10,7 @@ use super::lines::{Lines, expanded};
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
 
-/// Programs whose options say where they listen, or whom they ask.
+/// Programs whose options name the address that they listen on or connect to.
 const PROGRAMS: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "celery"];
 
 /// The settings of a text's command lines.

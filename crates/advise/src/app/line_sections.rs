@@ -24,7 +24,7 @@ pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -
     }
     if let Some(rest) = line.strip_prefix("config :") {
         let name = rest.split(',').nth(1).map(|it| it.trim().trim_start_matches(':'));
-        // What stands in one line is left out.
+        // A block on one line is left out.
         *section = name.filter(|_| line.ends_with(',')).map(named).into_iter().collect();
         return true;
     }

@@ -333,7 +333,7 @@ pub(crate) struct App {
     pub(crate) blank: Vec<Role>,
     /// The port without one, if it is not the usual one of its kind of server.
     pub(crate) usual_port: Option<u16>,
-    /// The name of a database that stands for all of them.
+    /// The database name that means all of them.
     pub(crate) all_databases: Option<String>,
     /// Whether its file has connections of other programs, or of other kinds, beside these: they are found by their keys.
     #[serde(default)]

@@ -73,7 +73,7 @@ pub(super) const CLIENTS: [Client; 8] = [
         variables: &[("password", "REDISCLI_AUTH")],
     },
     MONGODB,
-    // Its first word may be a host as well: where it is no URL it is open.
+    // Its first word may be a host as well; if it is not a URL, the place is open.
     Client { names: &["mongosh", "mongo"], others: "", first: "url", host: "", ..MONGODB },
 ];
 
