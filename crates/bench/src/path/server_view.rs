@@ -186,19 +186,13 @@ fn mysql_host(host: &str) -> SeenAs {
 }
 
 fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
+    // `data_directory` is for members of pg_read_all_settings only: to others the view has no such row, where
+    // `current_setting` would leave an error in the server's log. The start time alone tells two clusters apart to the
+    // microsecond.
     let identity = connection.ask(
-        "SELECT pg_postmaster_start_time()::text, current_setting('data_directory', true), \
+        "SELECT pg_postmaster_start_time()::text, (SELECT setting FROM pg_settings WHERE name = 'data_directory'), \
          current_setting('port')",
-    );
-    // `data_directory` is for members of pg_read_all_settings only; the start time alone tells
-    // two clusters apart to the microsecond.
-    let identity = match identity {
-        Ok(rows) => rows,
-        Err(WireError::Server { .. }) => {
-            connection.ask("SELECT pg_postmaster_start_time()::text, '', current_setting('port')")?
-        }
-        Err(other) => return Err(other),
-    };
+    )?;
     let identity = postgres_identity(only(POSTGRES, table(POSTGRES, identity)?)?)?;
     let rows = connection.ask(&format!(
         "SELECT pid, host(client_addr), client_port FROM pg_stat_activity WHERE pid IN ({})",

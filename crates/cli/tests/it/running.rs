@@ -111,6 +111,19 @@ fn a_row_of_the_servers_own_tables_is_asked_for_where_the_account_may_read_it() 
     check_asked(format!("mysql://poor:pw@{}/", server.it.tcp), "ping");
 }
 
+#[test]
+fn an_ordinary_account_leaves_no_error_in_postgres() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    server.talk().execute("CREATE ROLE poor LOGIN PASSWORD 'pw'").unwrap();
+    // Each error rolls something back.
+    let rolled_back = || server.column("SELECT sum(xact_rollback)::text FROM pg_stat_database");
+    let before = rolled_back();
+    check_asked(format!("postgres://poor:pw@{}/postgres", server.it.tcp), "system-row");
+    assert_eq!(rolled_back(), before);
+}
+
 /// With `--write` there is a scratch place while it runs, and none after its end.
 #[track_caller]
 fn scratch_place(kind: Kind, signal: Option<Signal>) {
@@ -201,7 +214,7 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
     let scratch = Scratch::new();
     let run = compare(&scratch).args([&server.url(), "-c", "3", "--dry-run"]).run();
     run.expect_code(0);
-    let load = "load: 6 connections, of which up to 3 ask at a time, each as fast as it is answered";
+    let load = "load: up to 6 connections, up to 3 of them ask at a time, as fast as they are answered, and keep up to 3 cores busy";
     assert!(run.stdout.contains(load), "{}", run.stdout);
     if !is_there("script") {
         return;
