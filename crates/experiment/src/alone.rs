@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use looptax_host::kernel;
 use looptax_host::waiting;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 /// What the first is called; those that measure beside it have a number after it.
 const NAME: &str = "looptax is measuring";
@@ -40,6 +42,13 @@ impl Claim {
 
     pub fn has_other(&self) -> bool {
         self.has_other
+    }
+
+    /// Who measures here, in words: "another looptax (process 4711)".
+    pub fn other() -> String {
+        let own = std::process::id().cast_signed();
+        let pid = names(NAME).iter().filter_map(|name| listener(name)).find(|pid| *pid != own);
+        pid.map_or_else(|| "another looptax".to_owned(), |pid| format!("another looptax (process {pid})"))
     }
 
     /// A warning for whoever measures all the same: two runs disturb each other.
@@ -84,17 +93,33 @@ fn hold(name: &str, idx: usize) -> io::Result<UnixListener> {
 }
 
 /// How many runs have a name, this one among them.
+fn n_held(name: &str) -> usize {
+    names(name).len()
+}
+
+/// The names that runs have.
 ///
 /// # Source
 /// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract one.
-fn n_held(name: &str) -> usize {
+fn names(name: &str) -> Vec<String> {
     let table = kernel::text("/proc/net/unix").unwrap_or_default();
-    let names = table.lines().filter_map(|line| line.split_once(" @"));
-    let is_one = |its: &str| {
+    let names = table.lines().filter_map(|line| Some(line.split_once(" @")?.1));
+    let is_one = |its: &&str| {
         let rest = its.strip_prefix(name);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(BESIDE))
     };
-    names.filter(|(_, its)| is_one(its)).count()
+    names.filter(is_one).map(str::to_owned).collect()
+}
+
+/// The process that listens on an abstract name, where this namespace of processes has it.
+///
+/// # Source
+/// unix(7), `SO_PEERCRED`: of whoever called `listen`. Without waiting: nobody accepts there, and the queue may be full.
+fn listener(name: &str) -> Option<i32> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?).ok()?;
+    socket_peercred(&socket).ok().map(|it| it.pid.as_raw_pid()).filter(|pid| *pid > 0)
 }
 
 #[cfg(test)]

@@ -231,11 +231,13 @@ fn size_of(stream: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
 pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
     let mut claim = Claim::take();
     if waits && claim.has_other() {
-        terminal.words("another looptax is measuring on this machine: waiting for its end\n");
+        let other = Claim::other();
+        terminal
+            .words(&format!("{other} is measuring on this machine: waiting for its end; Ctrl-C ends the waiting\n"));
         drop(claim);
         claim = Claim::wait(stop);
     }
-    if let Some(warning) = claim.warning() {
+    if !waits && let Some(warning) = claim.warning() {
         terminal.words(warning);
     }
     claim
@@ -243,7 +245,9 @@ pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim
 
 /// Asks for the password of a server that is shown so; `None` without a terminal.
 pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
-    let ask = || rpassword::prompt_password(format!("password for {shown}: "));
+    // The line that says what is done stands there, without an end.
+    let clear = if can_be_drawn_on() { "\r\x1b[K" } else { "" };
+    let ask = || rpassword::prompt_password(format!("{clear}password for {shown}: "));
     io::stdin().is_terminal().then(ask)
 }
 
