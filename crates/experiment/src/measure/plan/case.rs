@@ -37,6 +37,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// The same without this arm.
+    pub(super) fn without(&self, arm: Arm) -> Self {
+        Self { arms: self.arms.iter().copied().filter(|it| *it != arm).collect(), ..self.clone() }
+    }
+
     /// Pairs of arms, one per contrast, in the plan's order.
     pub(crate) fn pairs(&self) -> Vec<[Arm; 2]> {
         let others = &self.arms[1..];

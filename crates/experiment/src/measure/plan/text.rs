@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::{Placement, REQUESTS_PER_SLICE};
-use looptax_model::dsn::{Kind, Protocol};
+use looptax_model::dsn::{Arm, Kind, Protocol};
 use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 use looptax_model::stats::signed_rank;
 
@@ -30,12 +30,12 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         }
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         if matches!(spec, TargetSpec::Running(_)) {
-            let _ = writeln!(text, "    {}", load_line(target));
+            let _ = writeln!(text, "    {}", load_line(settings, target));
             let _ = writeln!(text, "    {}", placement_line(target));
         }
         for case in &target.cases {
             let time = most_time(settings, case, has_load_limits);
-            let _ = writeln!(text, "    {}", case_line(settings, case, time));
+            let _ = writeln!(text, "    {}", case_line(settings, case, target.unsure, time));
             let warnings = [low_rate(settings, case), few_unsampled(settings, case)];
             for warning in warnings.into_iter().flatten() {
                 let _ = writeln!(text, "      {warning}");
@@ -111,19 +111,42 @@ fn unsampled(n_epochs: usize) -> usize {
 }
 
 /// What a server that others use has to bear.
-fn load_line(target: &TargetPlan) -> String {
+fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     let most = target.cases.iter().map(|it| it.connections).max();
     let most = most.unwrap_or_default();
     let n_arms = target.cases.iter().map(|it| it.arms.len()).max();
     let n_open = most as usize * n_arms.unwrap_or_default();
+    let ask =
+        if most == 1 { "one of them asks at a time".to_owned() } else { format!("up to {most} of them ask at a time") };
     let how = if target.cases.iter().all(|it| it.load.is_open()) {
-        "at the rate that is named, if it can be had"
+        "at the rate that is named, if it can be had".to_owned()
+    } else if most == 1 {
+        "as fast as it is answered, and keeps a core busy".to_owned()
     } else {
-        "each as fast as it is answered, one core and more of the server busy"
+        format!("as fast as they are answered, and keep up to {most} cores busy")
     };
-    format!(
-        "load: {n_open} connections, of which up to {most} ask at a time, {how}; whoever else uses it may wait longer meanwhile"
-    )
+    let logins = match logins(settings, target) {
+        0 => String::new(),
+        n => format!("; up to {n} logins"),
+    };
+    format!("load: up to {n_open} connections, {ask}, {how}: others who use it may wait longer{logins}")
+}
+
+/// Connections are opened anew for each epoch, on the two arms of each contrast; a look opens them once.
+fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
+    if settings.requests.are_dumps() {
+        return 0;
+    }
+    let of_case = |case: &Case| {
+        let n_contrasts = case.clients.len() * (case.arms.len() - 1);
+        let n_epochs = match case.doing {
+            Doing::Judge => most_epochs(settings, case) + 1,
+            Doing::Glimpse(_) => 1,
+        };
+        2 * n_epochs * n_contrasts * case.connections as usize
+    };
+    // Two see first that both ways lead to one server.
+    2 + target.cases.iter().map(of_case).sum::<usize>()
 }
 
 /// What is done about the cores of a server that is not ours.
@@ -132,12 +155,12 @@ fn placement_line(target: &TargetPlan) -> &'static str {
     match (target.hold, target.cases.iter().any(is_pinned)) {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
         (Hold::Pinned, true) => {
-            "cores: the server's threads that serve these connections, and nobody else, are kept on one core while it \
-             measures, where it tells or the kernel shows which they are, and get their old cores back before the connections close"
+            "cores: the server's threads that serve these connections, and no others, are kept on one core (where it is \
+             known which they are), and may run everywhere again before the connections close"
         }
         (Hold::Followed | Hold::Unknown, true) => {
-            "cores: the server's threads stay where the scheduler puts them; our client goes where they are, or beside \
-             them, and looks again before and after each slice"
+            "cores: the server's threads stay where the scheduler puts them; our client goes to their core, or to another \
+             one, and looks again before and after each slice"
         }
     }
 }
@@ -236,7 +259,7 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
     }
 }
 
-fn case_line(settings: &Experiment, case: &Case, time: MostTime) -> String {
+fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: MostTime) -> String {
     let arms: Vec<_> = case.arms.iter().map(|arm| arm.name()).collect();
     let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
     let what = match case.doing {
@@ -247,7 +270,15 @@ fn case_line(settings: &Experiment, case: &Case, time: MostTime) -> String {
             let n = most_epochs(settings, case);
             format!("judged by {} of {n} epochs at most, those without the sampler", unsampled(n))
         }
-        Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
+        Doing::Judge => {
+            let n = most_epochs(settings, case);
+            let without = unsure.filter(|arm| case.arms.len() > 2 && case.arms.contains(arm));
+            let others = without.map(|arm| (arm, most_epochs(settings, &case.without(arm))));
+            match others.filter(|(_, others)| *others != n) {
+                Some((arm, others)) => format!("judged, {n} epochs at most ({others} where there is no {arm})"),
+                None => format!("judged, {n} epochs at most"),
+            }
+        }
         Doing::Glimpse(_) => "looked at, not judged".to_owned(),
     };
     let slices = case.slice.map_or_else(String::new, |slice| format!(", slices of {} ms", slice.as_millis()));
