@@ -1,6 +1,7 @@
 //! `compare`: plan, targets one after the other, record, table.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use looptax_experiment::AskPassword;
 use looptax_experiment::Experiment;
@@ -9,6 +10,7 @@ use looptax_experiment::RecordWriter;
 use looptax_experiment::comparison::parts::{Asked, Part};
 use looptax_experiment::comparison::{empty_record, measure_all, parts};
 use looptax_experiment::list_workloads;
+use looptax_experiment::plan::minutes;
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_model::analysis::remedies;
 use looptax_model::failure::Failure;
@@ -25,6 +27,9 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal};
 
+/// So much longer than planned needs a word: logins are not in the plan's time.
+const LONGER: f64 = 1.2;
+
 /// Runs `compare`.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     if args.list {
@@ -40,6 +45,7 @@ type Measuring =
     fn(&[Part<'_>], (Machine, AskPassword), &mut RecordWriter, &mut Stage, &AtomicBool) -> Result<(), Failure>;
 
 /// From what was asked to the record that is shown and kept.
+#[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
 pub(crate) fn measure(
     asked: &Asked,
     args: &CompareArgs,
@@ -89,8 +95,10 @@ pub(crate) fn measure(
         Stage::line(terminal)
     };
     let ask = (machine, terminal::password as AskPassword);
+    let began = Instant::now();
     let measured = measuring(&parts.all, ask, &mut writer, &mut stage, &stop);
     drop(stage);
+    writer.record.problems.extend(longer(&parts.all, began.elapsed()));
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     if let Some(today) = &asked.today {
         writer.record.remedies = remedies::rank_remedies(&writer.record.comparisons, today);
@@ -100,6 +108,18 @@ pub(crate) fn measure(
     measured.and(kept)?;
     writer.check_samples()?;
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
+}
+
+/// That others' server was kept busy for longer than was agreed to; what is started for it is not in the plan.
+fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
+    let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
+    let is_promised = |part: &Part<'_>| {
+        let is_others = part.settings.targets.iter().all(is_running) && !part.settings.is_own_server;
+        is_others && !part.plan.at_most.is_zero()
+    };
+    let planned: Duration = parts.iter().map(|it| it.plan.at_most).sum();
+    let is_longer = took > planned.mul_f64(LONGER) && parts.iter().all(is_promised);
+    is_longer.then(|| format!("the plan said at most {} of measuring, and it took {}", minutes(planned), minutes(took)))
 }
 
 /// Running servers are measured only after somebody agreed.
