@@ -30,6 +30,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     let explained = match workload.name.as_str() {
         "connect" => Some("a request opens a connection, logs in, asks once and closes"),
         "system-row" => Some("a request reads one row of a table of the server's own, by its key"),
+        "ping" if has_keys(&target.kind) => Some("a request gets a key that is not there"),
         _ => None,
     };
     parts.extend(explained.map(str::to_owned));
@@ -40,6 +41,11 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
         format!("running server {}", text.clean(&target.name))
     });
     parts.join(", ")
+}
+
+/// Those that are asked for a key where another server has a command without effect.
+fn has_keys(kind: &str) -> bool {
+    matches!(kind, "redis" | "valkey" | "memcached")
 }
 
 /// What stands under the heading where the arms do not lead to one server.

@@ -20,9 +20,10 @@ const LEVEL: f64 = 0.05;
 
 /// Where it is shown.
 pub(crate) enum Stage {
-    /// On a line; without a terminal, only what begins is said.
+    /// On a line; without a terminal, only what begins is said, where it `tells`.
     Line {
         terminal: Terminal,
+        tells: bool,
         lines: Lines,
         line: Option<Line>,
     },
@@ -32,12 +33,12 @@ pub(crate) enum Stage {
 impl Stage {
     /// One line on stderr, if that is a terminal.
     pub(crate) fn line(terminal: Terminal) -> Self {
-        Self::among(terminal, Lines::new(terminal, []))
+        Self::Line { terminal, tells: true, lines: Lines::new(terminal, []), line: None }
     }
 
-    /// One line above others.
+    /// One line above others, in a table whose rows tell what begins.
     pub(crate) fn among(terminal: Terminal, lines: Lines) -> Self {
-        Self::Line { terminal, lines, line: None }
+        Self::Line { terminal, tells: false, lines, line: None }
     }
 
     /// The whole terminal behind stderr, until it is dropped; `q` sets `stop`.
@@ -60,8 +61,8 @@ impl Observer for Stage {
 
     fn begin(&mut self, scene: Scene) {
         match self {
-            Self::Line { terminal, lines, line } => {
-                if !io::stderr().is_terminal() {
+            Self::Line { terminal, tells, lines, line } => {
+                if *tells && !io::stderr().is_terminal() {
                     terminal.words(&format!("measuring {}\n", scene.title));
                 }
                 *line = None;

@@ -41,14 +41,15 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
              the order, so that this widens the interval and favours no arm"
         )),
         Warning::LittlesLaw { side, ratio } if *ratio < 1.0 => Some(format!(
-            "requests fill only {:.1} % of the connections' time on {}: the rest passes between an answer and the next request",
-            100.0 * ratio,
-            name(*side)
+            "on {} the connections waited for an answer only {:.1} % of the time: the rest went by before the next request \
+             was sent",
+            name(*side),
+            100.0 * ratio
         )),
         Warning::LittlesLaw { side, ratio } => Some(format!(
-            "requests fill {:.1} % of the connections' time on {}: counts and latencies do not add up",
-            100.0 * ratio,
-            name(*side)
+            "on {} latencies add up to {:.1} % of the time that went by: rate and latency do not fit each other",
+            name(*side),
+            100.0 * ratio
         )),
         Warning::EnvironmentLimited { factor } => Some(format!(
             "the interval is {factor:.1} times as wide as counting requests makes it: the machine's own noise, or others', \
@@ -90,8 +91,8 @@ mod tests {
     #[test]
     fn a_warning_names_its_arm_and_figures() {
         let little = |ratio| Warning::LittlesLaw { side: Side::Other, ratio };
-        check(&little(0.931), Some("93.1 % of the connections' time on tcp: the rest passes"));
-        check(&little(1.05), Some("105.0 % of the connections' time on tcp: counts"));
+        check(&little(0.931), Some("on tcp the connections waited for an answer only 93.1 % of the time"));
+        check(&little(1.05), Some("on tcp latencies add up to 105.0 % of the time"));
         check(&Warning::OrderEffect { p_value: 0.000_12 }, Some("p = 1.2e-4"));
         check(&Warning::IncompleteEpochs { n_epochs: 10 }, Some("10 epochs do not count for the tax"));
     }

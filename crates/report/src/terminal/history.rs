@@ -6,6 +6,7 @@ use super::columns::Table;
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::Text;
+use crate::heading::version;
 
 const HEADER: [&str; 8] = ["run", "server", "workload", "connections", "placement", "arm", "tax", "verdict"];
 
@@ -48,8 +49,7 @@ fn rows(run: &PastRun, text: Text) -> Vec<Vec<String>> {
 }
 
 fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
-    let version = verdict.version.split('-').next().unwrap_or_default();
-    let server = format!("{} {version}", verdict.kind);
+    let server = format!("{} {}", verdict.kind, version(&verdict.version));
     let tax = verdict.throughput_pct.as_ref();
     [
         text.clean(server.trim_end()),
@@ -58,7 +58,7 @@ fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
         verdict.placement.to_string(),
         text.clean(&verdict.arm),
         tax.map_or_else(|| "-".to_owned(), |it| shown_tax(it, text)),
-        words(verdict.verdict, verdict.direction).to_owned(),
+        words(verdict).to_owned(),
     ]
 }
 
@@ -73,8 +73,14 @@ fn shown_tax(tax: &Estimate, text: Text) -> String {
     }
 }
 
-fn words(verdict: Verdict, direction: Option<Direction>) -> &'static str {
-    match (verdict, direction) {
+fn words(past: &PastVerdict) -> &'static str {
+    match (past.verdict, past.direction) {
+        (Verdict::Difference, Some(Direction::OtherSlower)) if past.throughput_pct.is_none() => {
+            "slower, size uncertain"
+        }
+        (Verdict::Difference, Some(Direction::OtherFaster)) if past.throughput_pct.is_none() => {
+            "faster, size uncertain"
+        }
         (Verdict::Difference, Some(Direction::OtherSlower)) => "slower",
         (Verdict::Difference, Some(Direction::OtherFaster)) => "faster",
         (Verdict::Difference, None) => "difference",

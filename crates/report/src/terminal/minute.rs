@@ -36,6 +36,8 @@ enum Basis {
     /// Connections that were closed, of a request or more each.
     Closed,
     Yardstick,
+    /// The same beside a comparison, which looks for no requests.
+    Say,
 }
 
 /// Requests that somebody sends over TCP.
@@ -93,7 +95,7 @@ impl Minute {
     /// What is about to be measured.
     pub fn head(self) -> String {
         let mut lines = Lines::new(self.style);
-        let how = "private copies, one connection each, both ends on one core";
+        let how = "private copies, one connection each, both ends on one core, for half a minute in all";
         subject("measuring", how, &mut lines);
         let columns = format!("  {}over TCP a request takes", " ".repeat(COLUMNS[0]));
         let columns = lines.paint(&columns, Paint::Strong);
@@ -241,6 +243,13 @@ impl AtRate {
         Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s }
     }
 
+    /// A yardstick where a server was measured that people use: nobody has counted its requests.
+    pub(super) fn say(record: &Record) -> Option<Self> {
+        let is_used = |it: &Comparison| !it.target.private && !it.is_of_program() && it.load.is_flat_out();
+        let say = Self { basis: Basis::Say, ..Self::asked(YARDSTICK_PER_S) };
+        record.comparisons.iter().any(is_used).then_some(say)
+    }
+
     /// What programs send over TCP to each server here, the busiest first; where no request was seen, the connections
     /// that they close, and without these a yardstick.
     pub fn seen(found: Option<&Found>) -> Vec<Self> {
@@ -297,7 +306,8 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
         (Some(size), Some((lo, hi))) if size.cause == SizeCause::Wide => {
             format!("{} to {}", text.signed_micros(lo), text.micros(hi))
         }
-        _ if tax.has_size() => text.signed_micros_interval(us),
+        // Where nothing is concluded the time of one bad epoch may be all of it.
+        _ if tax.has_size() && tax.verdict != Verdict::Inconclusive => text.signed_micros_interval(us),
         _ => "n/a".to_owned(),
     };
     let us = padded(&us, COLUMNS[1] - 1) + " ";
@@ -328,7 +338,8 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
             Basis::Asked => format!("at {rate} requests/s"),
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
             Basis::Closed => format!("at the {rate} connections/s that {who} closes, at one request each,"),
-            Basis::Yardstick => format!("no request over TCP was seen; at {rate} requests/s, say,"),
+            Basis::Say => "at 1,000 requests/s, say (--at RATE: at yours),".to_owned(),
+            Basis::Yardstick => "no request over TCP was seen; at 1,000 requests/s, say,".to_owned(),
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
             let alike = weighed.iter().filter(|(_, it)| it.worth == worth);

@@ -90,8 +90,8 @@ pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
         }
         lines.blank();
     }
-    if let Some(requests_per_s) = beside.at_per_s {
-        minute::write_at_rates(&[AtRate::asked(requests_per_s)], record, &mut lines);
+    if let Some(rate) = beside.at_per_s.map(AtRate::asked).or_else(|| AtRate::say(record)) {
+        minute::write_at_rates(&[rate], record, &mut lines);
         lines.blank();
     }
     if !beside.is_verbose {

@@ -2,7 +2,7 @@
 
 use looptax_model::record::{Direction, Disturbance, SizeCause, Tax};
 
-use crate::format::Text;
+use crate::format::{Text, counted};
 
 /// Below these shares of all CPU time nobody needs to be named; the larger is named in any case.
 const NAMED_STEAL_PCT: f64 = 1.0;
@@ -11,6 +11,10 @@ const NAMED_FOREIGN_PCT: f64 = 5.0;
 /// "; measured while the hypervisor took 2.5 % of the time", where hardly an epoch was without that.
 pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     let disturbance = tax.disturbance.as_ref().filter(|it| it.is_throughout)?;
+    // Then the size's words have said it.
+    if tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed) {
+        return None;
+    }
     let takers: Vec<String> =
         takers(disturbance).into_iter().map(|(who, pct)| format!("{who} took {pct:.1} %")).collect();
     Some(format!("; measured while {} of the time", takers.join(" and ")))
@@ -48,6 +52,8 @@ fn shares(tax: &Tax) -> String {
     let Some(disturbance) = &tax.disturbance else {
         return String::new();
     };
+    let n_epochs = counted(u64::from(disturbance.n_epochs), "epoch");
+    let when = if disturbance.is_throughout { String::new() } else { format!(" in {n_epochs}") };
     let shares: Vec<String> = takers(disturbance)
         .into_iter()
         .map(|(who, pct)| match who {
@@ -55,7 +61,7 @@ fn shares(tax: &Tax) -> String {
             _ => format!("{pct:.1} % taken by the hypervisor"),
         })
         .collect();
-    format!(" ({})", shares.join(", "))
+    format!("{when} ({})", shares.join(", "))
 }
 
 const HYPERVISOR: &str = "the hypervisor";

@@ -143,6 +143,7 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                     .flat_map(|comparison| trial::sentences(comparison, text))
                     .chain(why::sentences(&group.comparisons, text))
                     .chain(meetings::sentences(group, text))
+                    .chain(group.comparisons.first().and_then(|it| own_client::note(it)))
                     .collect(),
                 notes: notes(group, shows_counts, text),
             })
@@ -178,7 +179,6 @@ fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {
     let mut notes: Vec<String> = group.client_differs(text).into_iter().collect();
     if let Some(first) = group.comparisons.first() {
         notes.extend(arm_notes::notes(first, text));
-        notes.extend(own_client::note(first));
     }
     for comparison in &group.comparisons {
         if shows_counts || comparison.client == Client::Block {

@@ -5,12 +5,17 @@
 
 use looptax_model::record::Comparison;
 
-/// What to know about `tcp` where the server offers TLS.
+/// What to know about `tcp` where it is known whether the server offers TLS.
 pub(super) fn note(comparison: &Comparison) -> Option<String> {
     let has = |name: &str| comparison.arms.iter().any(|arm| arm.name == name);
     let target = &comparison.target;
-    if target.offers_tls != Some(true) || !has("tcp") || comparison.is_of_program() {
+    if !has("tcp") || comparison.is_of_program() {
         return None;
+    }
+    match target.offers_tls {
+        Some(true) => {}
+        Some(false) if !target.private => return Some("the server offers no TLS: none was measured".to_owned()),
+        _ => return None,
     }
     let clients = match target.kind.as_str() {
         "mysql" => {

@@ -20,6 +20,11 @@ use crate::load;
 /// many points to each side.
 const SLICE_POINTS: f64 = 2.0;
 
+/// A tax with all stalls counted is another answer if it is further off than so many points and than this share of it: what
+/// makes an interval too wide for a figure.
+const STALL_POINTS: f64 = 5.0;
+const STALL_SHARE: f64 = 1.0 / 3.0;
+
 /// Says each verdict of the group in a sentence.
 pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
@@ -120,8 +125,9 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
             let cpu = tax.cpu_us.both.known().filter(|_| !comparison.is_of_program());
-            let cpu =
-                cpu.map(|us| format!("; difference in CPU time: {} per request", text.signed_micros_interval(us)));
+            let cpu = cpu.map(|us| {
+                format!("; CPU time, counted for these threads alone: {} per request", text.signed_micros_interval(us))
+            });
             format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
@@ -159,8 +165,20 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let limits = limits.map(|limit| client_limit(limit, text));
     let disturbed = disturbed::measured_while(tax).filter(|_| is_answer);
     let apart = cpu_apart(comparison, tax, text).filter(|_| is_answer);
-    let clauses = [disturbed, apart].into_iter().flatten().chain(limits);
+    let stalls = other_with_stalls(tax, text).filter(|_| is_answer);
+    let clauses = [disturbed, apart, stalls].into_iter().flatten().chain(limits);
     format!("{held}: {found}{}", clauses.collect::<String>())
+}
+
+/// "; with all stalls counted it is 4.0 % [-78.0, 48.0]", where that is another answer.
+fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
+    let (pct, total) = (tax.throughput_pct.known()?, tax.total_throughput_pct.known()?);
+    let same_side = total.lo.is_some_and(|lo| lo > 0.0) == pct.lo.is_some_and(|lo| lo > 0.0)
+        && total.hi.is_some_and(|hi| hi < 0.0) == pct.hi.is_some_and(|hi| hi < 0.0);
+    let apart = (pct.value - total.value).abs();
+    let is_far = apart > STALL_POINTS && apart > STALL_SHARE * pct.value.abs();
+    let is_other = tax.diagnostics.totals_disagree == Some(true) && (is_far || !same_side);
+    is_other.then(|| format!("; with all stalls counted it is {}: look at the stalls (--verbose)", text.percent(total)))
 }
 
 /// "; tcp takes more CPU time, +2.8 µs [2.3, 4.0] per request", where that is all that is known.

@@ -40,8 +40,8 @@ mod tests {
 
     #[test]
     fn figures_do_not_make_another_warning() {
-        let [one, two] = ["requests fill only 95.9 % of the time", "requests fill only 7 % of the time"];
+        let [one, two] = ["waited only 95.9 % of the time", "waited only 7 % of the time"];
         assert_eq!(without_figures(one), without_figures(two));
-        assert_ne!(without_figures(one), without_figures("requests fill all of the time"));
+        assert_ne!(without_figures(one), without_figures("waited all of the time"));
     }
 }

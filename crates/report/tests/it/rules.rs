@@ -193,12 +193,31 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     let mut because = |cause, words: &str| {
         busy.tax[0].uncertain_size = Some(UncertainSize { cause, lo_pct: 0.4, hi_pct: 15.0 });
         let sentence = "against unix, tcp is slower; by how much is uncertain (0.4 to 15.0 %), ";
-        let expected = format!("{sentence}{words}; difference in CPU time: +1.0 µs [0.9, 1.1] per request\n");
+        let expected =
+            format!("{sentence}{words}; CPU time, counted for these threads alone: +1.0 µs [0.9, 1.1] per request\n");
         check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
     };
     because(SizeCause::Disturbed, "the machine was busy (20.0 % other work)");
     because(SizeCause::Drifted, "it changed during the run");
     because(SizeCause::UnevenStart, "a part of it comes right after each change between the arms");
+    // In some epochs alone: the share is of these.
+    busy.tax[0].disturbance = Some(Disturbance { is_throughout: false, ..disturbance(0.1, 22.0) });
+    busy.tax[0].uncertain_size = Some(UncertainSize { cause: SizeCause::Disturbed, lo_pct: 0.4, hi_pct: 15.0 });
+    check(busy, &["the machine was busy in 10 epochs (22.0 % other work)"]);
+}
+
+#[test]
+fn stalls_that_make_another_answer_of_it_stand_beside_the_answer() {
+    let with = |total| {
+        let mut it = one();
+        it.tax[0].diagnostics.totals_disagree = Some(true);
+        it.tax[0].total_throughput_pct = total;
+        text_of(vec![it])
+    };
+    let far = with(Figure::new(4.0, -78.0, 48.0, 20));
+    assert!(far.contains("; with all stalls counted it is 4.0 % [-78.0, 48.0]: look at the stalls"), "{far}");
+    let near = with(Figure::new(14.9, 13.9, 16.9, 20));
+    assert!(!near.contains("look at the stalls"), "{near}");
 }
 
 #[test]
