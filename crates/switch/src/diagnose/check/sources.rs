@@ -181,12 +181,15 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     Ok(Looked { name: seen.display().to_string(), reading, services: services(path, &neighbours, files), neighbours })
 }
 
-/// The services that take a file, by a Compose file in its folder or above. A process that runs has its own view instead.
+/// The services that take a file, by a Compose file in its folder or above: of the file's owner, the folder's or root, for
+/// others may write to folders like `/tmp`. A process that runs has its own view instead.
 fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     let is_ours = matches!(files, Files::Ours);
+    let owner = files.owner(path)?;
     let folders = path.ancestors().skip(1).take(MOST_LEVELS).filter(|_| is_ours);
     folders.flat_map(|folder| COMPOSE_FILES.iter().map(|it| folder.join(it))).find_map(|compose| {
-        let bytes = files.read(&compose).ok()?;
+        let of_folder = || files.read_if_of(read::look(compose.parent()?).ok()??.st_uid, &compose);
+        let bytes = files.read_if_of(owner, &compose).or_else(of_folder)?;
         app::handed_to(path, &compose, &String::from_utf8_lossy(&bytes))
     })
 }
