@@ -353,6 +353,30 @@ mod tests {
     }
 
     #[test]
+    fn six_undisturbed_epochs_can_be_held_against_the_others() {
+        let shares = noise_shares([&epoch(0.0, 5.0).noise.unwrap()]).unwrap();
+        let with = |n_undisturbed| Disturbance { n_disturbed: 30, n_undisturbed, shares };
+        assert!(with(5).is_throughout() && !with(6).is_throughout());
+    }
+
+    #[test]
+    fn a_size_is_given_where_half_its_interval_is_within_five_points_or_a_third_of_it() {
+        let slower = Some(Direction::OtherSlower);
+        let check = |tax_pct: f64, spread: f64, cause| {
+            let theta = -(1.0 - tax_pct / 100.0).ln();
+            let epochs: Vec<Epoch> = (0..12).map(|idx| epoch(theta + [-spread, spread][idx % 2], 0.0)).collect();
+            let found = check_mixed(&epochs, Verdict::Difference, slower, cause);
+            found.theta.unwrap().map_monotone(super::tax_pct).half_width()
+        };
+        let wide = Some(SizeCause::Wide);
+        // 4.8 points of 12 are more than a third of it and few; 7.7 of 30 are many, and less than a third.
+        assert!((4.0..5.0).contains(&check(12.0, 0.055, None)));
+        assert!((5.0..6.0).contains(&check(12.0, 0.065, wide)));
+        assert!((7.0..10.0).contains(&check(30.0, 0.11, None)));
+        assert!((10.0..13.0).contains(&check(30.0, 0.17, wide)));
+    }
+
+    #[test]
     fn a_result_of_one_half_of_the_run_is_taken_back() {
         let steps = |first: f64, second: f64| [steady(first, 12, 0.0), steady(second, 8, 0.0)].concat();
         let found = check_mixed(&steps(0.05, 0.0), Verdict::Inconclusive, None, None);
