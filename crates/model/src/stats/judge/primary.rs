@@ -239,8 +239,8 @@ mod tests {
         }
     }
 
-    fn judged(epochs: &[Epoch], invalid: &[&str]) -> Primary {
-        primary(&Input {
+    fn input<'a>(epochs: &'a [Epoch], invalid: &[&str]) -> Input<'a> {
+        Input {
             epochs,
             connections: 1,
             alpha: 0.05,
@@ -248,7 +248,11 @@ mod tests {
             invalid: invalid.iter().map(ToString::to_string).collect(),
             stopped_early: false,
             can_move: false,
-        })
+        }
+    }
+
+    fn judged(epochs: &[Epoch], invalid: &[&str]) -> Primary {
+        primary(&input(epochs, invalid))
     }
 
     fn steady(theta: f64, n_epochs: usize, steal_ticks: f64) -> Vec<Epoch> {
@@ -350,6 +354,13 @@ mod tests {
         let epochs = [steady(0.0, 4, 0.0), steady(0.05, 36, 5.0)].concat();
         let found = check_mixed(&epochs, Verdict::Difference, slower, None);
         assert!(found.disturbance.unwrap().is_throughout() && found.is_unchecked());
+    }
+
+    #[test]
+    fn two_arms_of_a_speed_each_have_no_two_speeds() {
+        let epochs = steady(0.5, 12, 0.0);
+        let found = primary(&Input { can_move: true, ..input(&epochs, &[]) });
+        assert_eq!(found.uncertain_size, None);
     }
 
     #[test]
