@@ -359,8 +359,17 @@ mod tests {
     #[test]
     fn two_arms_of_a_speed_each_have_no_two_speeds() {
         let epochs = steady(0.5, 12, 0.0);
-        let found = primary(&Input { can_move: true, ..input(&epochs, &[]) });
-        assert_eq!(found.uncertain_size, None);
+        let cause = |epochs: &[Epoch]| {
+            let found = primary(&Input { can_move: true, ..input(epochs, &[]) });
+            found.uncertain_size.map(|it| it.cause)
+        };
+        assert_eq!(cause(&epochs), None);
+        // Three times as fast in the second half of each epoch, on either arm.
+        let mut moved = epochs;
+        for slice in moved.iter_mut().flat_map(|epoch| &mut epoch.slices[4..]) {
+            slice.completions *= 3;
+        }
+        assert_eq!(cause(&moved), Some(SizeCause::TwoSpeeds));
     }
 
     #[test]
