@@ -25,7 +25,7 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         "procfile" => return Format::Procfile,
         "crontab" => return Format::Shell,
         _ if name.starts_with("dockerfile") || name.starts_with("containerfile") => return Format::Dockerfile,
-        _ if path.contains("/cron.") || path.contains("/crontabs/") => return Format::Shell,
+        _ if ["/cron.", "/crontabs/", "/logrotate.d/"].iter().any(|it| path.contains(it)) => return Format::Shell,
         _ => {}
     }
     // A site called `py` is no program.

@@ -173,3 +173,28 @@ fn what_a_dsn_that_is_put_together_says_itself_is_open() {
     check("/srv/Config.pm", &otrs(&format!("DBI:mysql:database=d;{host};port=$x")), &["mysql open Self.database"]);
     check("/srv/Config.pm", &otrs("DBI:Pg:dbname=$x;"), &["postgres open Self.database"]);
 }
+
+#[test]
+fn what_a_command_puts_in_ends_no_command() {
+    let script = |text: &str| format!("#!/bin/sh\n{text}\n");
+    let check = |text: &str, expected: &[&str]| check_all("/srv/own.sh", &script(text), expected);
+    check("mysql -h $(cat /etc/h) -u u d", &["mysql open"]);
+    check("mysql -h `cat /etc/h` -u u d", &["mysql open"]);
+    check("A=$(mysql -h a.lan -e 1)\nmysqldump -h b.lan d > $(date).sql", &["mysql a.lan", "mysql b.lan"]);
+    check("MYSQL=\"mysql -h a.lan\"\n$MYSQL -e 1\nDUMP=mysqldump\n$DUMP -h b.lan d", &["mysql a.lan", "mysql b.lan"]);
+    check("OPTS='-h a.lan'\nmysqldump $OPTS d\nmysqldump $DUMP_OPTS d", &["mysql a.lan", "mysql open"]);
+    check("opendmarc-import --dbhost=a.lan --dbuser=u", &["mysql a.lan"]);
+    check(&"mysql -h $(".repeat(1_000), &["mysql open"]);
+}
+
+/// The kind and the host of each connection.
+#[track_caller]
+fn check_all(path: &str, text: &str, expected: &[&str]) {
+    let reading = reading(path, text.as_bytes());
+    let host = |it: &looptax_advise::app::Found| {
+        let host = it.address.as_ref().and_then(|it| it.host.clone());
+        it.takes.and(host).unwrap_or_else(|| "open".to_owned())
+    };
+    let found: Vec<String> = reading.found.iter().map(|it| format!("{} {}", it.kind, host(it))).collect();
+    assert_eq!(found, expected, "{text}");
+}

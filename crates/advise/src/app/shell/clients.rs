@@ -52,8 +52,18 @@ const MONGODB: Client = Client {
     variables: &[],
 };
 
-pub(super) const CLIENTS: [Client; 8] = [
+pub(super) const CLIENTS: [Client; 10] = [
     MYSQL,
+    Client { names: &["mysqladmin", "mariadb-admin"], others: "ci", first: "", ..MYSQL },
+    // In Perl, by DBI.
+    Client {
+        names: &["opendmarc-import", "opendmarc-reports", "opendmarc-expire"],
+        short: &[],
+        others: "",
+        first: "",
+        variables: &[],
+        ..MYSQL
+    },
     POSTGRES,
     Client { names: &["pg_dump"], others: "fFnNtTjZES", ..POSTGRES },
     Client { names: &["vacuumdb", "reindexdb", "clusterdb"], others: "tjnNSiP", ..POSTGRES },
@@ -78,7 +88,12 @@ pub(super) const CLIENTS: [Client; 8] = [
 ];
 
 /// Long options with a value that may stand in the next word, and what they are.
-pub(super) const LONG: [(&str, &str); 12] = [
+pub(super) const LONG: [(&str, &str); 16] = [
+    // OpenDMARC's.
+    ("dbhost", "host"),
+    ("dbport", "port"),
+    ("dbuser", "user"),
+    ("dbpasswd", "password"),
     ("host", "host"),
     ("port", "port"),
     ("socket", "socket"),

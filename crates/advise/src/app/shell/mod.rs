@@ -17,6 +17,9 @@ use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting
 /// Most commands within quotes of another one.
 const MOST_DEPTH: usize = 3;
 
+/// Most variables of a script whose words are put in: each such word is compared with all of them.
+const MOST_ASSIGNED: usize = 500;
+
 /// What starts another program.
 const WRAPPERS: [&str; 27] = [
     "sudo", "su", "runuser", "env", "nice", "ionice", "time", "timeout", "exec", "nohup", "chronic", "cronic", "then",
@@ -124,9 +127,31 @@ fn walked(text: &str) -> Walk<'_> {
     walk
 }
 
+/// Whether a word is a variable that holds options, by its name: `$MYSQL_OPTS`, `${CONN_ARGS}`.
+fn may_be_options(word: &str) -> bool {
+    let name = word.strip_prefix('$').unwrap_or_default().to_lowercase();
+    ["opt", "arg", "param", "auth", "cred", "conn", "flag"].iter().any(|it| name.contains(it))
+}
+
 /// The commands of a text, each as its words.
 fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
+    let mut found = Vec::new();
+    let mut left = vec![(at, 0)];
+    while let Some((at, depth)) = left.pop() {
+        let (own, inner) = outer_commands(text, at);
+        found.extend(own);
+        if depth < MOST_DEPTH {
+            left.extend(inner.into_iter().map(|it| (it, depth + 1)));
+        }
+    }
+    found
+}
+
+/// The commands of a text without those whose output is put into it, and where these are.
+fn outer_commands(text: &str, at: Range<usize>) -> (Vec<Vec<Word>>, Vec<Range<usize>>) {
     let mut found = vec![Vec::new()];
+    let mut inner = Vec::new();
+    let mut is_open = false;
     let mut word: Option<usize> = None;
     let mut quote = None;
     let mut chars = text[at.clone()].char_indices().map(|(it, c)| (at.start + it, c)).peekable();
@@ -135,7 +160,8 @@ fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
         if std::mem::take(&mut is_escaped) {
             continue;
         }
-        let close = |word: &mut Option<usize>, found: &mut Vec<Vec<Word>>, is_open: bool| {
+        let mut close = |word: &mut Option<usize>, found: &mut Vec<Vec<Word>>| {
+            let is_open = std::mem::take(&mut is_open);
             if let (Some(start), Some(last)) = (word.take(), found.last_mut()) {
                 last.push(Word { at: start..here, is_open });
             }
@@ -144,7 +170,7 @@ fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
             (_, '\\') if quote != Some('\'') => {
                 let is_end = matches!(chars.peek(), None | Some((_, '\n' | '\r')));
                 if is_end && quote.is_none() {
-                    close(&mut word, &mut found, false);
+                    close(&mut word, &mut found);
                 } else {
                     word.get_or_insert(here);
                 }
@@ -155,24 +181,44 @@ fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
                 word.get_or_insert(here);
                 quote = Some(c);
             }
-            (None, '#') if word.is_none() => return found,
-            (None, '$') if matches!(chars.peek(), Some((_, '('))) => {
-                close(&mut word, &mut found, true);
+            (None, '#') if word.is_none() => return (found, inner),
+            (None, '$' | '`') if c == '`' || matches!(chars.peek(), Some((_, '('))) => {
+                word.get_or_insert(here);
+                is_open = true;
+                let start = here + if c == '`' { 1 } else { 2 };
+                let end = end_of_output(text, start..at.end, c);
+                inner.push(start..end);
+                while chars.next_if(|it| it.0 <= end).is_some() {}
             }
-            (None, ';' | '|' | '&' | '(' | ')' | '`' | '<' | '>' | '\n') => {
-                close(&mut word, &mut found, c == '`');
+            (None, ';' | '|' | '&' | '(' | ')' | '<' | '>' | '\n') => {
+                close(&mut word, &mut found);
                 found.push(Vec::new());
             }
-            (None, _) if c.is_whitespace() => close(&mut word, &mut found, false),
+            (None, _) if c.is_whitespace() => close(&mut word, &mut found),
             (None, _) => {
                 word.get_or_insert(here);
             }
         }
     }
     if let (Some(start), Some(last)) = (word, found.last_mut()) {
-        last.push(Word { at: start..at.end, is_open: quote.is_some() });
+        last.push(Word { at: start..at.end, is_open: is_open || quote.is_some() });
     }
-    found
+    (found, inner)
+}
+
+/// Where a command ends whose output is put in: at the second backtick, or the parenthesis that closes it.
+fn end_of_output(text: &str, at: Range<usize>, sign: char) -> usize {
+    let mut depth = 1_usize;
+    let end = text[at.clone()].char_indices().find(|(_, c)| {
+        match c {
+            '`' if sign == '`' => depth = 0,
+            '(' if sign == '$' => depth += 1,
+            ')' if sign == '$' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    end.map_or(at.end, |it| at.start + it.0)
 }
 
 impl<'a> Walk<'a> {
@@ -200,6 +246,8 @@ impl<'a> Walk<'a> {
 
     fn command(&mut self, words: &[Word], elsewhere: Option<&'a str>, depth: usize) {
         let words = &words[self.n_of_cron(words)..];
+        let called = self.called(words);
+        let words = called.as_deref().unwrap_or(words);
         let n_ahead =
             usize::from(words.first().is_some_and(|it| matches!(self.raw(it), "export" | "local" | "declare")));
         let assigned: Vec<Setting> =
@@ -242,6 +290,32 @@ impl<'a> Walk<'a> {
             }
             is_behind_option = is_option;
         }
+    }
+
+    /// `$MYSQL $OPTIONS -e …` with the words that the script has assigned to them: a client program, and options.
+    fn called(&self, words: &[Word]) -> Option<Vec<Word>> {
+        let is_variable = |it: &Word| self.raw(it).starts_with('$');
+        words.iter().find(|it| is_variable(it) && self.assigned.len() <= MOST_ASSIGNED)?;
+        let is_client = |it: &Word| CLIENTS.iter().any(|client| client.names.contains(&self.base(it)));
+        let of_word = |(idx, word): (usize, &Word)| {
+            let own = self.assigned_words(word).filter(|_| is_variable(word));
+            let is_meant = |it: &Word| if idx == 0 { is_client(it) } else { self.raw(it).starts_with('-') };
+            let own = own.filter(|it| it.first().is_some_and(is_meant));
+            own.unwrap_or_else(|| vec![word.clone()])
+        };
+        Some(words.iter().enumerate().flat_map(of_word).collect())
+    }
+
+    /// The words of a variable's value; `None` if it is not known which value counts.
+    fn assigned_words(&self, word: &Word) -> Option<Vec<Word>> {
+        let name = self.raw(word).strip_prefix('$')?.trim_start_matches('{').trim_end_matches('}');
+        let mut assigned = self.assigned.iter().filter(|it| it.path == [name]);
+        let own = assigned.next().filter(|it| it.doubt.is_none())?;
+        if assigned.any(|it| it.value != own.value) {
+            return None;
+        }
+        let at = own.start..own.start + own.item.len();
+        commands(self.text, self.inner(&Word { at, is_open: false })).into_iter().next()
     }
 
     /// The options of whatever a unit starts.
@@ -381,6 +455,7 @@ impl<'a> Walk<'a> {
         let mut doubt = remote.map(|it| format!("where {it} starts the program"));
         let mut words_left = words.iter();
         let mut is_first = true;
+        let mut options = None;
         while let Some(word) = words_left.next() {
             let text = self.raw(word);
             // The value stands in this word, or is the next one.
@@ -409,6 +484,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let Some(letters) = text.strip_prefix('-').filter(|it| !it.is_empty()) else {
+                options = options.or(may_be_options(text).then_some(text));
                 if std::mem::take(&mut is_first) && !client.first.is_empty() && !roles.contains_key(client.first) {
                     roles.insert(client.first, self.setting(Vec::new(), self.inner(word), word.is_open));
                 }
@@ -434,6 +510,8 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        let has_place = ["host", "socket", "url"].iter().any(|it| roles.contains_key(it));
+        let doubt = doubt.or_else(|| options.filter(|_| !has_place).map(|it| format!("what {it} holds")));
         self.put_in(client, program, roles, before, doubt.as_deref());
     }
 
