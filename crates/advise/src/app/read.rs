@@ -278,6 +278,7 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
         app.format == format
             && (!app.content.is_empty() && app.content.iter().all(is_there)
                 || format == Format::Dotenv && is_of_environment(app, &names))
+            || app.format == Format::Shell && format == Format::Yaml && is_manifest(&text)
     };
     apps().iter().filter(is_own).collect()
 }
@@ -329,6 +330,12 @@ fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
     (settings, problems)
 }
 
+/// Whether it is a manifest of Kubernetes.
+fn is_manifest(text: &str) -> bool {
+    let has = |head: &str| text.lines().any(|it| it.starts_with(head));
+    has("apiVersion:") && has("kind:")
+}
+
 fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read {
     if let Some(language) = format.language() {
         let (mut settings, problems) = code::read(text, language, included);
@@ -339,7 +346,8 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
         return web::read(text, proxy);
     }
     if format == Format::Shell {
-        return (shell::read(text), Vec::new());
+        let found = if is_manifest(text) { shell::pods::of_pods(&yaml::read(text).0) } else { shell::read(text) };
+        return (found, Vec::new());
     }
     if format == Format::Procfile {
         return (command::read(text), Vec::new());

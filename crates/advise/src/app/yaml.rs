@@ -8,6 +8,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use super::lines::{Lines, depth_after, expanded};
 use super::quotes::{Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named};
+use super::shell::pods::is_of_pod;
 
 const MOST_DEPTH: usize = 64;
 
@@ -237,6 +238,8 @@ impl Walk<'_> {
                 literal: at.start - start..end - start,
                 quotes,
                 doubled: None,
+            // Kubernetes knows no such variables, and a shell reads them itself.
+            _ if is_of_pod(&path) => Value::Text(text.to_owned()),
                 joins: self.joins(start),
             });
         }

@@ -187,6 +187,24 @@ fn what_a_command_puts_in_ends_no_command() {
     check(&"mysql -h $(".repeat(1_000), &["mysql open"]);
 }
 
+#[test]
+fn commands_of_pods_have_the_environment_of_their_container() {
+    let pod = |text: &str| format!("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: a\n{text}");
+    let check = |text: &str, expected: &[&str]| check_all("/srv/own.yaml", &pod(text), expected);
+    check("      command: [\"psql\", \"-h\", \"a.lan\", \"d\"]\n", &["postgres a.lan"]);
+    check(
+        "      command: [sh, -ec]\n      args:\n        - >-\n          pg_dump\n          -h a.lan d\n",
+        &["postgres a.lan"],
+    );
+    check("      command: [sh, -c, \"psql -h $(PLACE) d\"]\n", &["postgres open"]);
+    check(
+        "      env:\n        - {name: PLACE, value: a.lan}\n      command: [mysql, -h, $(PLACE)]\n",
+        &["mysql a.lan"],
+    );
+    check("      envFrom:\n        - secretRef: {name: s}\n      command: [psql, d]\n", &["postgres open"]);
+    check("      livenessProbe:\n        exec:\n          command: [mysqladmin, ping]\n", &[]);
+}
+
 /// The kind and the host of each connection.
 #[track_caller]
 fn check_all(path: &str, text: &str, expected: &[&str]) {

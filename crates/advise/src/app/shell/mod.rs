@@ -4,6 +4,7 @@
 //! Of what a shell would do, variables that the script assigns are put in, and nothing else. Called by `read` and `inside`.
 
 mod clients;
+pub(super) mod pods;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
