@@ -334,7 +334,8 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         }
         let mut planned = replacing(bound, setting, None, &value);
         let is_of_several = setting.joins == OF_SEVERAL || names_several(setting);
-        if role == Role::Host && bound.app.kind != Kind::Mysql && is_of_several {
+        let is_place = role == Role::Host || role == Role::Url && setting.joins == OF_SEVERAL;
+        if is_place && bound.app.kind != Kind::Mysql && is_of_several {
             planned.writing = Writing::ByHand;
         }
         return Some(planned);

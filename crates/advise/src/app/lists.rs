@@ -4,7 +4,7 @@
 use super::bound::Bound;
 use super::setting::{Joins, MOST_SETTINGS, Setting, UNKNOWN, Value};
 use super::table::Role;
-use looptax_model::dsn::Kind;
+use looptax_model::dsn::{Kind, Unspoken};
 
 /// Most servers of a list that are followed.
 const MOST_SERVERS: usize = 32;
@@ -96,10 +96,16 @@ fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
     found
 }
 
-/// The same for each server of a list, which memcached's clients divide what they keep among.
+/// The same for each server of a list: memcached's clients divide what they keep among them, exporters ask each, and each may
+/// be `MongoDB`'s first.
 pub(super) fn servers(bound: Bound) -> Vec<Bound> {
-    let host = bound.roles.get(&Role::Host).filter(|_| bound.app.kind == Kind::Memcached);
-    let pieces = host.map_or_else(Vec::new, pieces);
+    let role = if bound.app.kind == Kind::Memcached { Role::Host } else { Role::Url };
+    let list = bound.roles.get(&role);
+    let pieces = match bound.app.kind {
+        Kind::Memcached | Kind::PhpFpm => list.map_or_else(Vec::new, pieces),
+        Kind::Mongodb => list.map_or_else(Vec::new, members),
+        _ => Vec::new(),
+    };
     if pieces.len() < 2 {
         return vec![bound];
     }
@@ -107,7 +113,7 @@ pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     let all = pieces.map(|(idx, piece)| {
         let mut own = bound.clone();
         own.anchor += idx * MOST_SETTINGS;
-        own.roles.insert(Role::Host, piece);
+        own.roles.insert(role, piece);
         own
     });
     all.collect()
@@ -116,6 +122,18 @@ pub(super) fn servers(bound: Bound) -> Vec<Bound> {
 /// What stands between commas, semicolons and blanks, each in the place of the whole.
 fn pieces(setting: &Setting) -> Vec<Setting> {
     let Value::Text(value) = &setting.value else {
+/// A URL of several hosts as one for each of them.
+fn members(setting: &Setting) -> Vec<Setting> {
+    let Value::Text(url) = &setting.value else {
+        return Vec::new();
+    };
+    let body = url.split_once("://").map_or("", |it| it.1);
+    let place = body.split(['/', '?']).next().unwrap_or_default();
+    let hosts = place.rsplit('@').next().unwrap_or_default().split(',');
+    let urls = hosts.filter_map(|host| Unspoken::with_host(url, host));
+    urls.map(|url| Setting { value: Value::Text(url), joins: OF_SEVERAL, ..setting.clone() }).collect()
+}
+
         return Vec::new();
     };
     let Some(base) = setting.item[setting.literal.clone()].find(&**value) else {
@@ -124,8 +142,12 @@ fn pieces(setting: &Setting) -> Vec<Setting> {
     let base = setting.literal.start + base;
     let mut at = base;
     let mut found = Vec::new();
-    // A path may have blanks in it.
-    let separators: &[char] = if value.contains('/') { &[',', ';'] } else { &[',', ';', ' '] };
+    // A path may have blanks in it, and an address of PHP-FPM its page behind a semicolon.
+    let separators: &[char] = match value.contains('/') {
+        true if value.contains("://") => &[','],
+        true => &[',', ';'],
+        false => &[',', ';', ' '],
+    };
     for text in value.split(separators) {
         if !text.is_empty() {
             let mut piece = setting.part("", text, at..at + text.len(), 0, OF_SEVERAL);

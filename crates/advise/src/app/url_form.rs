@@ -52,6 +52,9 @@ enum Authority {
 /// Why it is open where a URL goes; `None` where its driver reads what it says.
 pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     let form = Form::of(text);
+    if text.starts_with("mongodb+srv:") {
+        return Some("its hosts are those that DNS names".to_owned());
+    }
     if let Some(why) = host_of(text).and_then(|host| odd_host(app, host)) {
         return Some(why);
     }
