@@ -134,12 +134,12 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // What has no wildcard counts for every connection.
-    if let Some(shared) = groups.get(&Vec::new()).cloned() {
-        for roles in groups.values_mut() {
-            for (role, idx) in &shared {
-                roles.entry(*role).or_insert(*idx);
-            }
+    // What has fewer wildcards counts for every connection that begins with what those stand for.
+    let shared = groups.clone();
+    for (captures, roles) in &mut groups {
+        let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));
+        for (role, idx) in outer.flatten() {
+            roles.entry(*role).or_insert(*idx);
         }
     }
     groups

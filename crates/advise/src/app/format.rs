@@ -97,6 +97,9 @@ fn by_content(text: &str) -> Format {
     if let Some(format) = proxy_of(start) {
         return format;
     }
+    if lines().any(|it| it.starts_with("modparam(")) {
+        return Format::Kamailio;
+    }
     let n_variables = lines().filter(|it| is_variable(it)).count();
     if n_variables > 0 && n_variables * 2 >= lines().count() {
         return Format::Dotenv;

@@ -35,7 +35,8 @@ pub(super) fn connections(
         is_php: format == Format::Php || is_configuration && has(&OF_PHP),
         is_perl: format == Format::Perl,
         has_c_library: has(&C_LIBRARY),
-        localhost_is_tcp: has(&TCP_ALONE),
+        localhost_is_tcp: has(&TCP_ALONE)
+            || HEADS_OF_TCP.iter().any(|it| it.1 == format && text.lines().any(|line| line.starts_with(it.0))),
     };
     let mut found: Vec<Bound> = Vec::new();
     for (idx, parents) in sorted.lists {
@@ -70,11 +71,26 @@ pub(super) fn connections(
 const TCP_ALONE: [&str; 8] =
     ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
 
+/// The same at the head of a line: pgloader's, and Go's in `OpenTelemetry`'s collector.
+const HEADS_OF_TCP: [(&str, Format); 3] =
+    [("load database", Format::Pairs), ("LOAD DATABASE", Format::Pairs), ("receivers:", Format::Yaml)];
+
 /// Words of PHP's drivers, which take localhost for the socket.
 const OF_PHP: [&str; 3] = ["mysqli", "MySQLi", "pdo_mysql"];
 
-/// The same of programs that call MySQL's C library: collectd, Exim, Fluentd with Ruby's mysql2.
-const C_LIBRARY: [&str; 4] = ["LoadPlugin mysql", "mysql_servers", "@type mysql", "adapter mysql2"];
+/// The same of programs that call MySQL's C library: collectd, Exim, Fluentd with Ruby's mysql2, `OpenDKIM`, PAM, BIND, Kea.
+const C_LIBRARY: [&str; 10] = [
+    "LoadPlugin mysql",
+    "mysql_servers",
+    "@type mysql",
+    "adapter mysql2",
+    "dsn:mysql://",
+    "pam_mysql.so",
+    "database \"mysql",
+    "dlz_mysql",
+    "\"lease-database\"",
+    "\"hosts-database",
+];
 
 /// What is known of the whole text.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -128,7 +144,11 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     for (idx, setting) in all.iter().enumerate() {
         let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
         let hidden = is_hidden_url(setting).then(by_path);
-        if let Some(kind) = kind_of_url(setting).map(Some).or(hidden) {
+        // redis-py's, with the number of the database behind it.
+        let is_socket = |text: &String| text.starts_with("unix:///") && text.contains('?');
+        let of_socket = matches!(&setting.value, Value::Text(text) if is_socket(text)).then(by_path);
+        let of_socket = of_socket.filter(|it| *it == Some(Kind::Redis));
+        if let Some(kind) = kind_of_url(setting).map(Some).or(hidden).or(of_socket) {
             sorted.urls.push((kind, idx));
             continue;
         }
@@ -178,7 +198,13 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
 fn place_key(name: &str, setting: &Setting) -> Option<Key> {
     let is_place = |text: &String| text.starts_with("tcp://") || text.starts_with("unix:");
     let is_named = ["url", "uri", "address"].iter().any(|it| name.to_lowercase().ends_with(it));
-    let is_it = is_named && matches!(&setting.value, Value::Text(text) if is_place(text));
+    // OpenTelemetry's receivers.
+    let is_endpoint = name == "endpoint" && setting.path.first().is_some_and(|it| it == "receivers");
+    let is_address = |text: &String| text.contains(':') && !text.contains('/');
+    let is_it = match &setting.value {
+        Value::Text(text) => is_named && is_place(text) || is_endpoint && is_address(text),
+        Value::Variable { .. } | Value::Hidden => is_endpoint,
+    };
     is_it.then(|| Key { role: Role::Host, prefix: keys::prefix_of_url(name) })
 }
 
@@ -392,8 +418,10 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     let parents = all[anchor].path.split_last().map(|it| it.1);
     let is_dotnet = all.iter().any(|it| Some(&*it.path) == parents && is_connection_string(it));
     let says_tcp = says_tcp || is_dotnet || localhost_is_tcp && !is_php;
-    let is_local = host
-        .is_some_and(|it| it == "localhost" && !is_php && !has_c_library && !says_tcp || it.starts_with("localhost:"));
+    let is_local = host.is_some_and(|it| {
+        it == "localhost" && !is_php && !has_c_library && !says_tcp
+            || it.starts_with("localhost:") && (!says_tcp || it.contains('/'))
+    });
     let has_socket = roles.contains_key(&Role::Socket) && value(Role::Socket) != Some("");
     let is_nowhere = match value(Role::Url).and_then(url::parse) {
         Some(url::Parsed::Spoken { address, .. }) => {
@@ -403,7 +431,9 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     };
     // What it says itself counts, and whether it names the host beside it at all.
     let says_more = |dsn: &str| !dsn.contains("host=") || ["port=", "_socket="].iter().any(|it| dsn.contains(it));
+    let reads_more = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains("mysql_read_default"));
     let doubt = match kind {
+        _ if pdo.is_some_and(reads_more) => Some("its DSN names an option file"),
         _ if dsn.is_some_and(says_more) => Some("its DSN is put together by the program"),
         _ if is_nowhere => Some("no host is the usual socket to some drivers, and TCP to others"),
         None => Some("which kind of server is meant is not said"),

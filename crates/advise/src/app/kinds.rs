@@ -205,6 +205,8 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
         match word {
             "enabled" | "enable" | "active" | "use" => is_beside && says_no && it.path.len() + prefix.len() > 1,
             "disabled" => is_beside && value == "true",
+            // OpenTelemetry's collector makes a path of the endpoint then.
+            "transport" => is_beside && value == "unix" && it.path[0] == "receivers",
             // SQL Server's, by .NET's name of its client.
             "providername" => is_above && value.ends_with(".sqlclient"),
             _ => {

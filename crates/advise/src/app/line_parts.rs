@@ -212,6 +212,9 @@ pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
     if !is_line && !raw.starts_with('[') {
         return Vec::new();
     }
+    if raw[usize::from(!is_line)..].trim_start().starts_with('[') {
+        return inner_items(setting, raw, first);
+    }
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = raw[at..].find(['"', '\'']).map(|it| at + it) {
@@ -226,4 +229,55 @@ pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
         at = end + 1;
     }
     found
+}
+
+/// The same of lists within a list: `["127.0.0.1", 5433, "primary"]`.
+fn inner_items(setting: &Setting, raw: &str, first: usize) -> Vec<Setting> {
+    let lists = raw.split('[').filter_map(|it| Some(it.split_once(']')?.0));
+    let items = lists.enumerate().flat_map(|(idx, list)| {
+        list.split(',').enumerate().map(move |(own, item)| (first + idx, own, item.trim().trim_matches(['"', '\''])))
+    });
+    let parts = items.map(|(list, own, text)| {
+        let from = setting.literal.start + offset(raw, text);
+        let mut part = setting.part(&own.to_string(), text, from..from + text.len(), 0, Joins::With(", "));
+        part.path.insert(part.path.len() - 1, list.to_string());
+        part
+    });
+    parts.collect()
+}
+
+/// The arguments of `pam_mysql.so` in PAM's files.
+pub(super) fn pam_arguments(setting: &Setting) -> Vec<Setting> {
+    let Some((_, arguments)) = setting.item.split_once("pam_mysql.so ") else {
+        return Vec::new();
+    };
+    // Another file says more.
+    if arguments.contains("config_file=") {
+        return Vec::new();
+    }
+    arguments_in(setting, arguments, "pam_mysql")
+}
+
+/// The arguments of BIND's DLZ drivers, in braces behind `database "mysql` or on the next line.
+pub(super) fn dlz_arguments(settings: &[Setting]) -> Vec<Setting> {
+    let pairs = settings.iter().zip(settings.iter().skip(1).map(Some).chain([None]));
+    let found = pairs.filter_map(|(setting, next)| {
+        let driver = setting.item.strip_prefix("database")?.trim_start().strip_prefix('"')?;
+        let name = ["mysql", "postgres"].into_iter().find(|it| driver.contains(it))?;
+        let place = if driver.contains('{') { setting } else { next.filter(|it| it.item.starts_with('{'))? };
+        let inside = place.item.split_once('{')?.1.split('}').next()?;
+        Some(arguments_in(place, inside, &format!("dlz {name}")))
+    });
+    found.flatten().collect()
+}
+
+/// `name=value` between blanks, below the name of what they are for.
+fn arguments_in(setting: &Setting, text: &str, whose: &str) -> Vec<Setting> {
+    let words = text.split_whitespace().filter_map(|it| Some((it, it.split_once('=')?)));
+    let parts = words.map(|(word, (name, value))| {
+        let from = offset(&setting.item, word);
+        let part = setting.part(name, value, from..from + word.len(), name.len(), Joins::With(" "));
+        Setting { path: vec![whose.to_owned(), setting.line.to_string(), name.to_owned()], ..part }
+    });
+    parts.collect()
 }

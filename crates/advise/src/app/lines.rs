@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use super::branches::Branches;
-use super::line_parts::{assignments, connect_info, exim_servers, items, listed_assignments, with_servers};
+use super::line_parts::{
+    assignments, connect_info, dlz_arguments, exim_servers, items, listed_assignments, pam_arguments, with_servers,
+};
 use super::line_sections::{is_section, labels, loaded_only};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
@@ -147,7 +149,10 @@ fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
 fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     let parts: Vec<Setting> = match kind {
         Lines::Directives => settings.iter().flat_map(connect_info).collect(),
-        Lines::Pairs => settings.iter().flat_map(exim_servers).collect(),
+        Lines::Pairs => {
+            let own = settings.iter().flat_map(|it| exim_servers(it).into_iter().chain(pam_arguments(it)));
+            own.chain(dlz_arguments(&settings)).collect()
+        }
         Lines::Ini => settings.iter().flat_map(listed_assignments).collect(),
         Lines::Unit | Lines::Dockerfile => return settings.iter().flat_map(assignments).collect(),
         _ => return settings,
@@ -280,6 +285,11 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
                 _ => sign.or(blank),
             }
         }
+        // Munin's variables.
+        Lines::Ini if body.starts_with("env.") => {
+            let at = body.find([' ', '\t', '='])?;
+            body[at..].trim_start().find('=').filter(|it| *it == 0).map_or(Some(at), |_| body.find('='))
+        }
         // Python takes a colon, too.
         Lines::Ini => body.find('=').into_iter().chain(body.find(": ")).min(),
         Lines::Dotenv | Lines::Unit => body.find('='),
@@ -317,8 +327,11 @@ fn literal(text: &str, kind: Lines) -> Literal {
         Lines::Dotenv => text.find(" #").unwrap_or(text.len()),
         Lines::Ini => text.find(" ;").or_else(|| text.find(" #")).unwrap_or(text.len()),
         Lines::Kamailio => text.rfind(')').unwrap_or(text.len()),
-        // Elixir's lists.
-        Lines::Pairs => text.strip_suffix(',').map_or(text.len(), str::len),
+        // Elixir's lists, and the end of pgloader's command.
+        Lines::Pairs => {
+            let of_command = || text.strip_suffix(';').filter(|it| it.contains("://"));
+            text.strip_suffix(',').or_else(of_command).map_or(text.len(), str::len)
+        }
         Lines::Arguments | Lines::Unit | Lines::Directives | Lines::Dockerfile => text.len(),
     };
     let value = text[..end].trim_end();

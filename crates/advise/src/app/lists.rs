@@ -50,8 +50,11 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
                 found.push(part);
             }
         } else if at == 0 && !trimmed.is_empty() {
-            // StackExchange.Redis: the first part is the address.
-            found.push(setting.part("", trimmed, from..from + trimmed.len(), 0, joins));
+            // StackExchange.Redis: the first part is the address. Perl's `DBI:mysql:database;host=…` has the database there.
+            let is_dbi = trimmed.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
+            let head = trimmed.match_indices(':').nth(1).filter(|_| is_dbi).map_or(0, |it| it.0 + 1);
+            let name = if head > 0 { "database" } else { "" };
+            found.push(setting.part(name, &trimmed[head..], from + head..from + trimmed.len(), 0, joins));
         }
         at += piece.len() + 1;
     }
@@ -102,7 +105,7 @@ pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     let role = if bound.app.kind == Kind::Memcached { Role::Host } else { Role::Url };
     let list = bound.roles.get(&role);
     let pieces = match bound.app.kind {
-        Kind::Memcached | Kind::PhpFpm => list.map_or_else(Vec::new, pieces),
+        kind @ (Kind::Memcached | Kind::PhpFpm) => list.map_or_else(Vec::new, |it| pieces(it, kind)),
         Kind::Mongodb => list.map_or_else(Vec::new, members),
         _ => Vec::new(),
     };
@@ -119,9 +122,6 @@ pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     all.collect()
 }
 
-/// What stands between commas, semicolons and blanks, each in the place of the whole.
-fn pieces(setting: &Setting) -> Vec<Setting> {
-    let Value::Text(value) = &setting.value else {
 /// A URL of several hosts as one for each of them.
 fn members(setting: &Setting) -> Vec<Setting> {
     let Value::Text(url) = &setting.value else {
@@ -134,6 +134,9 @@ fn members(setting: &Setting) -> Vec<Setting> {
     urls.map(|url| Setting { value: Value::Text(url), joins: OF_SEVERAL, ..setting.clone() }).collect()
 }
 
+/// What stands between commas, semicolons and blanks, each in the place of the whole.
+fn pieces(setting: &Setting, kind: Kind) -> Vec<Setting> {
+    let Value::Text(value) = &setting.value else {
         return Vec::new();
     };
     let Some(base) = setting.item[setting.literal.clone()].find(&**value) else {
@@ -144,7 +147,7 @@ fn members(setting: &Setting) -> Vec<Setting> {
     let mut found = Vec::new();
     // A path may have blanks in it, and an address of PHP-FPM its page behind a semicolon.
     let separators: &[char] = match value.contains('/') {
-        true if value.contains("://") => &[','],
+        true if kind == Kind::PhpFpm => &[','],
         true => &[',', ';'],
         false => &[',', ';', ' '],
     };

@@ -125,6 +125,8 @@ type Asked = Option<Result<String, String>>;
 
 /// A URL; user and password may stand beside it, and a socket that wins over its host.
 fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: Asked) -> Lookup {
+    let common = url::common(text);
+    let text = common.as_deref().unwrap_or(text);
     if let Some(why) = unproved(app, text) {
         return Lookup { is_untried: true, ..Lookup::unknown(why) };
     }

@@ -55,9 +55,8 @@ pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     }
     let mut found: Vec<String> = free.map(|n| path[..n].join("/")).into_iter().collect();
     for (pattern, part) in pattern.split('/').zip(fixed) {
-        if let Some((head, end)) = pattern.split_once("{*}") {
-            let inside = part.strip_prefix(head).and_then(|it| it.strip_suffix(end)).filter(|it| !it.is_empty())?;
-            found.push(inside.to_owned());
+        if pattern.contains("{*}") {
+            found.extend(within(pattern, part)?);
             continue;
         }
         if !fits(pattern, part) {
@@ -66,6 +65,24 @@ pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
         if pattern == "*" {
             found.push(part.clone());
         }
+    }
+    Some(found)
+}
+
+/// What each `{*}` of a part stands for; at the end of the part it may be nothing.
+fn within(pattern: &str, part: &str) -> Option<Vec<String>> {
+    let mut pieces = pattern.split("{*}");
+    let mut rest = part.strip_prefix(pieces.next()?)?;
+    let mut pieces = pieces.peekable();
+    let mut found = Vec::new();
+    while let Some(piece) = pieces.next() {
+        let is_last = pieces.peek().is_none();
+        let at = if is_last { rest.strip_suffix(piece)?.len() } else { rest.find(piece)? };
+        if at == 0 && !(is_last && piece.is_empty()) {
+            return None;
+        }
+        found.push(rest[..at].to_owned());
+        rest = &rest[at + piece.len()..];
     }
     Some(found)
 }
@@ -100,6 +117,8 @@ mod tests {
         check("**/host", "host", Some(&[""]));
         check("g-{*}-host", "g-second-host", Some(&["second"]));
         check("g-{*}-host", "g-host", None);
+        check("p.{*}.s.{*}/h/*", "p.a.s.0/h/1", Some(&["a", "0", "1"]));
+        check("redis{*}/h", "redis/h", Some(&[""]));
         check("env/*_url", "env/cache_url", Some(&[]));
     }
 }

@@ -24,8 +24,9 @@ impl Parsed {
     }
 }
 
-/// What stands before another URL: JDBC's, R2DBC's, Quarkus' word, and what Celery has before `SQLAlchemy`'s URL of its results.
-const HEADS: [&str; 5] = ["jdbc:", "r2dbc:", "pool:", "vertx-reactive:", "db+"];
+/// What stands before another URL: JDBC's, R2DBC's, Quarkus' word, what Celery has before `SQLAlchemy`'s URL of its results, and
+/// `OpenDKIM`'s word.
+const HEADS: [&str; 6] = ["jdbc:", "r2dbc:", "pool:", "vertx-reactive:", "db+", "dsn:"];
 
 /// Names in a query that say where the server is.
 const PLACE_NAMES: [&str; 12] = [
@@ -54,6 +55,11 @@ pub(crate) fn parse_as(kind: Kind, text: &str) -> Option<Parsed> {
         return parse(&format!("fcgi://{path}")).filter(|_| !path.contains('*'));
     }
     let (scheme, rest) = text.split_once("://")?;
+    if scheme == "unix" {
+        let path = rest.split(';').next().unwrap_or_default();
+        return parse(&format!("fcgi://{path}"));
+    }
+    let scheme = if scheme == "tcp" { "fcgi" } else { scheme };
     let place = rest.split('/').next().filter(|it| !it.is_empty());
     place.map_or_else(|| parse(text), |place| parse(&format!("{scheme}://{place}")))
 }
@@ -61,7 +67,7 @@ pub(crate) fn parse_as(kind: Kind, text: &str) -> Option<Parsed> {
 /// Reads one; `None` where it is none that is known. Of several, the first.
 pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
-    let local = of_local_jdbc(text);
+    let local = of_local_jdbc(text).or_else(|| common(text));
     let text = local.as_deref().unwrap_or_else(|| without_heads(text));
     if is_go(text) {
         return match text.split_once("://") {
@@ -133,6 +139,33 @@ fn without_heads(text: &str) -> &str {
 fn of_local_jdbc(text: &str) -> Option<String> {
     let rest = text.strip_prefix("jdbc:postgresql:").filter(|it| !it.starts_with("//"))?;
     Some(format!("postgresql://localhost/{}", rest.trim_start_matches('/')))
+}
+
+/// A program's own form of a URL as the form that others have: `OpenDKIM`'s `dsn:mysql://u@h/database/table=…`, `OpenSIPS`'
+/// `redis:group://h` and `mongodb:group://h/database.collection`, pgloader's `postgresql://u@unix:/folder:port/database`.
+pub(crate) fn common(text: &str) -> Option<String> {
+    let (scheme, body) = text.trim().split_once("://")?;
+    if let Some(scheme) = scheme.strip_prefix("dsn:") {
+        let mut parts = body.split('/');
+        let place = parts.next()?;
+        return Some(format!("{scheme}://{place}/{}", parts.next().unwrap_or_default()));
+    }
+    if scheme.starts_with("redis:") {
+        return Some(format!("redis://{body}"));
+    }
+    if scheme.starts_with("mongodb:") {
+        // Behind its database is a collection.
+        let (place, path) = body.split_once('/').unwrap_or((body, ""));
+        return Some(format!("mongodb://{place}/{}", path.split('.').next().unwrap_or_default()));
+    }
+    let (login, place) = body.split_once("unix:").filter(|it| it.0.is_empty() || it.0.ends_with('@'))?;
+    let (path, rest) = place.split_once(':').filter(|it| it.0.starts_with('/'))?;
+    let rest = if rest.starts_with('/') { rest.to_owned() } else { format!(":{rest}") };
+    match kind_of_scheme(scheme)? {
+        Kind::Postgres => Some(format!("{scheme}://{login}{}{rest}", path.replace('/', "%2F"))),
+        Kind::Mysql => Some(format!("{scheme}://{login}localhost{rest}?unix_socket={path}")),
+        _ => None,
+    }
 }
 
 /// What Symfony's queues have behind Redis's address is a stream; a database has a number.

@@ -1,6 +1,6 @@
 //! YAML, by the events of its parser: nothing is built, aliases are copied once and up to a bound.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
@@ -47,7 +47,26 @@ pub(crate) fn read(text: &str) -> Read {
             }
         }
     }
+    started_only(&mut walk.settings);
     (walk.settings, problems)
+}
+
+/// Drops the receivers of `OpenTelemetry`'s collector that no pipeline of the file has, if it has pipelines.
+fn started_only(settings: &mut Vec<Setting>) {
+    let in_pipeline = |it: &Setting| match (it.path.as_slice(), &it.value) {
+        ([service, pipelines, _, receivers, _], Value::Text(name))
+            if service == "service" && pipelines == "pipelines" && receivers == "receivers" =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    };
+    let started: BTreeSet<String> = settings.iter().filter_map(in_pipeline).collect();
+    let is_idle = |it: &Setting| match it.path.as_slice() {
+        [receivers, name, ..] => receivers == "receivers" && !started.contains(name),
+        _ => false,
+    };
+    settings.retain(|it| started.is_empty() || !is_idle(it));
 }
 
 /// The text with a word in the place of each expression of a template, as long as that is: Go's templates are no YAML
@@ -219,6 +238,8 @@ impl Walk<'_> {
         let value = match text {
             "~" | "null" if style == ScalarStyle::Plain => Value::Text(String::new()),
             _ if raw.contains("{{") => Value::Hidden,
+            // Kubernetes knows no such variables, and a shell reads them itself.
+            _ if is_of_pod(&path) => Value::Text(text.to_owned()),
             _ => expanded(text.to_owned(), Lines::Dotenv),
         };
         let item = self.text.get(start..end);
@@ -238,8 +259,6 @@ impl Walk<'_> {
                 literal: at.start - start..end - start,
                 quotes,
                 doubled: None,
-            // Kubernetes knows no such variables, and a shell reads them itself.
-            _ if is_of_pod(&path) => Value::Text(text.to_owned()),
                 joins: self.joins(start),
             });
         }

@@ -216,3 +216,33 @@ fn check_all(path: &str, text: &str, expected: &[&str]) {
     let found: Vec<String> = reading.found.iter().map(|it| format!("{} {}", it.kind, host(it))).collect();
     assert_eq!(found, expected, "{text}");
 }
+
+#[test]
+fn forms_of_single_programs_are_read() {
+    let dkim = "KeyTable dsn:mysql://u:p@localhost/d/table=t?keycol=id\nOther dsn:pgsql://u:p@a.lan/d/table=t\n";
+    check("/etc/opendkim.conf", dkim, &["mysql unix KeyTable", "postgres tcp Other"]);
+    let load = "LOAD DATABASE\n FROM mysql://u:p@localhost/d\n INTO postgresql://u@unix:/run/postgresql:5433/d;\n";
+    check("/srv/own.load", load, &["mysql tcp FROM", "postgres unix INTO"]);
+    let munin = "[mysql*]\nenv.mysqlconnection DBI:mysql:d;host=127.0.0.1;port=3307\nenv.mysqluser u\n[memcached_]\nenv.host a\n";
+    check(
+        "/etc/munin/plugin-conf.d/own",
+        munin,
+        &["mysql tcp mysql*.env.mysqlconnection", "memcached tcp memcached_.env"],
+    );
+    let options = "[mysql*]\nenv.mysqlconnection DBI:mysql:d;mysql_read_default_file=/etc/mysql/debian.cnf\n";
+    check("/etc/munin/plugin-conf.d/own", options, &["mysql open mysql*.env.mysqlconnection"]);
+    let pam = "auth required pam_mysql.so user=u passwd=p host=localhost db=d\n#auth required pam_mysql.so host=a\n";
+    check("/etc/pam.d/own", pam, &["mysql unix pam_mysql.1"]);
+    let dlz = "dlz \"z\" {\n  database \"mysql\n  {host=localhost dbname=d user=u pass=p}\n  {select 1}\";\n};\n";
+    check("/etc/bind/named.conf.own", dlz, &["mysql unix dlz mysql.3"]);
+    let opensips = "modparam(\"cachedb_redis\", \"cachedb_url\", \"redis:g://127.0.0.1:6380/\")\n";
+    check("/etc/own/own.cfg", opensips, &["redis tcp cachedb_redis.cachedb_url"]);
+    let comment = "# load database\n[db]\ndriver = mysql\nhost = localhost\nenv.db = a\nenv.db_host=b\n";
+    check("/etc/own.ini", comment, &["mysql open db", "mysql tcp db.env_db"]);
+    check("/etc/own.yml", "redis:\n  url: unix:///run/r.sock?db=2\n", &["redis unix redis.url"]);
+    check("/etc/own.conf", "uri = mongodb+srv://u:p@a.lan/d\n", &["mongodb open uri"]);
+    check("/etc/own.conf", "uri = mongodb://u:p@a,b:27018/d\n", &["mongodb tcp uri", "mongodb tcp uri"]);
+    let receivers = "receivers:\n  mysql/a:\n    endpoint: localhost:3306\n  postgresql:\n    endpoint: localhost:5432\n    transport: unix\n  \
+                     redis:\n    endpoint: a:6379\nservice:\n  pipelines:\n    metrics:\n      receivers: [mysql/a, postgresql]\n";
+    check("/etc/own.yaml", receivers, &["mysql tcp receivers.mysql/a"]);
+}
