@@ -177,6 +177,7 @@ fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostic
         theta_sd: found.theta_sd.and_then(finite),
         dispersion: floor.and_then(|floor| finite(floor.phi)),
         sampling_floor_pct: floor.and_then(|floor| finite(100.0 * floor.half_width)),
+        n_epochs_left_out: judgement.warnings.iter().find_map(left_out).unwrap_or(0),
         totals_disagree: totals.map(|(theta, totals)| totals_disagree(&theta, &totals)),
         steal_pct: found.noise.map(|noise| noise.steal_pct),
         foreign_pct: found.noise.and_then(|noise| noise.foreign_pct),
@@ -188,6 +189,13 @@ fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostic
         modes: modes.collect(),
         slice_invariance_pct: None,
         client_limits: Vec::new(),
+    }
+}
+
+fn left_out(warning: &Warning) -> Option<u32> {
+    match warning {
+        Warning::IncompleteEpochs { n_epochs, .. } => Some(*n_epochs as u32),
+        _ => None,
     }
 }
 

@@ -23,17 +23,18 @@ pub(crate) fn field(metric: Metric) -> &'static str {
 pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {
-        Warning::IncompleteEpochs { n_epochs } => {
-            let epochs = if *n_epochs == 1 { "1 epoch does" } else { &*format!("{n_epochs} epochs do") };
+        Warning::IncompleteEpochs { n_epochs, n_all } => {
+            let verb = if *n_epochs == 1 { "does" } else { "do" };
             Some(format!(
-                "{epochs} not count for the tax: cut short, or fewer than two slices of an arm ran where they were to"
+                "{n_epochs} of {n_all} epochs {verb} not count for the tax: cut short, or an end of a connection moved to \
+                 another core in most slices of an arm"
             ))
         }
-        Warning::NoisyEpochs { n_noisy, steal_pct, foreign_pct } => {
+        Warning::NoisyEpochs { n_noisy, n_all, steal_pct, foreign_pct } => {
             let processes = foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
             Some(format!(
-                "others took CPU time in {n_noisy} epochs; over the whole run the hypervisor took \
-                 {steal_pct:.1} %{processes}: measure when the machine is quiet"
+                "others took CPU time in {n_noisy} of {n_all} epochs: in these the hypervisor {steal_pct:.1} %{processes}; \
+                 measure when the machine is quiet"
             ))
         }
         Warning::OrderEffect { p_value } => Some(format!(
@@ -94,7 +95,7 @@ mod tests {
         check(&little(0.931), Some("on tcp the connections waited for an answer only 93.1 % of the time"));
         check(&little(1.05), Some("on tcp latencies add up to 105.0 % of the time"));
         check(&Warning::OrderEffect { p_value: 0.000_12 }, Some("p = 1.2e-4"));
-        check(&Warning::IncompleteEpochs { n_epochs: 10 }, Some("10 epochs do not count for the tax"));
+        check(&Warning::IncompleteEpochs { n_epochs: 10, n_all: 40 }, Some("10 of 40 epochs do not count for the tax"));
     }
 
     #[test]

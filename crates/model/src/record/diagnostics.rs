@@ -3,7 +3,7 @@
 //! None of it decides; it helps to judge whether to believe. `null` = not computed, with too few
 //! epochs for instance. All of it can be computed again from the epochs.
 
-use crate::stats::range::{Amount, Probability, Real};
+use crate::stats::range::{Amount, Probability, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,10 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub sampling_floor_pct: Option<f64>,
+    /// Epochs that do not count for the tax, where there are any.
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub n_epochs_left_out: u32,
     /// Whether the totals, stalls included, contradict the estimate.
     pub totals_disagree: Option<bool>,
     /// CPU time that the hypervisor gave to others, percent of all.

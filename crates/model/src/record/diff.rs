@@ -79,6 +79,10 @@ pub struct DiffTax {
     pub after_pct: Figure,
     /// Later minus earlier, in points of percent.
     pub change_points: Figure,
+    /// CPU time that a request costs more at both ends, earlier, µs.
+    pub before_cpu_us: Figure,
+    pub after_cpu_us: Figure,
+    pub change_cpu_us: Figure,
 }
 
 /// The throughput of an arm in both runs.

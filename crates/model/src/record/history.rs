@@ -42,6 +42,9 @@ pub struct PastVerdict {
     pub arm: String,
     /// Throughput lost, percent; `None` where there is no figure.
     pub throughput_pct: Option<Estimate>,
+    /// From where to where it may be, percent, where its size is uncertain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range_pct: Option<[f64; 2]>,
     pub verdict: Verdict,
     pub direction: Option<Direction>,
 }
@@ -60,6 +63,7 @@ impl PastRun {
                 baseline: tax.baseline.clone(),
                 arm: tax.arm.clone(),
                 throughput_pct: tax.throughput_pct.known().copied().filter(|_| tax.has_size()),
+                range_pct: tax.uncertain_size.as_ref().map(|it| [it.lo_pct, it.hi_pct]),
                 verdict: tax.verdict,
                 direction: tax.direction,
             })

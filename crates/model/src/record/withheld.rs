@@ -1,6 +1,6 @@
 //! What a sentence needs about a verdict that nobody should believe.
 
-use crate::stats::range::{Amount, Count, ProperPercent};
+use crate::stats::range::{Amount, Count, ProperPercent, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,10 @@ pub struct Withheld {
     #[serde(default = "one", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_run_per_counted: u64,
+    /// Epochs that were run and do not count.
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub n_left_out: u32,
     /// Whether both ends on one core would help, where they are not there.
     pub same_helps: bool,
 }
@@ -45,6 +49,7 @@ impl Withheld {
             delta_pct: comparison.schedule.delta_pct,
             epoch_ms: epoch_ms(comparison),
             n_run_per_counted: if comparison.why.is_empty() { 1 } else { EPOCHS_PER_UNSAMPLED },
+            n_left_out: tax.diagnostics.n_epochs_left_out,
             same_helps: comparison.placement.asked != Placement::Same && is_private,
         })
     }

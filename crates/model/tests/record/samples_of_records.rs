@@ -311,6 +311,7 @@ fn diagnostics() -> Diagnostics {
         theta_sd: Some(0.004),
         dispersion: Some(1.5),
         sampling_floor_pct: Some(0.2),
+        n_epochs_left_out: 2,
         totals_disagree: Some(false),
         steal_pct: Some(0.0),
         foreign_pct: Some(0.4),

@@ -117,7 +117,7 @@ fn what_went_wrong_is_named() {
     epochs[3].slices[1].drain_ns = 40_000_000;
     epochs[4].slices.truncate(5);
     let found = judged(&epochs);
-    assert!(found.warnings.contains(&Warning::IncompleteEpochs { n_epochs: 1 }));
+    assert!(found.warnings.contains(&Warning::IncompleteEpochs { n_epochs: 1, n_all: epochs.len() }));
     let stall = Warning::Stalls { n_stalls: [1, 0], longest_ms: 40.0 };
     assert!(found.warnings.contains(&stall));
     assert_eq!(found.theta.map(|theta| theta.n), Some(9));

@@ -21,6 +21,13 @@ fn why_open(it: &Withheld, text: Text) -> String {
              {hi_pct:.1} % cannot be excluded; {}",
             more_time(it, *n_epochs_needed)
         ),
+        // More of the same would be left out as well.
+        Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
+            "{} of at least {need}, and {} do not count: cut short, or an end of a connection moved to another core in \
+             most slices of an arm; --placement client-pinned takes them as they are",
+            counted(*have, "epoch"),
+            it.n_left_out
+        ),
         Reason::TooFewEpochs { have, need } => {
             format!("{} of at least {need}; {}", counted(*have, "epoch"), more_time(it, *need))
         }

@@ -103,7 +103,14 @@ fn pair(before: &Comparison, after: &Comparison) -> DiffPair {
 
 fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
     let (one, other) = (figure_of(before), figure_of(after));
+    let cpu = |tax: &Tax| match tax.verdict {
+        crate::record::Verdict::Invalid => Figure::missing("invalid"),
+        _ => tax.cpu_us.both.clone(),
+    };
     DiffTax {
+        change_cpu_us: change(&cpu(before), &cpu(after), |it| it, |it| it),
+        before_cpu_us: cpu(before),
+        after_cpu_us: cpu(after),
         arm: after.arm.clone(),
         baseline: after.baseline.clone(),
         change_points: change(&one, &other, |it| it, |it| it),
@@ -115,9 +122,9 @@ fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
 /// No figure of an invalid verdict is held against another.
 fn figure_of(tax: &Tax) -> Figure {
     if tax.verdict == crate::record::Verdict::Invalid {
-        Figure::missing("the measurement was invalid")
-    } else if tax.uncertain_size.is_some() {
-        Figure::missing("its size is uncertain")
+        Figure::missing("invalid")
+    } else if let Some(size) = &tax.uncertain_size {
+        Figure::missing(format!("{:.1} to {:.1} %, uncertain", size.lo_pct, size.hi_pct))
     } else {
         tax.throughput_pct.clone()
     }

@@ -3,7 +3,7 @@
 //! Facts with their figures, in a fixed order; the words are the report's. Called by `judge`.
 
 use super::{Input, Primary};
-use crate::stats::diagnostics::{Diagnostics, totals_disagree};
+use crate::stats::diagnostics::{Diagnostics, noise_shares, totals_disagree};
 use crate::stats::epoch::{Epoch, Side};
 use crate::stats::estimate::Estimate;
 
@@ -24,7 +24,7 @@ pub enum Warning {
         n_epochs: usize,
     },
     /// Epochs that were cut short and have no θ.
-    IncompleteEpochs { n_epochs: usize },
+    IncompleteEpochs { n_epochs: usize, n_all: usize },
     /// Typical speed and total throughput disagree: rare stalls fall on one arm.
     TotalsDisagree { theta: Estimate, totals: Estimate },
     /// Slices whose last answers took more than half a slice.
@@ -36,9 +36,10 @@ pub enum Warning {
     /// The hypervisor or other processes took CPU time in some windows of epochs.
     NoisyEpochs {
         n_noisy: usize,
-        /// Steal over the whole run, in percent of capacity.
+        n_all: usize,
+        /// Steal in these epochs, in percent of capacity.
         steal_pct: f64,
-        /// Foreign CPU over the whole run, in percent of capacity; `None` where it is not known.
+        /// Foreign CPU in these epochs, in percent of capacity; `None` where it is not known.
         foreign_pct: Option<f64>,
     },
     /// It matters which arm runs first: the guard is too short. θ is not biased by it.
@@ -75,7 +76,7 @@ pub(super) fn collect(
         warnings.push(Warning::TotalsDisagree { theta, totals });
     }
     warnings.extend(stalls(diagnostics));
-    warnings.extend(noise(diagnostics));
+    warnings.extend(noise(input.epochs, diagnostics));
     if let Some(order) = diagnostics.order_effect.filter(crate::stats::OrderEffect::is_clear) {
         warnings.push(Warning::OrderEffect { p_value: order.p_value });
     }
@@ -88,7 +89,7 @@ pub(super) fn collect(
 
 fn incomplete(epochs: &[Epoch]) -> Option<Warning> {
     let n_epochs = epochs.iter().filter(|epoch| epoch.groups().is_none()).count();
-    (n_epochs > 0).then_some(Warning::IncompleteEpochs { n_epochs })
+    (n_epochs > 0).then_some(Warning::IncompleteEpochs { n_epochs, n_all: epochs.len() })
 }
 
 fn stalls(diagnostics: &Diagnostics) -> Option<Warning> {
@@ -100,10 +101,12 @@ fn stalls(diagnostics: &Diagnostics) -> Option<Warning> {
     })
 }
 
-fn noise(diagnostics: &Diagnostics) -> Option<Warning> {
-    let shares = diagnostics.noise?;
-    (!diagnostics.noisy_epochs.is_empty()).then_some(Warning::NoisyEpochs {
+fn noise(epochs: &[Epoch], diagnostics: &Diagnostics) -> Option<Warning> {
+    let noisy = diagnostics.noisy_epochs.iter();
+    let shares = noise_shares(noisy.filter_map(|idx| epochs[*idx].noise.as_ref()))?;
+    Some(Warning::NoisyEpochs {
         n_noisy: diagnostics.noisy_epochs.len(),
+        n_all: epochs.len(),
         steal_pct: shares.steal_pct,
         foreign_pct: shares.foreign_pct,
     })
