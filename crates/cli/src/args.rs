@@ -336,7 +336,7 @@ pub(crate) struct CompareArgs {
     pub(crate) value_size: Option<u32>,
     /// Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler
     /// decides), client-pinned (only our own threads are pinned). Default: same decides, with a short
-    /// look at the others; on a running server same as root, else split at one connection.
+    /// look at the others; on a running server same as root (not Redis), else split at one connection.
     #[arg(long, value_delimiter = ',', value_name = "PLACEMENT,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, or all in one interleaved schedule.

@@ -10,6 +10,8 @@ use crate::format::{Text, amount, size};
 pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> String {
     let name = match workload.name.as_str() {
         "command" => "whole command".to_owned(),
+        // PING is another command there.
+        "ping" if has_keys(&target.kind) => "get of a key that is not there".to_owned(),
         name => text.clean(&name.replace('-', " ")),
     };
     if target.kind == "application" {
@@ -30,7 +32,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     let explained = match workload.name.as_str() {
         "connect" => Some("a request opens a connection, logs in, asks once and closes"),
         "system-row" => Some("a request reads one row of a table of the server's own, by its key"),
-        "ping" if has_keys(&target.kind) => Some("a request gets a key that is not there"),
+        "ping" if has_rows(&target.kind) => Some("a request asks for a constant"),
         _ => None,
     };
     parts.extend(explained.map(str::to_owned));
@@ -46,6 +48,10 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
 /// Those that are asked for a key where another server has a command without effect.
 fn has_keys(kind: &str) -> bool {
     matches!(kind, "redis" | "valkey" | "memcached")
+}
+
+fn has_rows(kind: &str) -> bool {
+    matches!(kind, "mysql" | "mariadb" | "postgres")
 }
 
 /// What stands under the heading where the arms do not lead to one server.

@@ -21,7 +21,7 @@ pub fn markdown(record: &Record) -> String {
     let mut text = String::new();
     for server in &story.servers {
         line(&mut text, &format!("### {}", escaped(&server.heading)));
-        if let Some(own) = &server.own_processes {
+        if let Some(own) = &server.ways {
             line(&mut text, &escaped(own));
         }
         for group in &server.groups {

@@ -41,7 +41,7 @@ const OTHERWISE: [(&str, &str); 7] = [
     (
         "placement",
         "Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), \
-         client-pinned (only our own threads are pinned). Default: same; on a running server same as root, else split at one connection",
+         client-pinned (only our own threads are pinned). Default: same; on a running server same as root (not Redis), else split at one connection",
     ),
     (
         "fixed",

@@ -190,7 +190,8 @@ pub(crate) fn failure(failure: &Failure) {
     if let Some(hint) = hint {
         let _ = writeln!(text, "hint: {hint}");
     }
-    let _ = write!(io::stderr().lock(), "{}", harmless(&without_secrets(text)));
+    let columns = width_of(io::stderr()).unwrap_or(usize::MAX);
+    let _ = write!(io::stderr().lock(), "{}", fitted(&harmless(&without_secrets(text)), columns));
 }
 
 /// What to do about a limit of this process, which may be behind the failure of whatever was tried.

@@ -93,8 +93,13 @@ fn running(word: &str) -> Result<Running, Failure> {
         error => Failure::usage(error, FORMS),
     })?;
     let is_socket = address.host.is_none() && address.protocol == Protocol::Redis;
-    let is_private_only = matches!(address.protocol, Protocol::Memcached | Protocol::Fastcgi);
-    if is_private_only || (is_socket && address.socket.is_some()) {
+    if address.protocol == Protocol::Memcached {
+        return Err(Failure::usage(
+            "a running memcached cannot be measured: it serves a socket or TCP, not both",
+            "private:memcached starts one of each and measures both",
+        ));
+    }
+    if address.protocol == Protocol::Fastcgi || (is_socket && address.socket.is_some()) {
         return Err(unknown());
     }
     refuse_unread(&address)?;

@@ -59,7 +59,7 @@ pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
 pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts, out: &mut Markup) {
     out.open("section", &[("class", "server")]);
     out.element("h3", &[], &server.heading);
-    if let Some(line) = &server.own_processes {
+    if let Some(line) = &server.ways {
         out.element("p", &[("class", "note")], line);
     }
     let mut is_first = true;

@@ -29,7 +29,7 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     for pair in &diff.pairs {
         lines.blank();
         lines.heading(0, &text.clean(&heading(pair)));
-        let taxes = pair.taxes.iter().map(|it| tax_row(it, text));
+        let taxes = pair.taxes.iter().flat_map(|it| [tax_row(it, text), cpu_row(it, text)]);
         let arms = pair.arms.iter().map(|it| arm_row(it, text));
         let rows: Vec<_> = taxes.chain(arms).collect();
         if !rows.is_empty() {
@@ -105,13 +105,27 @@ fn layer_row(layer: &DiffLayer, is_difference: bool, text: Text) -> Vec<String> 
 }
 
 fn tax_row(tax: &DiffTax, text: Text) -> Vec<String> {
-    let percent = |figure: &Figure| known(figure, |it| text.percent(it));
+    let percent = |figure: &Figure| match figure {
+        Figure::Known(it) => text.percent(it),
+        Figure::Missing(missing) => text.clean(&missing.na),
+    };
     vec![
         text.clean(&format!("tax of {} over {}", tax.arm, tax.baseline)),
         percent(&tax.before_pct),
         percent(&tax.after_pct),
         known(&tax.change_points, |points| format!("{:+.1} points {}", points.value, ends(points, text))),
         words(&tax.change_points, "lower", "higher"),
+    ]
+}
+
+fn cpu_row(tax: &DiffTax, text: Text) -> Vec<String> {
+    let us = |figure: &Figure| known(figure, |it| text.signed_micros_interval(it));
+    vec![
+        text.clean(&format!("CPU time that {} adds to a request", tax.arm)),
+        us(&tax.before_cpu_us),
+        us(&tax.after_cpu_us),
+        us(&tax.change_cpu_us),
+        words(&tax.change_cpu_us, "lower", "higher"),
     ]
 }
 

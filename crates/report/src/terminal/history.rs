@@ -57,7 +57,11 @@ fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
         verdict.connections.to_string(),
         verdict.placement.to_string(),
         text.clean(&verdict.arm),
-        tax.map_or_else(|| "-".to_owned(), |it| shown_tax(it, text)),
+        match (tax, verdict.range_pct) {
+            (Some(it), _) => shown_tax(it, text),
+            (None, Some([lo, hi])) => format!("{lo:.1} to {hi:.1} %"),
+            (None, None) => "-".to_owned(),
+        },
         words(verdict).to_owned(),
     ]
 }

@@ -357,17 +357,19 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
 /// What TCP comes to at a rate, by the names of the servers.
 fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed)> {
     let mut known: Vec<(String, Weighed)> = Vec::new();
+    let is_busy = |tax: &Tax| tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed);
     // Nobody's requests go to the built-in server; it says something where there is no other.
     let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
     for comparison in &record.comparisons {
         let kind = &comparison.target.kind;
         let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
         let is_meant = is_asked && (kind != "echo" || !has_servers);
-        let name = server(&comparison.target, text);
+        let tax = comparison.tax.first().filter(|tax| is_usable(tax));
+        let beside = if tax.is_some_and(is_busy) { ", beside other work," } else { "" };
+        let name = server(&comparison.target, text) + beside;
         if !is_meant || known.iter().any(|(it, _)| *it == name) {
             continue;
         }
-        let tax = comparison.tax.first().filter(|tax| is_usable(tax));
         let weighed = tax.and_then(|tax| weigh(&tax.cpu_us.both, it.requests_per_s));
         known.extend(weighed.map(|weighed| (name, weighed)));
     }

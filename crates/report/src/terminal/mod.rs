@@ -73,7 +73,7 @@ pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
     let story = words::story_for(record, text);
     for server in &story.servers {
         lines.heading(0, &server.heading);
-        if let Some(line) = &server.own_processes {
+        if let Some(line) = &server.ways {
             lines.wrapped(2, line);
         }
         lines.blank();

@@ -13,6 +13,20 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     arms.filter_map(|arm| note(arm, text)).collect()
 }
 
+/// Where the arms of a running server lead to, and what shows that it is one.
+pub(super) fn ways(comparison: &Comparison, text: Text) -> Option<String> {
+    let arms = || comparison.arms.iter();
+    if comparison.target.private || comparison.is_of_program() || !arms().all(|arm| arm.verified) {
+        return None;
+    }
+    let ways: Vec<String> = arms().map(|arm| text.clean(&format!("{} {}", arm.name, arm.endpoint))).collect();
+    let identity = |arm: &Arm| arm.proof.server_identity.clone();
+    let first = arms().find_map(identity);
+    let is_one = first.is_some() && arms().all(|arm| identity(arm) == first);
+    let by_its_word = if is_one { "; one server, by what it says of itself over each" } else { "" };
+    Some(format!("{}{by_its_word}", ways.join(", ")))
+}
+
 fn note(arm: &Arm, text: Text) -> Option<String> {
     let through = arm.endpoint.split_once(THROUGH).map(|(_, what)| what);
     let sealed = arm.proof.tls.as_deref();

@@ -24,6 +24,15 @@ pub(super) fn measured_while(tax: &Tax) -> Option<String> {
 pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     let size = tax.uncertain_size.as_ref()?;
     let word = direction_word(tax.direction?);
+    let arm = text.clean(&tax.arm);
+    let (lo, hi) = (size.lo_pct, size.hi_pct);
+    // All of it was measured beside others: the range is of that, and not of a quiet machine.
+    if size.cause == SizeCause::Disturbed && tax.disturbance.as_ref().is_some_and(|it| it.is_throughout) {
+        let busy = shares(tax);
+        return Some(format!(
+            "{arm} is {word}, by {lo:.1} to {hi:.1} % while the machine was busy{busy}; by how much else is not known"
+        ));
+    }
     let why = match size.cause {
         SizeCause::Disturbed => format!("the machine was busy{}", shares(tax)),
         SizeCause::Drifted => "it changed during the run".to_owned(),
@@ -33,12 +42,7 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
         }
         SizeCause::UnevenStart => "a part of it comes right after each change between the arms".to_owned(),
     };
-    Some(format!(
-        "{} is {word}; by how much is uncertain ({:.1} to {:.1} %), {why}",
-        text.clean(&tax.arm),
-        size.lo_pct,
-        size.hi_pct
-    ))
+    Some(format!("{arm} is {word}; by how much is uncertain ({lo:.1} to {hi:.1} %), {why}"))
 }
 
 pub(crate) fn direction_word(direction: Direction) -> &'static str {

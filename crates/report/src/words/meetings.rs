@@ -10,7 +10,7 @@ const NEARLY_ALL: f64 = 0.9;
 
 /// A sentence per number of connections that was measured, or one where both placements were not.
 pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
-    let Some(seen) = &group.target.meetings else { return Vec::new() };
+    let Some(seen) = &group.target.meetings else { return unseen(group).into_iter().collect() };
     let share = f64::from(seen.n_same) / f64::from(seen.n_looks.max(1));
     let of = |placement| group.comparisons.iter().copied().filter(move |it| it.placement.asked == placement);
     let mixtures: Vec<String> = of(Placement::Same)
@@ -28,6 +28,28 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     } else {
         vec![format!("{begin}: {}", stands_for(share))]
     }
+}
+
+/// Where nobody was seen, or could be: what was measured stands for some clients only.
+fn unseen(group: &Group) -> Option<String> {
+    let of = |placement| group.comparisons.iter().any(|it| it.placement.asked == placement);
+    let is_split_alone = of(Placement::Split) && !of(Placement::Same) && group.looks.is_empty();
+    if group.target.private || !is_split_alone {
+        return None;
+    }
+    Some(match group.target.kind.as_str() {
+        "redis" | "valkey" => {
+            "no client of the server was seen beforehand: whether its requests are as these, or meet on one core, is not \
+             known (--placement same,split measures both)"
+                .to_owned()
+        }
+        "mysql" | "mariadb" | "postgres" => {
+            "where both ends meet on one core a request is shorter, and TCP a larger share of it: as root looptax holds \
+             the server's threads, and measures that"
+                .to_owned()
+        }
+        _ => return None,
+    })
 }
 
 /// "the server's own clients (php-fpm8.2) were on its core in 12 % of 830 looks before this was measured".

@@ -60,7 +60,7 @@ pub(crate) struct Story {
 pub(crate) struct ServerStory {
     pub(crate) heading: String,
     /// What to know where the arms lead to processes of their own.
-    pub(crate) own_processes: Option<String>,
+    pub(crate) ways: Option<String>,
     pub(crate) groups: Vec<GroupStory>,
 }
 
@@ -124,7 +124,7 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
     let shows_counts = groups.iter().any(|it| it.client != first.client);
     ServerStory {
         heading: heading::heading_for(first.target, first.workload, text),
-        own_processes: heading::own_processes(first.target, text),
+        ways: heading::own_processes(first.target, text).or_else(|| arm_notes::ways(first.comparisons.first()?, text)),
         groups: groups
             .iter()
             .map(|group| GroupStory {

@@ -125,9 +125,8 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
             let cpu = tax.cpu_us.both.known().filter(|_| !comparison.is_of_program());
-            let cpu = cpu.map(|us| {
-                format!("; CPU time, counted for these threads alone: {} per request", text.signed_micros_interval(us))
-            });
+            let cpu =
+                cpu.map(|us| format!("; CPU time as it was then: {} per request", text.signed_micros_interval(us)));
             format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {

@@ -192,14 +192,17 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     busy.tax[0].disturbance = Some(disturbance(0.1, 20.0));
     let mut because = |cause, words: &str| {
         busy.tax[0].uncertain_size = Some(UncertainSize { cause, lo_pct: 0.4, hi_pct: 15.0 });
-        let sentence = "against unix, tcp is slower; by how much is uncertain (0.4 to 15.0 %), ";
-        let expected =
-            format!("{sentence}{words}; CPU time, counted for these threads alone: +1.0 µs [0.9, 1.1] per request\n");
+        let sentence = "against unix, tcp is slower";
+        let expected = format!("{sentence}{words}; CPU time as it was then: +1.0 µs [0.9, 1.1] per request\n");
         check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
     };
-    because(SizeCause::Disturbed, "the machine was busy (20.0 % other work)");
-    because(SizeCause::Drifted, "it changed during the run");
-    because(SizeCause::UnevenStart, "a part of it comes right after each change between the arms");
+    let busy_words = ", by 0.4 to 15.0 % while the machine was busy (20.0 % other work); by how much else is not known";
+    because(SizeCause::Disturbed, busy_words);
+    because(SizeCause::Drifted, "; by how much is uncertain (0.4 to 15.0 %), it changed during the run");
+    because(
+        SizeCause::UnevenStart,
+        "; by how much is uncertain (0.4 to 15.0 %), a part of it comes right after each change between the arms",
+    );
     // In some epochs alone: the share is of these.
     busy.tax[0].disturbance = Some(Disturbance { is_throughout: false, ..disturbance(0.1, 22.0) });
     busy.tax[0].uncertain_size = Some(UncertainSize { cause: SizeCause::Disturbed, lo_pct: 0.4, hi_pct: 15.0 });
