@@ -190,7 +190,7 @@ fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u6
     // `current_setting` would leave an error in the server's log. The start time alone tells two clusters apart to the
     // microsecond.
     let identity = connection.ask(
-        "SELECT pg_postmaster_start_time()::text, (SELECT setting FROM pg_settings WHERE name = 'data_directory'), \
+        "SELECT pg_postmaster_start_time()::text, (SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'), \
          current_setting('port')",
     )?;
     let identity = postgres_identity(only(POSTGRES, table(POSTGRES, identity)?)?)?;

@@ -122,6 +122,12 @@ fn an_ordinary_account_leaves_no_error_in_postgres() {
     let before = rolled_back();
     check_asked(format!("postgres://poor:pw@{}/postgres", server.it.tcp), "system-row");
     assert_eq!(rolled_back(), before);
+    // Its own tables are seen all the same.
+    server.talk().execute("CREATE TABLE sbtest1 (id int PRIMARY KEY, c text)").unwrap();
+    server.talk().execute("INSERT INTO sbtest1 SELECT it, 'x' FROM generate_series(1, 50) it").unwrap();
+    server.talk().execute("GRANT SELECT ON sbtest1 TO poor").unwrap();
+    let database = server.it.login.database.as_deref().unwrap_or("postgres");
+    check_asked(format!("postgres://poor:pw@{}/{database}", server.it.tcp), "point-select");
 }
 
 /// With `--write` there is a scratch place while it runs, and none after its end.

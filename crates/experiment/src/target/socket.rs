@@ -117,7 +117,7 @@ fn told(conversation: &mut Conversation) -> Option<String> {
         Protocol::Mysql => conversation.cell("SELECT @@socket").ok(),
         Protocol::Postgres => {
             // The view has no row where the account may not know; SHOW leaves an error in the server's log.
-            let told = "SELECT setting FROM pg_settings WHERE name = 'unix_socket_directories'";
+            let told = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'unix_socket_directories'";
             let folders = conversation.cell(told).ok()?;
             let port: u16 = conversation.number("SHOW port").ok()?;
             let mut folders = folders.split(',').map(str::trim);
