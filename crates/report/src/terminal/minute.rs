@@ -342,21 +342,23 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
             Basis::Yardstick => "no request over TCP was seen; at 1,000 requests/s, say,".to_owned(),
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
-            let alike = weighed.iter().filter(|(_, it)| it.worth == worth);
-            let named: Vec<String> = alike.map(|(name, it)| format!("{name} {}", text.percent(&it.core_pct))).collect();
+            let alike = || weighed.iter().filter(|(_, it, _)| it.worth == worth);
+            let named: Vec<String> =
+                alike().map(|(name, it, _)| format!("{name} {}", text.percent(&it.core_pct))).collect();
             if !named.is_empty() {
                 let named = named.join(", ");
                 let words = worth_words(worth);
-                let line = format!("{at} TCP adds CPU time, of one core: {named}: {words}");
+                let beside = if alike().any(|it| it.2) { " (measured beside other work)" } else { "" };
+                let line = format!("{at} TCP adds CPU time, of one core: {named}: {words}{beside}");
                 lines.item(2, &line);
             }
         }
     }
 }
 
-/// What TCP comes to at a rate, by the names of the servers.
-fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed)> {
-    let mut known: Vec<(String, Weighed)> = Vec::new();
+/// What TCP comes to at a rate, by the names of the servers, and whether others were busy meanwhile.
+fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed, bool)> {
+    let mut known: Vec<(String, Weighed, bool)> = Vec::new();
     let is_busy = |tax: &Tax| tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed);
     // Nobody's requests go to the built-in server; it says something where there is no other.
     let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
@@ -365,13 +367,12 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
         let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
         let is_meant = is_asked && (kind != "echo" || !has_servers);
         let tax = comparison.tax.first().filter(|tax| is_usable(tax));
-        let beside = if tax.is_some_and(is_busy) { ", beside other work," } else { "" };
-        let name = server(&comparison.target, text) + beside;
-        if !is_meant || known.iter().any(|(it, _)| *it == name) {
+        let name = server(&comparison.target, text);
+        if !is_meant || known.iter().any(|(it, ..)| *it == name) {
             continue;
         }
         let weighed = tax.and_then(|tax| weigh(&tax.cpu_us.both, it.requests_per_s));
-        known.extend(weighed.map(|weighed| (name, weighed)));
+        known.extend(weighed.map(|weighed| (name, weighed, tax.is_some_and(is_busy))));
     }
     known
 }

@@ -102,7 +102,18 @@ fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
         remount(&folder, MountFlags::RDONLY);
         work.put_back("it did not work", End::PutBack).unwrap_err();
         drop(work);
-        let last = || list(&house.kept).unwrap().0.pop().unwrap();
+        // A program that another test starts right now holds our lock until it is executed.
+        let last = || {
+            let shown = || list(&house.kept).unwrap().0.pop().unwrap();
+            let is_free = || shown().standing != SwitchStanding::UnderWay;
+            (0..100).any(|_| {
+                is_free() || {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                    false
+                }
+            });
+            shown()
+        };
         assert_eq!((last().standing, last().files[0].holds), (SwitchStanding::Interrupted, FileHolds::New));
         remount(&folder, MountFlags::empty());
         open(&house.kept, &last().id).unwrap().put_back("again", End::PutBack).unwrap();
