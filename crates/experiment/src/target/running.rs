@@ -121,9 +121,11 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
         return Err(refused.into());
     }
     let Some(answer) = ask(&spec.shown) else {
-        return Err(Failure::from(refused).with_hint(
-            "no password was given: put it into LOOPTAX_PASSWORD, or call looptax on a terminal, where it asks",
-        ));
+        // A line of pg_hba.conf refuses with or without one.
+        let is_about_lines = refused.refusal().is_some_and(|(code, _)| code == "28000");
+        let failure = Failure::from(refused);
+        let hint = "no password was given: put it into LOOPTAX_PASSWORD, or call looptax on a terminal, where it asks";
+        return Err(if is_about_lines { failure } else { failure.with_hint(hint) });
     };
     login.password = Secret::new(answer?);
     let conversation = open(&login)?;
@@ -303,7 +305,7 @@ fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u
     // Naming a table that is not there leaves an error in PostgreSQL's log.
     if conversation.protocol() == Protocol::Postgres {
         let may = format!("SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass('{table}'), 'SELECT')");
-        // Before 9.4 nobody could ask: what is there is found by reading it.
+        // PostgreSQL before 9.4 cannot be asked so; then the table is read to find out.
         let told: Result<Vec<[Option<String>; 1]>, _> = conversation.rows_of_users(&may);
         if told.is_ok_and(|rows| !matches!(rows.as_slice(), [[Some(may)]] if may == "t")) {
             return None;
