@@ -156,7 +156,7 @@ fn placement_line(target: &TargetPlan) -> &'static str {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
         (Hold::Pinned, true) => {
             "cores: the server's threads that serve these connections, and no others, are kept on one core (where it is \
-             known which they are), and may run everywhere again before the connections close"
+             known which they are), and get their old cores back before the connections close"
         }
         (Hold::Followed | Hold::Unknown, true) => {
             "cores: the server's threads stay where the scheduler puts them; our client goes to their core, or to another \
@@ -275,7 +275,7 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
             let without = unsure.filter(|arm| case.arms.len() > 2 && case.arms.contains(arm));
             let others = without.map(|arm| (arm, most_epochs(settings, &case.without(arm))));
             match others.filter(|(_, others)| *others != n) {
-                Some((arm, others)) => format!("judged, {n} epochs at most ({others} where there is no {arm})"),
+                Some((arm, others)) => format!("judged, {n} epochs at most ({others} if there is no {arm})"),
                 None => format!("judged, {n} epochs at most"),
             }
         }
