@@ -246,7 +246,7 @@ pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim
 
 /// Asks for the password of a server that is shown so; `None` without a terminal.
 pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
-    // The line that says what is done stands there, without an end.
+    // The progress line is still there, without a line break.
     let clear = if can_be_drawn_on() { "\r\x1b[K" } else { "" };
     let ask = || rpassword::prompt_password(format!("{clear}password for {shown}: "));
     io::stdin().is_terminal().then(ask)

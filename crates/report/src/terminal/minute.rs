@@ -243,7 +243,7 @@ impl AtRate {
         Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s }
     }
 
-    /// A yardstick where a server was measured that people use: nobody has counted its requests.
+    /// A yardstick beside a running server, whose requests nobody has counted.
     pub(super) fn say(record: &Record) -> Option<Self> {
         let is_used = |it: &Comparison| !it.target.private && !it.is_of_program() && it.load.is_flat_out();
         let say = Self { basis: Basis::Say, ..Self::asked(YARDSTICK_PER_S) };
