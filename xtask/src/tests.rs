@@ -2,7 +2,7 @@
 //!
 //! Most of them wait for servers and clocks, so that two cores serve more than two. Each may look at the machine, but
 //! leaves the others' servers alone, as it does those of a user. Of a program that is fine its closing line is
-//! printed, of another everything.
+//! printed, of another all but what passed.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -164,9 +164,20 @@ impl Program {
             return Ok(number_before("filtered", closing));
         }
         let stderr = String::from_utf8_lossy(&output.stderr);
-        println!("{seconds:6.1} s {}\n{stdout}\n{stderr}", self.name);
-        bail!("{}", output.status)
+        println!("{seconds:6.1} s {}\n{}\n{stderr}", self.name, without_passed(&stdout));
+        let failed: Vec<&str> = failed_tests(&stdout).collect();
+        bail!("{}\n    {}", output.status, failed.join("\n    "))
     }
+}
+
+/// What a test program printed, but for the tests that passed: some readers of a log see its end alone.
+fn without_passed(stdout: &str) -> String {
+    let lines = stdout.lines().filter(|line| !(line.starts_with("test ") && line.ends_with(" ... ok")));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn failed_tests(stdout: &str) -> impl Iterator<Item = &str> {
+    stdout.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
 
 /// A number in `test result: ok. 103 passed; 0 failed; … 2 filtered out; …`; 0 where there is none.
@@ -188,5 +199,12 @@ mod closing_lines {
         assert_eq!(number_before("filtered", line), 7);
         assert_eq!(number_before("passed;", "no tests"), 0);
         assert_eq!(number_before("passed;", "passed; 3"), 0);
+    }
+
+    #[test]
+    fn of_a_program_that_failed_the_failed_tests_are_named() {
+        let stdout = "running 2 tests\ntest a::fine ... ok\ntest b::broken ... FAILED\n";
+        assert_eq!(without_passed(stdout), "running 2 tests\ntest b::broken ... FAILED");
+        assert_eq!(failed_tests(stdout).collect::<Vec<_>>(), ["b::broken"]);
     }
 }
