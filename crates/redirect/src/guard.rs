@@ -29,6 +29,8 @@ pub(crate) fn start(config: &Config, page: &'static Page, started: &Started) -> 
 }
 
 fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &OwnedFd) -> Never {
+    // Our parent may be killed before it can.
+    page.note_helper(Helper::Guard, own_pid());
     fork::withdraw("looptax-guard");
     for signal in STOPS {
         fork::set_disposition(signal, libc::SIG_IGN);

@@ -255,8 +255,9 @@ fn supervise(config: &Config, page: &'static Page, program_pid: i32, from: &Owne
         Arc::new(supervisor).start()?;
         Ok(arrivals)
     };
+    let watchdog = Unguarded::of(page, config, program_pid);
     match prepared() {
-        Ok(arrivals) => accompany(page, program_pid, &listener, &arrivals, tell),
+        Ok(arrivals) => accompany(page, program_pid, &listener, &arrivals, tell, watchdog),
         // The watchdog takes over.
         Err(_) => fork::end(EXIT_FAILED),
     }
@@ -269,9 +270,54 @@ pub(crate) fn signals() -> SignalSet {
     SignalSet::of(&all)
 }
 
+/// A watchdog that may be killed before it has its guard, which takes a moment: then nobody else ends the program.
+struct Unguarded {
+    watchdog: OwnedFd,
+    program_pid: i32,
+    keeps_running: bool,
+}
+
+impl Unguarded {
+    /// Nothing where it is gone already, and that was dealt with.
+    fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
+        let keeps_running = config.keeps_running;
+        let watchdog = process::pidfd_open(page.watchdog_pid(), 0).ok();
+        let found = watchdog.map(|watchdog| Self { watchdog, program_pid, keeps_running });
+        if found.is_none() {
+            Self::end(page, program_pid, keeps_running);
+        }
+        found
+    }
+
+    fn is_gone(&self) -> bool {
+        wait::has_happened(self.watchdog.as_fd(), libc::POLLIN)
+    }
+
+    /// The program is our child: its number is its own until we take it away.
+    fn end(page: &Page, program_pid: i32, keeps_running: bool) {
+        if page.guard_pid() == 0
+            && !page.has_left()
+            && !keeps_running
+            && let Ok(program) = process::pidfd_open(program_pid, 0)
+        {
+            let _ = process::pidfd_signal(program.as_fd(), libc::SIGKILL);
+        }
+    }
+}
+
 /// Takes away what ends, until nobody is left who could call.
-fn accompany(page: &Page, program_pid: i32, listener: &Listener, arrivals: &OwnedFd, tell: &OwnedFd) -> Never {
+fn accompany(
+    page: &Page,
+    program_pid: i32,
+    listener: &Listener,
+    arrivals: &OwnedFd,
+    tell: &OwnedFd,
+    mut watchdog: Option<Unguarded>,
+) -> Never {
     loop {
+        if let Some(it) = watchdog.take_if(|it| it.is_gone()) {
+            Unguarded::end(page, it.program_pid, it.keeps_running);
+        }
         while let Some((pid, change)) = wait::next_change() {
             note_change(page, program_pid, pid, change);
             if pid == program_pid {
@@ -286,7 +332,8 @@ fn accompany(page: &Page, program_pid: i32, listener: &Listener, arrivals: &Owne
         if page.ended().is_some() && listener.is_deserted(0) {
             return fork::end(0);
         }
-        let heard = [(arrivals.as_fd(), libc::POLLIN), (listener.fd(), 0)];
+        let mut heard = vec![(arrivals.as_fd(), libc::POLLIN), (listener.fd(), 0)];
+        heard.extend(watchdog.iter().map(|it| (it.watchdog.as_fd(), libc::POLLIN)));
         if wait::poll(&heard, -1).is_err() {
             return fork::end(EXIT_FAILED);
         }

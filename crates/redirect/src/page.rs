@@ -94,7 +94,20 @@ impl Page {
 
     /// The supervisor that was started; it may have died.
     pub(crate) fn supervisor_pid(&self) -> i32 {
-        self.helpers[Helper::Supervisor as usize].load(Ordering::Acquire)
+        self.helper(Helper::Supervisor)
+    }
+
+    pub(crate) fn watchdog_pid(&self) -> i32 {
+        self.helper(Helper::Watchdog)
+    }
+
+    /// 0 before there is one.
+    pub(crate) fn guard_pid(&self) -> i32 {
+        self.helper(Helper::Guard)
+    }
+
+    fn helper(&self, helper: Helper) -> i32 {
+        self.helpers[helper as usize].load(Ordering::Acquire)
     }
 
     /// The processes of this run that are none of the program's; some may have ended.
