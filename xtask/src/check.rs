@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::steps::{Step, Work};
 use crate::tests::Which;
 use crate::workspace::{built, cargo, root, run_to_success};
-use crate::{arrows, commands, deny, docs, licences, skips, steps, tests, tidy, web};
+use crate::{arrows, commands, deny, docs, eyes, licences, skips, steps, tests, tidy, web};
 
 const STEPS: &[Step] = &[
     Step { name: "format", repeat: "cargo fmt --all --check", work: Work::Cargo },
@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     Step { name: "arrows", repeat: "cargo xtask arrows", work: Work::Own(arrows::run) },
     Step { name: "licences", repeat: "cargo xtask licences", work: Work::Own(licences::run) },
     Step { name: "web", repeat: "cargo xtask web --check", work: Work::Own(|| web::run(true)) },
+    Step { name: "programs for the kernel", repeat: "cargo xtask eyes --check", work: Work::Own(|| eyes::run(true)) },
     Step { name: "cargo-deny", repeat: "cargo xtask deny", work: Work::Own(|| deny::run(false)) },
     Step {
         name: "clippy",

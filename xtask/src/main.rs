@@ -15,6 +15,7 @@ mod circles;
 mod commands;
 mod deny;
 mod docs;
+mod eyes;
 mod licences;
 mod links;
 mod long;
@@ -84,6 +85,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Compile the programs for the kernel into crates/host/src/eyes/kernel; needs clang-14, llvm-14 and libbpf-dev
+    Eyes {
+        /// Only check that they are what their source says; without that clang by hashes alone
+        #[arg(long)]
+        check: bool,
+    },
     /// Build every file that a release has, in target/release-artefacts
     Release {
         /// Of any commit, with a tag or without
@@ -108,6 +115,7 @@ fn main() -> ExitCode {
         Chore::Docs { run: true, long, .. } => workspace::looptax().and_then(|it| commands::run(&it, long)),
         Chore::Docs { .. } => workspace::looptax().and_then(|it| docs::run(&it)),
         Chore::Web { check } => web::run(check),
+        Chore::Eyes { check } => eyes::run(check),
         Chore::Release { dry_run, tools } => release::run(dry_run, tools),
     };
     match done {

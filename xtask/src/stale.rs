@@ -9,46 +9,75 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
-const HASHES: &str = "crates/report/assets/HASHES";
-const ASSETS: [&str; 3] = ["LICENSES.txt", "page.css", "page.js"];
-/// What the assets are made of, below web/.
-const SOURCES: [&str; 5] = ["build.mjs", "package-lock.json", "package.json", "src", "tsconfig.json"];
-
-/// Writes the hashes of what was built just now.
-pub(crate) fn write(root: &Path) -> Result<()> {
-    fs::write(root.join(HASHES), hashes(root)?).with_context(|| format!("cannot write {HASHES}"))
+/// Something that is built of sources and checked in.
+pub(crate) struct Built {
+    /// The folder of the sources.
+    sources: &'static str,
+    /// What it is made of there.
+    source_names: &'static [&'static str],
+    /// Where it lies, with its hashes.
+    assets: &'static str,
+    asset_names: &'static [&'static str],
+    /// What builds it.
+    by: &'static str,
 }
 
-/// Fails when sources or assets are not those that belong together.
-pub(crate) fn check(root: &Path) -> Result<()> {
-    let kept = fs::read_to_string(root.join(HASHES));
-    let kept = kept.with_context(|| format!("cannot read {HASHES}"))?;
-    if kept != hashes(root)? {
-        bail!("the assets of the report page are not those of web/: run `cargo xtask web`");
-    }
-    Ok(())
-}
+/// The script and style of the report's page.
+pub(crate) const PAGE: Built = Built {
+    sources: "web",
+    source_names: &["build.mjs", "package-lock.json", "package.json", "src", "tsconfig.json"],
+    assets: "crates/report/assets",
+    asset_names: &["LICENSES.txt", "page.css", "page.js"],
+    by: "cargo xtask web",
+};
 
-fn hashes(root: &Path) -> Result<String> {
-    let mut paths = Vec::new();
-    for source in SOURCES {
-        collect(&root.join("web").join(source), &mut paths)?;
+/// The programs for the kernel.
+pub(crate) const EYES: Built = Built {
+    sources: "crates/host/src/eyes/kernel",
+    source_names: &["kernel.h", "turns.bpf.c"],
+    assets: "crates/host/src/eyes/kernel",
+    asset_names: &["turns.bpf.o"],
+    by: "cargo xtask eyes",
+};
+
+impl Built {
+    /// Writes the hashes of what was built just now.
+    pub(crate) fn write(&self, root: &Path) -> Result<()> {
+        let path = root.join(self.assets).join("HASHES");
+        fs::write(&path, self.hashes(root)?).with_context(|| format!("cannot write {}", path.display()))
     }
-    paths.sort();
-    let mut sources = Sha256::new();
-    for path in &paths {
-        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        sources.update(format!("{name} {}\n", text.len()));
-        sources.update(text);
+
+    /// Fails when sources or assets are not those that belong together.
+    pub(crate) fn check(&self, root: &Path) -> Result<()> {
+        let path = root.join(self.assets).join("HASHES");
+        let kept = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        if kept != self.hashes(root)? {
+            bail!("what lies in {} is not made of {}: run `{}`", self.assets, self.sources, self.by);
+        }
+        Ok(())
     }
-    let mut lines = format!("{}  web\n", hex(&sources.finalize()));
-    for asset in ASSETS {
-        let path = root.join("crates/report/assets").join(asset);
-        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let _ = writeln!(lines, "{}  {asset}", hex(&Sha256::digest(text)));
+
+    fn hashes(&self, root: &Path) -> Result<String> {
+        let mut paths = Vec::new();
+        for source in self.source_names {
+            collect(&root.join(self.sources).join(source), &mut paths)?;
+        }
+        paths.sort();
+        let mut sources = Sha256::new();
+        for path in &paths {
+            let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+            sources.update(format!("{name} {}\n", text.len()));
+            sources.update(text);
+        }
+        let mut lines = format!("{}  {}\n", hex(&sources.finalize()), self.sources);
+        for asset in self.asset_names {
+            let path = root.join(self.assets).join(asset);
+            let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let _ = writeln!(lines, "{}  {asset}", hex(&Sha256::digest(text)));
+        }
+        Ok(lines)
     }
-    Ok(lines)
 }
 
 fn collect(path: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
@@ -92,7 +121,7 @@ mod tests {
         for file in files {
             fs::write(folder.path().join(file), file).unwrap();
         }
-        write(folder.path()).unwrap();
+        PAGE.write(folder.path()).unwrap();
         folder
     }
 
@@ -100,7 +129,7 @@ mod tests {
     fn check_after(change: impl Fn(&Path), is_fine: bool) {
         let project = project();
         change(project.path());
-        assert_eq!(check(project.path()).is_ok(), is_fine);
+        assert_eq!(PAGE.check(project.path()).is_ok(), is_fine);
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::stale;
+use crate::stale::PAGE;
 use crate::workspace::{root, run_to_success};
 
 /// Builds the assets, or only compares hashes and fails when the assets are stale.
 pub(crate) fn run(is_check: bool) -> Result<()> {
     let root = root()?;
     if is_check {
-        return stale::check(&root);
+        return PAGE.check(&root);
     }
     for (program, args) in [
         // The packages as the lock file says, without their scripts.
@@ -27,5 +27,5 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
         command.args(args.split(' ')).current_dir(root.join("web"));
         run_to_success(&mut command)?;
     }
-    stale::write(&root)
+    PAGE.write(&root)
 }

@@ -22,6 +22,7 @@ mod saved_form;
 mod selfcheck;
 mod switch;
 mod trial;
+mod watch;
 mod why;
 
 use std::path::PathBuf;
@@ -49,6 +50,7 @@ pub(crate) use saved_form::SavedForm;
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 pub(crate) use trial::TrialArgs;
+pub(crate) use watch::WatchArgs;
 pub(crate) use why::WhyArgs;
 
 /// What does a local database lose by TCP loopback instead of a Unix socket?
@@ -204,6 +206,9 @@ pub(crate) enum Command {
     /// Which servers run here, on which sockets, and who pays for TCP.
     #[command(after_help = EXIT_CODES)]
     Find(FindArgs),
+    /// Requests per second and their times by client, over TCP and over the socket, without a load.
+    #[command(after_help = EXIT_CODES)]
+    Watch(WatchArgs),
     /// Would the switch to the socket work? Path, permission, account, backlog.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),

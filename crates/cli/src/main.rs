@@ -88,6 +88,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Why(args)) => commands::why::run(&args, terminal),
         Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),
         Some(Command::Find(args)) => commands::find::run(&args, terminal),
+        Some(Command::Watch(args)) => commands::watch::run(&args, terminal),
         Some(Command::Check(args)) => commands::check::run(&args, terminal),
         Some(Command::Dsn(args)) => commands::dsn::run(&args, terminal),
         Some(Command::Switch(args)) => commands::switch::run(&args, terminal),

@@ -11,6 +11,7 @@ pub mod children;
 mod control;
 pub mod discover;
 pub mod entrance;
+pub mod eyes;
 mod folder;
 pub mod kernel;
 pub mod lent;

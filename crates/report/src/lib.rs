@@ -18,6 +18,7 @@ mod load;
 mod markdown;
 mod openmetrics;
 mod openmetrics_found;
+mod openmetrics_watched;
 pub mod terminal;
 mod words;
 
@@ -27,3 +28,4 @@ pub use csv::csv;
 pub use markdown::{markdown, replay_markdown};
 pub use openmetrics::openmetrics;
 pub use openmetrics_found::found_openmetrics;
+pub use openmetrics_watched::watched_openmetrics;

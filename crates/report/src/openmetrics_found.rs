@@ -157,11 +157,16 @@ fn labels((server, client, way): &Pair<'_>) -> String {
 }
 
 fn gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)>, text: &mut String) {
+    write_gauge(&format!("looptax_find_{name}"), help, samples, text);
+}
+
+/// A metric with all its samples, under its whole name.
+pub(crate) fn write_gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)>, text: &mut String) {
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "# HELP looptax_find_{name} {help}");
-    let _ = writeln!(text, "# TYPE looptax_find_{name} gauge");
+    let _ = writeln!(text, "# HELP {name} {help}");
+    let _ = writeln!(text, "# TYPE {name} gauge");
     for (labels, value) in samples {
-        let _ = writeln!(text, "looptax_find_{name}{labels} {value}");
+        let _ = writeln!(text, "{name}{labels} {value}");
     }
 }
 

@@ -11,6 +11,8 @@ pub(crate) enum SavedForm {
     Replay,
     /// What `find` saw.
     Found,
+    /// What `watch` counted.
+    Watched,
     /// The points of `check`.
     Check,
     /// The spellings of `dsn`.

@@ -106,7 +106,7 @@ fn number(typed: &str) -> Result<usize, &'static str> {
 }
 
 /// `60s`, `5m`.
-fn duration(typed: &str) -> Result<Duration, &'static str> {
+pub(super) fn duration(typed: &str) -> Result<Duration, &'static str> {
     typed::time(typed)
         .filter(|it| (Duration::from_secs(1)..=Duration::from_secs(86_400)).contains(it))
         .ok_or("a time as 60s or 5m, a second at least and a day at most")

@@ -13,7 +13,7 @@ use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
     Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck, Spelling, StepCode,
-    Switched, schema_of,
+    Switched, Watched, schema_of,
 };
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
@@ -31,6 +31,7 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Record => looptax_model::record::schema(),
         SavedForm::Replay => looptax_model::record::replay_schema(),
         SavedForm::Found => schema_of::<Found>(),
+        SavedForm::Watched => schema_of::<Watched>(),
         SavedForm::Check => schema_of::<Checked>(),
         SavedForm::Switch => schema_of::<Switched>(),
         SavedForm::Switches => schema_of::<Vec<ListedSwitch>>(),

@@ -22,4 +22,5 @@ pub(crate) mod run;
 pub(crate) mod selfcheck;
 pub(crate) mod switch;
 pub(crate) mod trial;
+pub(crate) mod watch;
 pub(crate) mod why;

@@ -143,6 +143,11 @@ pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     data(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
+/// A value on a line of its own, as JSON; says whether anybody is still there to read.
+pub(crate) fn json_line(value: &impl Serialize) -> io::Result<bool> {
+    data_while_read(&format!("{}\n", serde_json::to_string(value)?))
+}
+
 /// Whether stderr is a terminal that can move its cursor.
 pub(crate) fn can_be_drawn_on() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")

@@ -16,7 +16,7 @@ use crate::discover::owners::Owners;
 use crate::discover::process::Process;
 use crate::discover::servers::{Endpoint, Place};
 use crate::discover::sighting::Sighting;
-use crate::discover::sock_diag::{TcpSocket, Traffic, UnixSocket};
+use crate::discover::sock_diag::{FileId, TcpSocket, Traffic, UnixName, UnixSocket};
 
 /// One TCP connection of a client, to be found again in a later look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -322,12 +322,14 @@ impl Endpoint {
     /// Whether a Unix socket has the name that the server was bound to: one that listens there, or the
     /// server's end of a connection, which lies in the client's namespace.
     fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
-        let Some(name) = &socket.name else {
-            return false;
-        };
+        socket.name.as_ref().is_some_and(|it| self.is_named(network, it, socket.file))
+    }
+
+    /// Whether the server was bound to this name, at this file where both are known.
+    pub(crate) fn is_named(&self, network: NamespaceId, name: &UnixName, file: Option<FileId>) -> bool {
         match &self.place {
             Place::Tcp(_) => false,
-            Place::Path { path, .. } => *path == name.shown() && (self.file.is_none() || self.file == socket.file),
+            Place::Path { path, .. } => *path == name.shown() && (self.file.is_none() || self.file == file),
             Place::Abstract(own) => *own == name.shown() && network == self.network,
         }
     }

@@ -206,6 +206,8 @@ codes! {
         CostNotMeasured,
         /// A process like those of a switch is over TCP again.
         FellBack,
+        /// Requests of more processes than there is room for were not counted.
+        HopsLost,
     }
 }
 

@@ -36,6 +36,7 @@ mod spelling;
 mod switched;
 mod tax;
 mod trial;
+mod watched;
 mod way;
 mod why;
 mod withheld;
@@ -113,5 +114,6 @@ pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
+pub use watched::{WATCHED_SCHEMA_VERSION, Watched, WatchedEnd, WatchedHop, WatchedTimes};
 pub use way::Way;
 pub use why::{CountedEpoch, EPOCHS_PER_UNSAMPLED, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow};

@@ -6,7 +6,7 @@ use looptax_model::record::{
     Verdict,
 };
 
-use super::found::cells::shown;
+use super::found::shown;
 use super::lines::{Lines, Paint, padded};
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};

@@ -20,6 +20,7 @@ mod spelled;
 mod style;
 mod switched;
 mod table;
+mod watched;
 
 use looptax_model::record::{Comparison, Estimate, Record, Tax};
 
@@ -41,6 +42,7 @@ pub use spelled::{explained, spelled};
 use style::LEAST_WIDTH;
 pub use style::{Style, cleaned};
 pub use switched::{switch_end, switch_plan, switch_step, switches};
+pub use watched::watched;
 
 /// A percentage with its interval: `16.0 % [15.4, 16.4]`.
 pub fn percent(pct: &Estimate, style: Style) -> String {

@@ -2,7 +2,7 @@
 //!
 //! Every name comes from outside and is cleaned.
 
-pub(super) mod cells;
+mod cells;
 mod chains;
 mod clients;
 mod costs;
@@ -13,7 +13,7 @@ use looptax_model::record::{Found, FoundPeer};
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, counted};
-use cells::shown;
+pub(super) use cells::shown;
 use clients::Row;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
     Found {
         schema_version: FOUND_SCHEMA_VERSION,
         looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
-        at: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        at: super::now(),
         rates_over_s: rates.as_ref().map(Rates::seconds),
         cost_sources: sources.to_vec(),
         sees_all: !{ survey.problems.iter() }
@@ -139,7 +139,7 @@ fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
     }
 }
 
-fn home(home: &Home) -> Option<String> {
+pub(super) fn home(home: &Home) -> Option<String> {
     match home {
         Home::Container { runtime, name } => Some(format!("{runtime} {name}")),
         Home::Unit(name) => Some(name.clone()),

@@ -3,7 +3,7 @@
 //! `cost` says what a request over TCP costs here, `rates` how many there are, `shares` whose they are, `chains` what a page goes through,
 //! `paths` which links are a chain and
 //! `missing` which may be. `listing` puts everything together, `notes` has the words for what stands in the
-//! way, `spelled` a command, `names` the users' names.
+//! way, `spelled` a command, `names` the users' names. `watched` is what `watch` counted.
 
 mod chains;
 pub mod cost;
@@ -15,5 +15,11 @@ mod paths;
 mod rates;
 mod shares;
 mod spelled;
+pub mod watched;
 
 pub(crate) use notes::may_be;
+
+/// With the offset to UTC.
+fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}

@@ -1,0 +1,30 @@
+//! What `watch` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::JsonArgs;
+
+/// Options of `watch`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WatchArgs {
+    /// One look: count for the time of --for, print, and end.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// How long to count: seconds, or 10s, 5m. Default: 10s with --once, else until Ctrl-C.
+    #[arg(long = "for", value_name = "TIME", value_parser = super::switch::duration)]
+    pub(crate) time: Option<Duration>,
+    /// A look every so many seconds.
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = super::switch::duration, conflicts_with = "once")]
+    pub(crate) every: Duration,
+    /// Also what is no server that looptax knows: the bus of the desktop, the journal.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Write the counts there as OpenMetrics, for the node exporter's folder of text files; `-` prints them.
+    #[arg(long, value_name = "FILE", requires = "once")]
+    pub(crate) openmetrics: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}

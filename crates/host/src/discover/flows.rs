@@ -1,0 +1,183 @@
+//! What the eyes counted, put down to services: who asks which server over which way.
+//!
+//! Workers stand behind their leader. A process that has ended stands behind the one that started it, under the name
+//! that the kernel noted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use looptax_model::record::Way;
+
+use crate::discover::family::{Families, places};
+use crate::discover::home::Home;
+use crate::discover::namespace_id::NamespaceId;
+use crate::discover::process::{Process, processes};
+use crate::discover::servers::{Endpoint, Place, Server};
+use crate::discover::sock_diag::UnixName;
+use crate::discover::web::known_as;
+use crate::eyes::{Asked, Counted, Counts, End, Look, Name};
+
+/// Processes that work as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// What people call it: `php-fpm8.2 (pool www)`.
+    pub name: String,
+    /// The process that stands for it; `None` where all that we saw of it have ended.
+    pub process: Option<Process>,
+    /// Where it lives; of ended processes, where the one that started them does.
+    pub home: Home,
+}
+
+/// What one service asked another at one address.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// Who asks; `None` for clients that are not on this machine.
+    pub client: Option<Party>,
+    /// The client's processes that asked.
+    pub processes: BTreeSet<u32>,
+    /// Who answers; `None` where no process of this machine was seen to.
+    pub server: Option<Party>,
+    /// The server's place in the list of those that are known.
+    pub server_idx: Option<usize>,
+    pub way: Way,
+    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    pub address: String,
+    pub counts: Counts,
+}
+
+/// The flows of a look, the busiest first.
+///
+/// # Cost
+/// Some ten system calls per process.
+pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
+    let processes = processes();
+    let parties = Parties { families: Families::new(&processes), by_pid: places(servers), servers };
+    let mut flows: BTreeMap<(String, u32, String, Option<usize>, u32), Flow> = BTreeMap::new();
+    for counted in &look.counted {
+        let client = counted.client.as_ref().map(|it| parties.of(it));
+        let (server_idx, server) = parties.server(counted);
+        let key = (
+            client.as_ref().map(|it| it.name.clone()).unwrap_or_default(),
+            client.as_ref().and_then(|it| it.process.as_ref()).map_or(0, |it| it.pid),
+            address(&counted.asked),
+            server_idx,
+            server.as_ref().and_then(|it| it.process.as_ref()).map_or(0, |it| it.pid),
+        );
+        let flow = flows.entry(key).or_insert_with(|| Flow {
+            way: way(&counted.asked, client.as_ref(), server.as_ref()),
+            client,
+            processes: BTreeSet::new(),
+            server,
+            server_idx,
+            address: address(&counted.asked),
+            counts: Counts::default(),
+        });
+        flow.processes.extend(counted.client.as_ref().map(|it| it.pid));
+        flow.counts.add(&counted.counts);
+    }
+    let mut flows: Vec<Flow> = flows.into_values().collect();
+    flows.sort_by_key(|it| std::cmp::Reverse((it.counts.n_turns, it.counts.n_opened)));
+    flows
+}
+
+/// Who stands behind a process.
+struct Parties<'a> {
+    families: Families<'a>,
+    by_pid: HashMap<u32, usize>,
+    servers: &'a [Server],
+}
+
+impl Parties<'_> {
+    fn of(&self, end: &End) -> Party {
+        let Some(process) = self.families.process(end.pid) else {
+            return self.of_ended(end);
+        };
+        if let Some(idx) = self.families.server_of(end.pid, &self.by_pid) {
+            let server = &self.servers[idx];
+            let name = with_pool(&server.name, process);
+            return Party { name, process: Some(server.process.clone()), home: server.process.home.clone() };
+        }
+        let leader = self.families.process(self.families.leader(end.pid)).unwrap_or(process);
+        Party { name: known_as(leader), process: Some(leader.clone()), home: leader.home.clone() }
+    }
+
+    /// A worker that has ended stands behind its leader; what another program started, for itself.
+    fn of_ended(&self, end: &End) -> Party {
+        let parent = self.families.process(end.parent);
+        match parent.filter(|it| it.name == end.comm) {
+            Some(parent) => self.of(&End { pid: parent.pid, ..end.clone() }),
+            None => Party {
+                name: end.comm.clone(),
+                process: None,
+                home: parent.map_or(Home::Elsewhere, |it| it.home.clone()),
+            },
+        }
+    }
+
+    /// By who listens there, else by the process that answered.
+    fn server(&self, counted: &Counted) -> (Option<usize>, Option<Party>) {
+        let listens = |it: &Server| it.endpoints.iter().any(|endpoint| is_at(&counted.asked, endpoint));
+        let known = counted.server.as_ref().and_then(|it| {
+            let line = [it.pid, it.parent];
+            line.into_iter().find_map(|pid| self.families.server_of(pid, &self.by_pid))
+        });
+        let idx = known.or_else(|| self.servers.iter().position(listens));
+        let party = idx.map_or_else(
+            || counted.server.as_ref().map(|it| self.of(it)),
+            |idx| {
+                let process = &self.servers[idx].process;
+                let name = self.servers[idx].name.clone();
+                Some(Party { name, process: Some(process.clone()), home: process.home.clone() })
+            },
+        );
+        (idx, party)
+    }
+}
+
+/// PHP-FPM's workers say in their titles which pool they belong to.
+fn with_pool(name: &str, worker: &Process) -> String {
+    let arguments = worker.arguments();
+    let pool = arguments.first().and_then(|it| it.split_once(": pool "));
+    pool.map_or_else(|| name.to_owned(), |(_, pool)| format!("{name} (pool {})", pool.trim_end()))
+}
+
+fn is_at(asked: &Asked, endpoint: &Endpoint) -> bool {
+    match asked {
+        Asked::Tcp { to, network } if to.ip().is_loopback() => endpoint.accepts(NamespaceId(*network), *to),
+        Asked::Tcp { to, .. } => matches!(endpoint.place, Place::Tcp(own) if own == *to),
+        Asked::Unix { name, file, network } => {
+            let file = file.map(|(inode, device)| (inode as u32, device));
+            endpoint.is_named(NamespaceId(*network), &unix_name(name), file)
+        }
+    }
+}
+
+fn unix_name(name: &Name) -> UnixName {
+    match name {
+        Name::Path(path) => UnixName::Path(path.clone()),
+        Name::Abstract(bytes) => UnixName::Abstract(bytes.clone()),
+    }
+}
+
+fn address(asked: &Asked) -> String {
+    match asked {
+        Asked::Tcp { to, .. } => to.to_string(),
+        Asked::Unix { name, .. } => {
+            let shown: PathBuf = unix_name(name).shown();
+            shown.to_string_lossy().into_owned()
+        }
+    }
+}
+
+fn way(asked: &Asked, client: Option<&Party>, server: Option<&Party>) -> Way {
+    let Asked::Tcp { to, .. } = asked else {
+        return Way::Unix;
+    };
+    let network = |it: Option<&Party>| it?.process.as_ref()?.network;
+    match to {
+        _ if to.ip().is_loopback() && to.is_ipv4() => Way::Loopback,
+        _ if to.ip().is_loopback() => Way::Loopback6,
+        _ if network(client).is_some() && network(client) == network(server) => Way::OwnAddress,
+        _ => Way::Bridge,
+    }
+}

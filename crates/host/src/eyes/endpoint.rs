@@ -1,0 +1,58 @@
+//! What is asked: the address of a server's socket, as the kernel's programs note it.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+/// 64-bit words of `struct endpoint` in `kernel/turns.bpf.c`.
+const N_WORDS: usize = 17;
+const NAME_AT: usize = 24;
+pub(super) type Words = [u64; N_WORDS];
+
+const AF_UNIX: u16 = 1;
+const AF_INET: u16 = 2;
+const AF_INET6: u16 = 10;
+
+/// What a Unix socket is bound to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Name {
+    Path(PathBuf),
+    Abstract(Vec<u8>),
+}
+
+/// The address that clients connect to. Network namespaces are told by the number that `/proc/PID/ns` shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// TCP, in the network namespace of whoever was seen first.
+    Tcp { to: SocketAddr, network: u64 },
+    /// A Unix socket, with the file that it was bound to: inode and device.
+    Unix { name: Name, file: Option<(u64, u32)>, network: u64 },
+}
+
+/// `None` where the form is not what our programs write.
+pub(super) fn read(words: &Words) -> Option<Asked> {
+    let bytes: Vec<u8> = words.iter().flat_map(|it| it.to_ne_bytes()).collect();
+    let u16_at = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let u32_at = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let (inode, device) = (words[0], u32_at(8)?);
+    let network = u64::from(u32_at(12)?);
+    let port = u16_at(18)?;
+    let name = bytes.get(NAME_AT..NAME_AT + u32_at(20)? as usize)?;
+    let ip: IpAddr = match u16_at(16)? {
+        AF_INET => Ipv4Addr::from(<[u8; 4]>::try_from(name.get(8..12)?).ok()?).into(),
+        AF_INET6 => Ipv6Addr::from(<[u8; 16]>::try_from(name).ok()?).into(),
+        AF_UNIX => {
+            let path = name.get(2..)?;
+            let name = match path.split_first() {
+                Some((0, rest)) => Name::Abstract(rest.to_vec()),
+                _ => Name::Path(PathBuf::from(OsString::from_vec(
+                    path.split(|it| *it == 0).next().unwrap_or_default().to_vec(),
+                ))),
+            };
+            return Some(Asked::Unix { name, file: (inode != 0).then_some((inode, device)), network });
+        }
+        _ => return None,
+    };
+    Some(Asked::Tcp { to: SocketAddr::new(ip, port), network })
+}

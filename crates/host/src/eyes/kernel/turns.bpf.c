@@ -1,0 +1,602 @@
+// Who asks which server over a stream socket of this machine, how often, and how long it takes.
+//
+// Lengths, times, addresses and processes; never a byte of what is said. A *turn* begins when what a client sends after
+// it has received (or connected) arrives at the server, and ends when the client receives what the server sent after it
+// had received that. Called by the kernel's tracepoints; read by `eyes`.
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define SOCK_STREAM 1
+#define IPPROTO_TCP 6
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
+#define TCP_CLOSE 7
+#define TCP_LISTEN 10
+#define MSG_PEEK 2
+#define BIG_ENDIAN_32(it) __builtin_bswap32(it)
+
+// Bytes of a socket's name with its family, rounded up to words.
+#define NAME_BYTES 112
+#define COMM_BYTES 16
+// Sixteen to the octave, in units of 64 ns: a bucket is at most 6.3 % wide, the last ones hold all above 68 s.
+#define N_BUCKETS 512
+
+// Dereferences of null that the compiler would fold together are kept apart: the verifier forbids arithmetic with them.
+#define BARRIER() asm volatile("" ::: "memory")
+
+// bpf_probe_read_kernel and bpf_get_current_task_btf are for such licences.
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+enum { ROLE_UNKNOWN, ROLE_CLIENT, ROLE_SERVER, ROLE_NEITHER };
+
+struct pair_key {
+	u64 addresses;
+	u64 ports;
+};
+
+// What is known of one socket, kept with it by the kernel.
+struct seat {
+	struct pair_key pair;
+	u64 endpoint;
+	// Of a client: the process that used it last; 0 before anyone has.
+	u32 client;
+	u8 role;
+	u8 is_old;
+	u8 is_counted;
+	// Its other end is on this machine beyond doubt.
+	u8 is_local;
+};
+
+// A connection, seen from both ends. Each end writes its own fields.
+struct pair {
+	u64 asked_ns;
+	u64 got_ns;
+	u64 answered_ns;
+	// As the client counts them, and as the server does.
+	u64 n_bytes_asked;
+	u64 n_bytes_answered;
+	u64 n_bytes_got;
+	u64 n_bytes_given;
+	u32 client;
+	u32 server;
+	u8 has_server;
+	u8 unused[7];
+};
+
+struct endpoint {
+	u64 inode;
+	u32 device;
+	u32 network;
+	u16 family;
+	u16 port;
+	u32 n_name_bytes;
+	u64 name[NAME_BYTES / 8];
+};
+
+struct hop_key {
+	u64 endpoint;
+	u64 client;
+};
+
+struct end {
+	u32 parent;
+	u32 pid;
+	u64 comm[COMM_BYTES / 8];
+};
+
+struct hop {
+	u64 n_turns;
+	u64 n_overlapping;
+	u64 n_opened;
+	u64 n_closed;
+	u64 n_bytes_asked;
+	u64 n_bytes_answered;
+	u64 sum_ns;
+	u64 served_sum_ns;
+	struct end client;
+	struct end server;
+	u32 times[N_BUCKETS];
+	u32 served[N_BUCKETS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct seat);
+} seats SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct pair_key);
+	__type(value, struct pair);
+} pairs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, struct hop_key);
+	__type(value, struct hop);
+} hops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, struct endpoint);
+} endpoints SEC(".maps");
+
+// Ports that are listened at, with their network: whose end is whose, of connections that were there before.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, u64);
+	__type(value, u8);
+} listeners SEC(".maps");
+
+// A hop without counts: too large for the stack.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct hop);
+} blank SEC(".maps");
+
+// What found no room in `hops`.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} lost SEC(".maps");
+
+#define ADD(place, n) __sync_fetch_and_add(&(place), (n))
+
+static __always_inline u64 mixed(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ (hash >> 29);
+}
+
+static __always_inline u32 bucket(u64 ns)
+{
+	u64 units = ns >> 6;
+	if (units >> 32)
+		units = 0xffffffff;
+	u64 rest = units;
+	u32 log2 = 0;
+	if (rest >> 16) { log2 += 16; rest >>= 16; }
+	if (rest >> 8) { log2 += 8; rest >>= 8; }
+	if (rest >> 4) { log2 += 4; rest >>= 4; }
+	if (rest >> 2) { log2 += 2; rest >>= 2; }
+	if (rest >> 1) { log2 += 1; }
+	u32 at = log2 < 4 ? units : 16 + (log2 - 4) * 16 + ((units >> (log2 - 4)) & 15);
+	// The verifier is to see the bound, and the compiler not to take it away.
+	asm volatile("" : "+r"(at));
+	return at & (N_BUCKETS - 1);
+}
+
+struct tcp {
+	u64 own_hi, own_lo, other_hi, other_lo;
+	u32 network;
+	u16 own_port, other_port;
+	u8 is_v6, is_loopback;
+};
+
+// An IPv4 address in IPv6 clothes is the IPv4 address.
+static __always_inline void read_tcp(struct tcp *it, const struct sock *sk)
+{
+	const struct sock_common *common = &sk->__sk_common;
+	it->own_port = common->skc_num;
+	it->other_port = __builtin_bswap16(common->skc_dport);
+	it->network = common->skc_net.net->ns.inum;
+	if (common->skc_family == AF_INET6) {
+		const u32 *other = common->skc_v6_daddr.in6_u.u6_addr32;
+		const u32 *own = common->skc_v6_rcv_saddr.in6_u.u6_addr32;
+		u32 a = other[0], b = other[1], c = other[2], d = other[3];
+		if (a || b || c != BIG_ENDIAN_32(0xffff)) {
+			it->is_v6 = 1;
+			it->other_hi = (u64)b << 32 | a;
+			it->other_lo = (u64)d << 32 | c;
+			it->is_loopback = !it->other_hi && !c && d == BIG_ENDIAN_32(1);
+			a = own[0]; b = own[1]; c = own[2]; d = own[3];
+			it->own_hi = (u64)b << 32 | a;
+			it->own_lo = (u64)d << 32 | c;
+			return;
+		}
+	}
+	it->other_lo = common->skc_daddr;
+	it->own_lo = common->skc_rcv_saddr;
+	it->is_loopback = (it->other_lo & 0xff) == 127;
+}
+
+// Both ends come to the same key and the same endpoint. A loopback address is another one in every network.
+static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int role)
+{
+	struct tcp it = {};
+	read_tcp(&it, sk);
+	if (!it.own_port || !it.other_port)
+		return 0;
+	if (role == ROLE_UNKNOWN) {
+		u64 port = (u64)it.network << 16 | it.own_port;
+		role = bpf_map_lookup_elem(&listeners, &port) ? ROLE_SERVER : ROLE_CLIENT;
+	}
+	int is_client = role == ROLE_CLIENT;
+	u64 server_hi = is_client ? it.other_hi : it.own_hi, server_lo = is_client ? it.other_lo : it.own_lo;
+	u64 client_hi = is_client ? it.own_hi : it.other_hi, client_lo = is_client ? it.own_lo : it.other_lo;
+	u64 server_port = is_client ? it.other_port : it.own_port;
+	u64 client_port = is_client ? it.own_port : it.other_port;
+	u64 network = it.is_loopback ? it.network : 0;
+	u64 server = mixed(mixed(AF_INET, server_hi), server_lo);
+	u64 id = mixed(mixed(server, server_port), network) | 1;
+	seat->pair.addresses = mixed(mixed(server, client_hi), client_lo);
+	seat->pair.ports = mixed(client_port << 16 | server_port, network) | 1;
+	seat->endpoint = id;
+	seat->is_local = it.is_loopback;
+	seat->role = role;
+	if (!bpf_map_lookup_elem(&endpoints, &id)) {
+		struct endpoint endpoint = {};
+		endpoint.network = it.network;
+		endpoint.family = it.is_v6 ? AF_INET6 : AF_INET;
+		endpoint.port = server_port;
+		endpoint.n_name_bytes = 16;
+		endpoint.name[0] = server_hi;
+		endpoint.name[1] = server_lo;
+		bpf_map_update_elem(&endpoints, &id, &endpoint, BPF_NOEXIST);
+	}
+	return 1;
+}
+
+// The end that was accepted has its listener's name; a client has usually none, and two ends without any are a pair
+// that one program has made for itself.
+static __always_inline int sit_unix(struct seat *seat, struct sock *sk)
+{
+	struct unix_sock *self = bpf_skc_to_unix_sock(sk);
+	if (!self)
+		return 0;
+	struct sock *other_sk = self->peer;
+	if (!other_sk)
+		return 0;
+	struct unix_sock *other = bpf_skc_to_unix_sock(other_sk);
+	if (!other)
+		return 0;
+	struct unix_address *own = self->addr, *others = other->addr;
+	int role = ROLE_CLIENT;
+	if (own) {
+		BARRIER();
+		// A name that it shares is its listener's.
+		if (!others || own->refcnt.refs.counter > 1)
+			role = ROLE_SERVER;
+	} else {
+		BARRIER();
+		if (!others) {
+			seat->role = ROLE_NEITHER;
+			return 1;
+		}
+	}
+	struct unix_sock *server = role == ROLE_SERVER ? self : other;
+	struct unix_address *name = role == ROLE_SERVER ? own : others;
+	struct endpoint endpoint = {};
+	endpoint.family = AF_UNIX;
+	endpoint.network = sk->__sk_common.skc_net.net->ns.inum;
+	struct dentry *dentry = server->path.dentry;
+	if (dentry) {
+		struct inode *inode = dentry->d_inode;
+		if (inode) {
+			endpoint.inode = inode->i_ino;
+			endpoint.device = inode->i_sb->s_dev;
+		}
+	}
+	u32 n_bytes = name->len;
+	if (n_bytes > NAME_BYTES)
+		n_bytes = NAME_BYTES;
+	endpoint.n_name_bytes = n_bytes;
+	bpf_probe_read_kernel(endpoint.name, n_bytes, name->name);
+	u64 id = mixed(mixed(AF_UNIX, endpoint.inode), endpoint.device);
+	if (!endpoint.inode)
+		id = mixed(id, endpoint.network);
+#pragma unroll
+	for (int i = 0; i < NAME_BYTES / 8; i++)
+		id = mixed(id, endpoint.name[i]);
+	id |= 1;
+	if (!bpf_map_lookup_elem(&endpoints, &id))
+		bpf_map_update_elem(&endpoints, &id, &endpoint, BPF_NOEXIST);
+	seat->endpoint = id;
+	seat->pair.addresses = bpf_get_socket_cookie(role == ROLE_CLIENT ? sk : other_sk);
+	seat->pair.ports = 0;
+	seat->is_local = 1;
+	seat->role = role;
+	return 1;
+}
+
+static __always_inline int is_stream(const struct sock *sk)
+{
+	u16 family = sk->__sk_common.skc_family;
+	return sk->sk_type == SOCK_STREAM && (family == AF_UNIX || family == AF_INET || family == AF_INET6);
+}
+
+static __always_inline struct seat *seat_of(struct sock *sk)
+{
+	if (!is_stream(sk))
+		return 0;
+	struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!seat)
+		return 0;
+	if (seat->role == ROLE_UNKNOWN) {
+		int is_unix = sk->__sk_common.skc_family == AF_UNIX;
+		if (!(is_unix ? sit_unix(seat, sk) : sit_tcp(seat, sk, ROLE_UNKNOWN)))
+			return 0;
+	}
+	return seat->role == ROLE_NEITHER ? 0 : seat;
+}
+
+static __always_inline struct pair *pair_of(struct seat *seat)
+{
+	struct pair *pair = bpf_map_lookup_elem(&pairs, &seat->pair);
+	if (pair)
+		return pair;
+	struct pair fresh = {};
+	bpf_map_update_elem(&pairs, &seat->pair, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&pairs, &seat->pair);
+}
+
+static __always_inline u32 current_pid(void)
+{
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+static __always_inline void note_current(struct end *end)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	end->pid = current_pid();
+	end->parent = task->real_parent->tgid;
+	bpf_get_current_comm(end->comm, sizeof(end->comm));
+}
+
+static __always_inline struct hop *hop_of(u64 endpoint, u32 client)
+{
+	struct hop_key key = { .endpoint = endpoint, .client = client };
+	struct hop *hop = bpf_map_lookup_elem(&hops, &key);
+	if (hop)
+		return hop;
+	u32 zero = 0;
+	struct hop *empty = bpf_map_lookup_elem(&blank, &zero);
+	if (empty)
+		bpf_map_update_elem(&hops, &key, empty, BPF_NOEXIST);
+	hop = bpf_map_lookup_elem(&hops, &key);
+	if (!hop) {
+		u64 *n = bpf_map_lookup_elem(&lost, &zero);
+		if (n)
+			ADD(*n, 1);
+	}
+	return hop;
+}
+
+// The process that runs uses the client's end; its connection is counted once, and not if it was there before.
+static __always_inline void use(struct seat *seat, struct pair *pair)
+{
+	u32 client = current_pid();
+	if (seat->client == client && seat->is_counted)
+		return;
+	seat->client = client;
+	pair->client = client;
+	struct hop *hop = hop_of(seat->endpoint, client);
+	if (!hop)
+		return;
+	if (!hop->client.pid)
+		note_current(&hop->client);
+	if (!seat->is_counted && !seat->is_old)
+		ADD(hop->n_opened, 1);
+	seat->is_counted = 1;
+}
+
+static __always_inline void count(struct seat *seat, struct pair *pair, u64 now, int is_overlapping)
+{
+	u64 asked = pair->asked_ns, got = pair->got_ns, answered = pair->answered_ns;
+	struct hop *hop = hop_of(seat->endpoint, pair->client);
+	if (!hop)
+		return;
+	ADD(hop->n_turns, 1);
+	if (is_overlapping)
+		ADD(hop->n_overlapping, 1);
+	ADD(hop->n_bytes_asked, pair->client ? pair->n_bytes_asked : pair->n_bytes_got);
+	ADD(hop->n_bytes_answered, pair->client ? pair->n_bytes_answered : pair->n_bytes_given);
+	pair->n_bytes_asked = pair->n_bytes_answered = pair->n_bytes_got = pair->n_bytes_given = 0;
+	if (pair->client) {
+		ADD(hop->sum_ns, now - asked);
+		ADD(hop->times[bucket(now - asked)], 1);
+	}
+	if (got && answered >= got) {
+		ADD(hop->served_sum_ns, answered - got);
+		ADD(hop->served[bucket(answered - got)], 1);
+	}
+}
+
+static __always_inline void end_turn(struct pair *pair)
+{
+	pair->asked_ns = 0;
+	pair->answered_ns = 0;
+	pair->got_ns = 0;
+}
+
+// Data have arrived at a socket, by a send that has not returned yet.
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(arrived, struct sock *sk)
+{
+	struct seat *seat = seat_of(sk);
+	if (!seat)
+		return 0;
+	struct pair *pair = pair_of(seat);
+	if (!pair)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	if (seat->role == ROLE_SERVER) {
+		pair->has_server = 1;
+		if (pair->asked_ns && pair->answered_ns) {
+			// It asks on before it has received: its requests overlap, or it receives in a way that is not seen (splice).
+			count(seat, pair, pair->answered_ns, 1);
+			end_turn(pair);
+		}
+		if (!pair->asked_ns)
+			pair->asked_ns = now;
+	} else if (pair->asked_ns && !pair->answered_ns && (pair->got_ns || !pair->has_server)) {
+		pair->answered_ns = now;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(sent, struct sock *sk, int n_bytes, int flags)
+{
+	if (n_bytes <= 0)
+		return 0;
+	struct seat *seat = seat_of(sk);
+	if (!seat)
+		return 0;
+	struct pair *pair = pair_of(seat);
+	if (!pair)
+		return 0;
+	if (seat->role == ROLE_CLIENT) {
+		use(seat, pair);
+		pair->n_bytes_asked += n_bytes;
+		// Where its arrival is not seen: at another machine, or behind an address that is rewritten.
+		if (!pair->asked_ns && !pair->has_server)
+			pair->asked_ns = bpf_ktime_get_ns();
+		return 0;
+	}
+	if (pair->client || seat->is_local)
+		return 0;
+	// Who asks is not on this machine: the server's part alone.
+	pair->n_bytes_given += n_bytes;
+	if (pair->asked_ns && pair->got_ns) {
+		pair->answered_ns = bpf_ktime_get_ns();
+		count(seat, pair, pair->answered_ns, 0);
+		end_turn(pair);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
+{
+	if (n_bytes <= 0 || (flags & MSG_PEEK))
+		return 0;
+	struct seat *seat = seat_of(sk);
+	if (!seat)
+		return 0;
+	struct pair *pair = pair_of(seat);
+	if (!pair)
+		return 0;
+	if (seat->role == ROLE_SERVER) {
+		pair->has_server = 1;
+		if (!pair->client)
+			pair->n_bytes_got += n_bytes;
+		if (!pair->got_ns)
+			pair->got_ns = bpf_ktime_get_ns();
+		u32 server = current_pid();
+		if (pair->server != server && (pair->client || !seat->is_local)) {
+			pair->server = server;
+			struct hop *hop = hop_of(seat->endpoint, pair->client);
+			if (hop && hop->server.pid != server)
+				note_current(&hop->server);
+		}
+		return 0;
+	}
+	use(seat, pair);
+	pair->n_bytes_answered += n_bytes;
+	if (pair->asked_ns && pair->answered_ns) {
+		count(seat, pair, bpf_ktime_get_ns(), 0);
+		end_turn(pair);
+	}
+	return 0;
+}
+
+// TCP connections come and go.
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(state, struct sock *sk, int old, int new)
+{
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if (new == TCP_LISTEN) {
+		u64 port = (u64)sk->__sk_common.skc_net.net->ns.inum << 16 | sk->__sk_common.skc_num;
+		u8 yes = 1;
+		bpf_map_update_elem(&listeners, &port, &yes, BPF_ANY);
+		return 0;
+	}
+	if (new == TCP_SYN_SENT) {
+		// In its connect(2): who it is is known now, and its own port when it is connected.
+		struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (seat)
+			seat->client = current_pid();
+		return 0;
+	}
+	if (new == TCP_ESTABLISHED) {
+		struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (!seat)
+			return 0;
+		if (old == TCP_SYN_RECV) {
+			sit_tcp(seat, sk, ROLE_SERVER);
+			return 0;
+		}
+		if (!sit_tcp(seat, sk, ROLE_CLIENT))
+			return 0;
+		// Ports come again: nothing of an earlier connection is left.
+		struct pair fresh = { .client = seat->client };
+		bpf_map_update_elem(&pairs, &seat->pair, &fresh, BPF_ANY);
+		struct hop *hop = hop_of(seat->endpoint, seat->client);
+		if (!hop)
+			return 0;
+		// An interrupt's process is whoever ran.
+		if (!hop->client.pid && current_pid() == seat->client)
+			note_current(&hop->client);
+		seat->is_counted = 1;
+		ADD(hop->n_opened, 1);
+		return 0;
+	}
+	if (new == TCP_CLOSE) {
+		struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, 0);
+		if (!seat || seat->role != ROLE_CLIENT)
+			return 0;
+		if (seat->is_counted) {
+			struct hop *hop = hop_of(seat->endpoint, seat->client);
+			if (hop)
+				ADD(hop->n_closed, 1);
+		}
+		bpf_map_delete_elem(&pairs, &seat->pair);
+	}
+	return 0;
+}
+
+// Sockets that were there before, and ports that are listened at.
+SEC("iter/task_file")
+int before(struct bpf_iter__task_file *ctx)
+{
+	struct file *file = ctx->file;
+	if (!file)
+		return 0;
+	struct socket *socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	struct sock *sk = socket->sk;
+	if (!sk || !is_stream(sk))
+		return 0;
+	if (sk->__sk_common.skc_family != AF_UNIX && sk->__sk_common.skc_state == TCP_LISTEN) {
+		u64 port = (u64)sk->__sk_common.skc_net.net->ns.inum << 16 | sk->__sk_common.skc_num;
+		u8 yes = 1;
+		bpf_map_update_elem(&listeners, &port, &yes, BPF_ANY);
+		return 0;
+	}
+	struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (seat && !seat->is_counted)
+		seat->is_old = 1;
+	return 0;
+}

@@ -1,0 +1,265 @@
+//! Eyes on sockets: who asks which server how often and how long it takes, over TCP and over Unix sockets, without a
+//! load.
+//!
+//! Programs in the kernel (`kernel/turns.bpf.c`, checked in as the object that clang makes of it) count lengths and
+//! times at its own tracepoints, never a byte of what is said. They are held by our descriptors alone, so that they are
+//! gone with the process however it ends. Called by `watch` and `find`.
+
+mod endpoint;
+mod refused;
+mod times;
+
+use std::collections::HashMap;
+use std::io::{self, Read as _};
+use std::time::{Duration, Instant};
+
+use aya::maps::{Array, HashMap as KernelMap, MapData};
+use aya::programs::{BtfTracePoint, Iter};
+use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+
+pub use endpoint::{Asked, Name};
+pub use refused::Refused;
+pub use times::Times;
+
+/// Made by `cargo xtask eyes` of `kernel/turns.bpf.c`.
+const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/turns.bpf.o");
+
+/// Its programs, with the kernel's tracepoint of each.
+const TRACEPOINTS: [(&str, &str); 4] = [
+    ("arrived", "sk_data_ready"),
+    ("sent", "sock_send_length"),
+    ("received", "sock_recv_length"),
+    ("state", "inet_sock_set_state"),
+];
+
+/// 64-bit words of `struct hop` in `kernel/turns.bpf.c`.
+const HOP_WORDS: usize = COUNT_WORDS + 2 * END_WORDS + 2 * TIMES_WORDS;
+const COUNT_WORDS: usize = 8;
+const END_WORDS: usize = 3;
+const TIMES_WORDS: usize = times::N_BUCKETS / 2;
+
+type HopKey = [u64; 2];
+type HopWords = [u64; HOP_WORDS];
+
+/// The programs in the kernel, as long as this lives.
+pub struct Eyes {
+    hops: KernelMap<MapData, HopKey, HopWords>,
+    endpoints: KernelMap<MapData, u64, endpoint::Words>,
+    lost: Array<MapData, u64>,
+    /// Held for what it has attached.
+    _programs: Ebpf,
+    known: HashMap<u64, Asked>,
+    earlier: HashMap<HopKey, Counts>,
+    earlier_at: Instant,
+    earlier_lost: u64,
+}
+
+/// What was counted between two looks.
+#[derive(Debug, Clone)]
+pub struct Look {
+    pub over: Duration,
+    pub counted: Vec<Counted>,
+    /// Connections or turns that found no room in the kernel's table.
+    pub n_lost: u64,
+}
+
+/// What one process asked at one address.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// Who asks; `None` for clients that are not on this machine, or whose addresses are rewritten on the way.
+    pub client: Option<End>,
+    /// The process that answered last; `None` where none of this machine did.
+    pub server: Option<End>,
+    pub asked: Asked,
+    pub counts: Counts,
+}
+
+/// A process at one end, as it was when the kernel saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    pub pid: u32,
+    pub parent: u32,
+    /// What its thread called itself, 15 bytes at most.
+    pub comm: String,
+}
+
+/// Counts of one kind of turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub n_turns: u64,
+    /// Turns that the client began before it had received the answer to the one before.
+    pub n_overlapping: u64,
+    /// Connections that were opened.
+    pub n_opened: u64,
+    /// TCP connections that were closed; the kernel does not tell of others.
+    pub n_closed: u64,
+    pub n_bytes_asked: u64,
+    pub n_bytes_answered: u64,
+    /// As the client sees it.
+    pub times: Times,
+    /// The server's part: from its first receive until its answer arrived at the client.
+    pub served: Times,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Self) {
+        self.n_turns += other.n_turns;
+        self.n_overlapping += other.n_overlapping;
+        self.n_opened += other.n_opened;
+        self.n_closed += other.n_closed;
+        self.n_bytes_asked += other.n_bytes_asked;
+        self.n_bytes_answered += other.n_bytes_answered;
+        self.times.add(&other.times);
+        self.served.add(&other.served);
+    }
+
+    /// What came since; all of it where the earlier ones are another process's that had the same number.
+    fn since(&self, earlier: &Self) -> Self {
+        let less = || {
+            Some(Self {
+                n_turns: self.n_turns.checked_sub(earlier.n_turns)?,
+                n_overlapping: self.n_overlapping.checked_sub(earlier.n_overlapping)?,
+                n_opened: self.n_opened.checked_sub(earlier.n_opened)?,
+                n_closed: self.n_closed.checked_sub(earlier.n_closed)?,
+                n_bytes_asked: self.n_bytes_asked.checked_sub(earlier.n_bytes_asked)?,
+                n_bytes_answered: self.n_bytes_answered.checked_sub(earlier.n_bytes_answered)?,
+                times: self.times.since(&earlier.times),
+                served: self.served.since(&earlier.served),
+            })
+        };
+        less().unwrap_or_else(|| self.clone())
+    }
+
+    fn is_none(&self) -> bool {
+        self.n_turns == 0 && self.n_opened == 0 && self.n_closed == 0
+    }
+}
+
+impl Eyes {
+    /// Loads and attaches the programs; counting begins before this returns.
+    ///
+    /// # Errors
+    /// What stands in the way: rights, the kernel's age, its lockdown.
+    pub fn open() -> Result<Self, Refused> {
+        let btf = Btf::from_sys_fs().map_err(|_| Refused::NoTypes)?;
+        let mut loader = EbpfLoader::new();
+        let loaded = loader.btf(Some(&btf)).allow_unsupported_maps().load(PROGRAMS);
+        let mut programs = loaded.map_err(|error| refused::of_object(&error))?;
+        // What is there before is listed twice: the first time so that no program sees a connection whose ends it would
+        // have to guess.
+        let before: &mut Iter = program(&mut programs, "before")?;
+        before.load("task_file", &btf).map_err(|error| refused::of_program(&error))?;
+        list_what_is_there(&mut programs)?;
+        for (name, tracepoint) in TRACEPOINTS {
+            let program: &mut BtfTracePoint = program(&mut programs, name)?;
+            program.load(tracepoint, &btf).map_err(|error| refused::of_program(&error))?;
+            program.attach().map_err(|error| refused::of_program(&error))?;
+        }
+        list_what_is_there(&mut programs)?;
+        let map = |programs: &mut Ebpf, name: &str| programs.take_map(name).ok_or(Refused::Object);
+        let of_map = |error: aya::maps::MapError| Refused::Kernel(error.to_string());
+        let mut eyes = Self {
+            hops: map(&mut programs, "hops")?.try_into().map_err(of_map)?,
+            endpoints: map(&mut programs, "endpoints")?.try_into().map_err(of_map)?,
+            lost: map(&mut programs, "lost")?.try_into().map_err(of_map)?,
+            _programs: programs,
+            known: HashMap::new(),
+            earlier: HashMap::new(),
+            earlier_at: Instant::now(),
+            earlier_lost: 0,
+        };
+        eyes.look().map_err(|error| Refused::Kernel(error.to_string()))?;
+        Ok(eyes)
+    }
+
+    /// What was counted since the last look, or since the start.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn look(&mut self) -> io::Result<Look> {
+        let hops = self.hops.iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
+        let now = Instant::now();
+        let mut earlier = HashMap::with_capacity(hops.len());
+        let mut counted = Vec::new();
+        for (key, words) in hops {
+            let (client, server) = (end(&words, COUNT_WORDS), end(&words, COUNT_WORDS + END_WORDS));
+            let counts = counts(&words);
+            let is_gone = client.as_ref().is_some_and(|it| !is_there(it.pid));
+            let before = self.earlier.get(&key);
+            let new = before.map_or_else(|| counts.clone(), |it| counts.since(it));
+            if is_gone {
+                // Nobody adds to it any more.
+                let _ = self.hops.remove(&key);
+            } else {
+                earlier.insert(key, counts);
+            }
+            let Some(asked) = self.asked(key[0]) else {
+                continue;
+            };
+            if !new.is_none() {
+                counted.push(Counted { client, server, asked, counts: new });
+            }
+        }
+        let lost = self.lost.get(&0, 0).map_err(io::Error::other)?;
+        let look = Look { over: now - self.earlier_at, counted, n_lost: lost.saturating_sub(self.earlier_lost) };
+        (self.earlier, self.earlier_at, self.earlier_lost) = (earlier, now, lost);
+        Ok(look)
+    }
+
+    fn asked(&mut self, id: u64) -> Option<Asked> {
+        if let Some(known) = self.known.get(&id) {
+            return Some(known.clone());
+        }
+        let words = self.endpoints.get(&id, 0).ok()?;
+        let asked = endpoint::read(&words)?;
+        self.known.insert(id, asked.clone());
+        Some(asked)
+    }
+}
+
+fn program<'a, P>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut P, Refused>
+where
+    &'a mut P: TryFrom<&'a mut aya::programs::Program>,
+{
+    let program = programs.program_mut(name).ok_or(Refused::Object)?;
+    program.try_into().map_err(|_| Refused::Object)
+}
+
+/// Lets the kernel go through the files of all processes.
+fn list_what_is_there(programs: &mut Ebpf) -> Result<(), Refused> {
+    let before: &mut Iter = program(programs, "before")?;
+    let link = before.attach().and_then(|it| before.take_link(it)).map_err(|error| refused::of_program(&error))?;
+    let mut file = link.into_file().map_err(|error| Refused::Kernel(error.to_string()))?;
+    let mut nothing = Vec::new();
+    file.read_to_end(&mut nothing).map_err(|error| Refused::Kernel(error.to_string()))?;
+    Ok(())
+}
+
+fn is_there(pid: u32) -> bool {
+    std::fs::exists(format!("/proc/{pid}")).unwrap_or(true)
+}
+
+fn counts(words: &HopWords) -> Counts {
+    let times_at = COUNT_WORDS + 2 * END_WORDS;
+    let (times, served) = words[times_at..].split_at(TIMES_WORDS);
+    Counts {
+        n_turns: words[0],
+        n_overlapping: words[1],
+        n_opened: words[2],
+        n_closed: words[3],
+        n_bytes_asked: words[4],
+        n_bytes_answered: words[5],
+        times: Times::of_words(times, words[6]),
+        served: Times::of_words(served, words[7]),
+    }
+}
+
+/// A `struct end`: two numbers in a word, then the name.
+fn end(words: &HopWords, at: usize) -> Option<End> {
+    let numbers = words[at].to_ne_bytes();
+    let [parent, pid] =
+        [0, 4].map(|it| u32::from_ne_bytes([numbers[it], numbers[it + 1], numbers[it + 2], numbers[it + 3]]));
+    let comm: Vec<u8> = words[at + 1..at + END_WORDS].iter().flat_map(|it| it.to_ne_bytes()).collect();
+    let comm = comm.split(|it| *it == 0).next().unwrap_or_default();
+    (pid != 0).then(|| End { pid, parent, comm: String::from_utf8_lossy(comm).into_owned() })
+}

@@ -1,0 +1,114 @@
+//! Times in the buckets that the kernel counts them in.
+
+/// Buckets of `kernel/turns.bpf.c`: sixteen to the octave, in units of 64 ns.
+pub(super) const N_BUCKETS: usize = 512;
+const UNIT_NS: f64 = 64.0;
+const PER_OCTAVE: u32 = 16;
+
+/// A histogram of times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Times {
+    buckets: Vec<u32>,
+    sum_ns: u64,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { buckets: vec![0; N_BUCKETS], sum_ns: 0 }
+    }
+}
+
+impl Times {
+    /// Two counts to the word, as the kernel has them.
+    pub(super) fn of_words(words: &[u64], sum_ns: u64) -> Self {
+        let pairs = words.iter().map(|it| it.to_ne_bytes());
+        let halves = pairs.flat_map(|it| [[it[0], it[1], it[2], it[3]], [it[4], it[5], it[6], it[7]]]);
+        Self { buckets: halves.map(u32::from_ne_bytes).collect(), sum_ns }
+    }
+
+    pub fn n(&self) -> u64 {
+        self.buckets.iter().map(|it| u64::from(*it)).sum()
+    }
+
+    /// In ns; `None` without any.
+    pub fn mean_ns(&self) -> Option<f64> {
+        let n = self.n();
+        (n > 0).then(|| self.sum_ns as f64 / n as f64)
+    }
+
+    /// A quantile in ns, even within its bucket; `None` without any.
+    pub fn quantile_ns(&self, quantile: f64) -> Option<f64> {
+        let wanted = self.n() as f64 * quantile;
+        let mut below = 0.0;
+        for (idx, n) in (0..).zip(&self.buckets).filter(|it| *it.1 > 0) {
+            let n = f64::from(*n);
+            if below + n >= wanted {
+                let (start, width) = bounds(idx);
+                return Some(UNIT_NS * (start as f64 + width as f64 * ((wanted - below) / n)));
+            }
+            below += n;
+        }
+        None
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        for (own, others) in self.buckets.iter_mut().zip(&other.buckets) {
+            *own = own.saturating_add(*others);
+        }
+        self.sum_ns += other.sum_ns;
+    }
+
+    /// Counts wrap around in the kernel.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let pairs = self.buckets.iter().zip(&earlier.buckets);
+        Self {
+            buckets: pairs.map(|(now, before)| now.wrapping_sub(*before)).collect(),
+            sum_ns: self.sum_ns.wrapping_sub(earlier.sum_ns),
+        }
+    }
+}
+
+/// Where a bucket begins and how wide it is, in units.
+fn bounds(idx: u32) -> (u64, u64) {
+    let Some(above) = idx.checked_sub(PER_OCTAVE) else {
+        return (idx.into(), 1);
+    };
+    let width = 1 << (above / PER_OCTAVE);
+    (width * u64::from(PER_OCTAVE + above % PER_OCTAVE), width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_each_other_without_a_gap() {
+        for idx in 1..N_BUCKETS as u32 {
+            let (before, width) = bounds(idx - 1);
+            assert_eq!(bounds(idx).0, before + width, "{idx}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_lies_within_its_bucket() {
+        let mut words = vec![0; N_BUCKETS / 2];
+        // Bucket 20: 20 to 21 units.
+        words[10] = 4;
+        let times = Times::of_words(&words, 4 * 1_300);
+        assert_eq!(times.n(), 4);
+        assert_eq!(times.quantile_ns(0.5), Some(64.0 * 20.5));
+        assert_eq!(times.quantile_ns(1.0), Some(64.0 * 21.0));
+        assert_eq!(times.mean_ns(), Some(1_300.0));
+        assert_eq!(Times::default().quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn counts_that_wrapped_around_in_the_kernel_still_differ_by_what_came() {
+        let mut words = vec![0; N_BUCKETS / 2];
+        words[0] = u64::from(u32::MAX);
+        let before = Times::of_words(&words, u64::MAX);
+        words[0] = 2;
+        let since = Times::of_words(&words, 9).since(&before);
+        assert_eq!((since.n(), since.sum_ns), (3, 10));
+    }
+}

@@ -1,0 +1,127 @@
+//! What `looptax watch` counted: who asks which server, how often, and how long it takes.
+//!
+//! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
+
+use crate::stats::range::{Amount, Count, ProcessId, Version};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Note, Way};
+
+/// The version of what `watch` prints as JSON.
+pub const WATCHED_SCHEMA_VERSION: u32 = 1;
+
+/// One look at a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Watched {
+    /// Version of this form: [`WATCHED_SCHEMA_VERSION`].
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
+    pub schema_version: u32,
+    /// looptax that looked.
+    pub looptax_version: String,
+    /// When the look ended, with the offset to UTC.
+    pub at: String,
+    /// Seconds that it counted.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub over_s: f64,
+    /// Who asked whom, the busiest first.
+    pub hops: Vec<WatchedHop>,
+    /// What could not be counted.
+    pub notes: Vec<Note>,
+}
+
+/// What one service asked another at one address.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedHop {
+    /// Who asks; `null` for clients that are not on this machine, or whose addresses are rewritten on the way.
+    pub client: Option<WatchedEnd>,
+    /// The client's processes that asked meanwhile.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_processes: u64,
+    /// Who answers; `null` where no process of this machine was seen to.
+    pub server: Option<WatchedEnd>,
+    /// The kind of server, where it is known: `mariadb`.
+    pub kind: Option<String>,
+    /// Its version, where its program tells.
+    pub version: Option<String>,
+    /// How the client reaches it.
+    pub way: Way,
+    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    pub address: String,
+    /// Requests: a client's first send after it has received, until it receives the answer. Several that it sends at once are
+    /// one.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_requests: u64,
+    /// Those per second.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub requests_per_s: f64,
+    /// Of these, how many began before the answer to the one before was received: requests are not told apart there.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_overlapping: u64,
+    /// How long they took, as the client sees it; `null` without any.
+    pub times: Option<WatchedTimes>,
+    /// The server's part: from its first receive until its answer arrived at the client; `null` without any.
+    pub served: Option<WatchedTimes>,
+    /// Connections that were opened; over a Unix socket those that something was sent on.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_opened: u64,
+    /// Those per second.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub opened_per_s: f64,
+    /// TCP connections that were closed; `null` over a Unix socket, where the kernel does not tell.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub n_closed: Option<u64>,
+    /// What was sent to the server.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_bytes_asked: u64,
+    /// What the client received.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_bytes_answered: u64,
+}
+
+/// Processes at one end that work as one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedEnd {
+    /// What people call it: `php-fpm8.2 (pool www)`.
+    pub program: String,
+    /// The process that stands for it; `null` where all that we saw of it have ended.
+    #[serde(default, deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Option<ProcessId>")]
+    pub pid: Option<u32>,
+    /// Whom it runs as.
+    pub user: Option<String>,
+    /// Its container or service.
+    pub home: Option<String>,
+}
+
+/// Times in microseconds. Quantiles are those of buckets that are at most 6.3 % wide.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedTimes {
+    /// Arithmetic mean, exact.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub mean_us: f64,
+    /// Half of them took less.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub p50_us: f64,
+    /// 90 % took less.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub p90_us: f64,
+    /// 99 % took less.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub p99_us: f64,
+}

@@ -1,0 +1,93 @@
+//! What `looptax watch` counted, for a terminal: who asks whom, the busiest at the top.
+
+use looptax_model::record::{Watched, WatchedEnd, WatchedHop, WatchedTimes};
+
+use super::columns::Table;
+use super::found::shown;
+use super::lines::Lines;
+use super::style::{LEAST_WIDTH, Style};
+use crate::format::{Text, fixed, rate};
+
+const HEADER: [&str; 9] = ["client", "server", "by", "requests", "p50", "p99", "in server", "new", "next"];
+
+/// Of so many in a hundred, or more, it is said that requests are not told apart.
+const MOST_OVERLAPPING_PCT: u64 = 1;
+
+/// The text of `looptax watch`. Ends with a line break.
+pub fn watched(watched: &Watched, style: Style) -> String {
+    let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
+    let mut lines = Lines::new(style);
+    let text = style.text();
+    if watched.hops.is_empty() {
+        lines.wrapped(0, &format!("no request to a server of this machine within {} s", fixed(watched.over_s, 0)));
+        return lines.finish();
+    }
+    let rows = watched.hops.iter().map(|hop| cells(hop, text));
+    Table::new(&HEADER, rows.collect()).write(&mut lines);
+    lines.blank();
+    let over = fixed(watched.over_s, 0);
+    lines.wrapped(
+        0,
+        &format!("counted for {over} s; p50 and p99 as the client sees them, the median of the server's part beside"),
+    );
+    if watched.hops.iter().any(overlaps) {
+        lines.wrapped(0, "(*) requests on one connection overlap there and are not told apart: turns, not requests");
+    }
+    if watched.hops.iter().any(|it| it.client.is_none()) {
+        lines.wrapped(0, "(elsewhere): clients of other machines, or whose addresses are rewritten on the way; only the server's part is seen");
+    }
+    for note in &watched.notes {
+        lines.wrapped(0, &note.what);
+    }
+    lines.finish()
+}
+
+fn cells(hop: &WatchedHop, text: Text) -> Vec<String> {
+    let time = |times: Option<WatchedTimes>, pick: fn(&WatchedTimes) -> f64| {
+        times.as_ref().map_or_else(|| "-".to_owned(), |it| text.micros(pick(it)))
+    };
+    let mark = if overlaps(hop) { " (*)" } else { "" };
+    vec![
+        client(hop, text),
+        server(hop, text),
+        hop.way.to_string(),
+        format!("{}{mark}", rate(hop.requests_per_s)),
+        time(hop.times, |it| it.p50_us),
+        time(hop.times, |it| it.p99_us),
+        time(hop.served, |it| it.p50_us),
+        rate(hop.opened_per_s),
+        next(hop),
+    ]
+}
+
+fn overlaps(hop: &WatchedHop) -> bool {
+    hop.n_overlapping * 100 > hop.n_requests * MOST_OVERLAPPING_PCT
+}
+
+fn client(hop: &WatchedHop, text: Text) -> String {
+    let Some(client) = &hop.client else {
+        return "(elsewhere)".to_owned();
+    };
+    let n = hop.n_processes;
+    let many = if n > 1 { format!(", {n} processes") } else { String::new() };
+    format!("{}{many}", named(client, text))
+}
+
+fn named(end: &WatchedEnd, text: Text) -> String {
+    let home = end.home.as_ref().map(|it| format!(" ({})", shown(it, text)));
+    format!("{}{}", shown(&end.program, text), home.unwrap_or_default())
+}
+
+fn server(hop: &WatchedHop, text: Text) -> String {
+    let Some(server) = &hop.server else {
+        return shown(&hop.address, text);
+    };
+    let version = hop.version.as_ref().map(|it| format!(" {}", shown(it, text)));
+    format!("{}{}", shown(&server.program, text), version.unwrap_or_default())
+}
+
+/// What would say whether the socket works.
+fn next(hop: &WatchedHop) -> String {
+    let pid = hop.client.as_ref().filter(|_| hop.way.is_tcp() && hop.kind.is_some()).and_then(|it| it.pid);
+    pid.map_or_else(|| "-".to_owned(), |pid| format!("looptax check --pid {pid}"))
+}

@@ -1,0 +1,49 @@
+//! `cargo xtask eyes`: the programs for the kernel, compiled by clang and checked in.
+//!
+//! So building looptax needs no clang. Whether the object is made of its source is checked by hashes, and by compiling it
+//! again where the clang is the one that made it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::stale::EYES;
+use crate::workspace::{root, run_to_success};
+
+const FOLDER: &str = "crates/host/src/eyes/kernel";
+/// Another one compiles the same source to other bytes. Debian 12 has it.
+const CLANG: &str = "clang-14";
+const STRIP: &str = "llvm-strip-14";
+
+/// Compiles them, or checks that they are what the source says.
+pub(crate) fn run(is_check: bool) -> Result<()> {
+    let root = root()?;
+    let object = root.join(FOLDER).join("turns.bpf.o");
+    if !is_check {
+        compile(&root, &object)?;
+        return EYES.write(&root);
+    }
+    EYES.check(&root)?;
+    if Command::new(CLANG).arg("--version").output().is_err() {
+        println!("only hashes compared: {CLANG} is not installed");
+        return Ok(());
+    }
+    let again = tempfile::tempdir()?;
+    let again = again.path().join("turns.bpf.o");
+    compile(&root, &again)?;
+    if fs::read(&again)? != fs::read(&object).context("cannot read the object")? {
+        bail!("{CLANG} makes another object of {FOLDER}: run `cargo xtask eyes`");
+    }
+    Ok(())
+}
+
+/// In its folder, so that no path of this machine is in it.
+fn compile(root: &Path, object: &Path) -> Result<()> {
+    let mut clang = Command::new(CLANG);
+    clang.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", "-Wall", "-Werror"]);
+    clang.args(["-fdebug-compilation-dir=.", "-c", "turns.bpf.c", "-o"]).arg(object);
+    run_to_success(clang.current_dir(root.join(FOLDER)))?;
+    run_to_success(Command::new(STRIP).arg("-g").arg(object))
+}
