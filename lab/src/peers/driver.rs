@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use looptax_model::dsn::Arm;
 
 use super::case::Case;
 use super::looptax::{self, LooptaxRun};
@@ -156,19 +157,31 @@ impl Driver<'_> {
     }
 
     fn run_peer(&self, arm_idx: usize, effort: Effort, coin: &mut Coin) -> Result<(Report, Used)> {
-        let tool = self.case.tool;
-        let ask = Ask {
-            at: &self.server.at,
-            work: self.case.work,
-            arm: self.case.arms()[arm_idx],
-            connections: self.case.connections,
-            n_cores: self.how.cores.n_for_client(self.case.place),
-            effort,
-            seed: (coin.number() >> 33) as u32,
-        };
-        let ended = process::run((tool.command)(&ask)?)?;
-        Ok(((tool.read)(&ended.stdout, &ask)?, ended.used))
+        let arm = self.case.arms()[arm_idx];
+        run_peer(self.case, arm, &self.server, effort, self.how.cores, coin)
     }
+}
+
+/// The peer's own run, and what it used.
+pub(crate) fn run_peer(
+    case: &Case,
+    arm: Arm,
+    server: &Server,
+    effort: Effort,
+    cores: &Cores,
+    coin: &mut Coin,
+) -> Result<(Report, Used)> {
+    let ask = Ask {
+        at: &server.at,
+        work: case.work,
+        arm,
+        connections: case.connections,
+        n_cores: cores.n_for_client(case.place),
+        effort,
+        seed: (coin.number() >> 33) as u32,
+    };
+    let ended = process::run((case.tool.command)(&ask)?)?;
+    Ok(((case.tool.read)(&ended.stdout, &ask)?, ended.used))
 }
 
 fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {

@@ -9,6 +9,7 @@ mod cases;
 mod counter;
 mod counts;
 mod driver;
+mod eyes;
 mod figures;
 mod looptax;
 mod markdown;
@@ -58,6 +59,9 @@ pub(crate) struct Options {
     /// What `looptax run` costs a program, beside TCP and the native socket
     #[arg(long, conflicts_with_all = ["cases", "short"])]
     redirect: bool,
+    /// What `looptax watch` counts of the peers, beside their own figures and the servers' counts
+    #[arg(long, conflicts_with_all = ["short", "redirect"])]
+    eyes: bool,
     /// Rounds; in each, the peer measures every arm, and looptax both
     #[arg(long, alias = "pairs", value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
@@ -99,6 +103,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     raise_file_limit()?;
     let (n_rounds, seconds) = if options.short { (1, 1) } else { (options.rounds, options.seconds) };
     let cores = Cores::allowed()?;
+    if options.eyes {
+        println!("{}; {} s each; seed {:016x}\n", looptax_version(&looptax)?, options.seconds, coin.seed);
+        let how = eyes::Manner { looptax: &looptax, cores: &cores, seconds: options.seconds };
+        return eyes::run(&cases, &how, &mut coin);
+    }
     let how = Manner { looptax: &looptax, cores: &cores, n_rounds, seconds };
     let head = format!(
         "{}; up to {n_rounds} rounds in random order, {seconds} s per arm and measurement; seed {:016x}",

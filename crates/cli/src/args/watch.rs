@@ -10,7 +10,7 @@ use super::JsonArgs;
 /// Options of `watch`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WatchArgs {
-    /// One look: count for the time of --for, print, and end.
+    /// One look: count for the time of --for, print, and end; Ctrl-C ends it earlier.
     #[arg(long)]
     pub(crate) once: bool,
     /// How long to count: seconds, or 10s, 5m. Default: 10s with --once, else until Ctrl-C.
@@ -22,6 +22,10 @@ pub(crate) struct WatchArgs {
     /// Also what is no server that looptax knows: the bus of the desktop, the journal.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Also clients and servers of other machines, and connections whose addresses are rewritten on the way, as those of a
+    /// published port may be; each request costs more then.
+    #[arg(long)]
+    pub(crate) elsewhere: bool,
     /// Write the counts there as OpenMetrics, for the node exporter's folder of text files; `-` prints them.
     #[arg(long, value_name = "FILE", requires = "once")]
     pub(crate) openmetrics: Option<PathBuf>,

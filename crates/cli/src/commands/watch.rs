@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_host::discover::{Survey, survey};
-use looptax_host::eyes::{Asked, Eyes, Refused};
+use looptax_host::eyes::{Asked, Eyes, Reach, Refused};
 use looptax_model::failure::Failure;
 use looptax_model::record::Watched;
 use looptax_report::{terminal as report, watched_openmetrics};
@@ -30,7 +30,8 @@ const BETWEEN_SURVEYS: Duration = Duration::from_secs(10);
 pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?.writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
-    let eyes = Eyes::open().map_err(refused)?;
+    let reach = if args.elsewhere { Reach::Elsewhere } else { Reach::Here };
+    let eyes = Eyes::open(reach).map_err(refused)?;
     keep_what_looking_needs()?;
     let stop = stop_flag()?;
     let mut watch = Watch {
@@ -45,11 +46,10 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
         return renew(&mut watch, args, &stop, terminal);
     }
     watch.look()?;
-    if !has_paused(args.time.unwrap_or(ONE_LOOK), &stop) {
-        return Ok(Exit::Interrupted);
-    }
+    // Who ends it earlier gets what was counted until then.
+    let is_whole = has_paused(args.time.unwrap_or(ONE_LOOK), &stop);
     show(args, &watch.look()?, terminal)?;
-    Ok(Exit::Done)
+    Ok(if is_whole { Exit::Done } else { Exit::Interrupted })
 }
 
 /// Look after look, until somebody ends it or the time is over.

@@ -76,7 +76,7 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
         flow.counts.add(&counted.counts);
     }
     let mut flows: Vec<Flow> = flows.into_values().collect();
-    flows.sort_by_key(|it| std::cmp::Reverse((it.counts.n_turns, it.counts.n_opened)));
+    flows.sort_by_key(|it| std::cmp::Reverse((it.counts.n_turns(), it.counts.n_opened)));
     flows
 }
 

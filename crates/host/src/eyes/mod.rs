@@ -25,16 +25,23 @@ pub use times::Times;
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/turns.bpf.o");
 
 /// Its programs, with the kernel's tracepoint of each.
-const TRACEPOINTS: [(&str, &str); 4] = [
-    ("arrived", "sk_data_ready"),
-    ("sent", "sock_send_length"),
-    ("received", "sock_recv_length"),
-    ("state", "inet_sock_set_state"),
-];
+const TRACEPOINTS: [(&str, &str); 3] =
+    [("arrived", "sk_data_ready"), ("received", "sock_recv_length"), ("state", "inet_sock_set_state")];
+/// For connections of which one end is not seen.
+const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
+
+/// Which connections are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Those whose both ends are on this machine.
+    Here,
+    /// Also those whose other end is on another one, or behind an address that is rewritten. Each request costs more.
+    Elsewhere,
+}
 
 /// 64-bit words of `struct hop` in `kernel/turns.bpf.c`.
 const HOP_WORDS: usize = COUNT_WORDS + 2 * END_WORDS + 2 * TIMES_WORDS;
-const COUNT_WORDS: usize = 8;
+const COUNT_WORDS: usize = 7;
 const END_WORDS: usize = 3;
 const TIMES_WORDS: usize = times::N_BUCKETS / 2;
 
@@ -86,7 +93,6 @@ pub struct End {
 /// Counts of one kind of turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    pub n_turns: u64,
     /// Turns that the client began before it had received the answer to the one before.
     pub n_overlapping: u64,
     /// Connections that were opened.
@@ -97,13 +103,18 @@ pub struct Counts {
     pub n_bytes_answered: u64,
     /// As the client sees it.
     pub times: Times,
-    /// The server's part: from its first receive until its answer arrived at the client.
+    /// The server's part: from its first receive until its answer arrived at the client. Of the first of eight turns of a
+    /// connection; of every one where the client is not on this machine.
     pub served: Times,
 }
 
 impl Counts {
+    /// Of clients that are not here only the server's part is seen.
+    pub fn n_turns(&self) -> u64 {
+        self.times.n().max(self.served.n())
+    }
+
     pub fn add(&mut self, other: &Self) {
-        self.n_turns += other.n_turns;
         self.n_overlapping += other.n_overlapping;
         self.n_opened += other.n_opened;
         self.n_closed += other.n_closed;
@@ -117,7 +128,6 @@ impl Counts {
     fn since(&self, earlier: &Self) -> Self {
         let less = || {
             Some(Self {
-                n_turns: self.n_turns.checked_sub(earlier.n_turns)?,
                 n_overlapping: self.n_overlapping.checked_sub(earlier.n_overlapping)?,
                 n_opened: self.n_opened.checked_sub(earlier.n_opened)?,
                 n_closed: self.n_closed.checked_sub(earlier.n_closed)?,
@@ -131,7 +141,7 @@ impl Counts {
     }
 
     fn is_none(&self) -> bool {
-        self.n_turns == 0 && self.n_opened == 0 && self.n_closed == 0
+        self.n_turns() == 0 && self.n_opened == 0 && self.n_closed == 0
     }
 }
 
@@ -140,7 +150,7 @@ impl Eyes {
     ///
     /// # Errors
     /// What stands in the way: rights, the kernel's age, its lockdown.
-    pub fn open() -> Result<Self, Refused> {
+    pub fn open(reach: Reach) -> Result<Self, Refused> {
         let btf = Btf::from_sys_fs().map_err(|_| Refused::NoTypes)?;
         let mut loader = EbpfLoader::new();
         let loaded = loader.btf(Some(&btf)).allow_unsupported_maps().load(PROGRAMS);
@@ -150,7 +160,8 @@ impl Eyes {
         let before: &mut Iter = program(&mut programs, "before")?;
         before.load("task_file", &btf).map_err(|error| refused::of_program(&error))?;
         list_what_is_there(&mut programs)?;
-        for (name, tracepoint) in TRACEPOINTS {
+        let of_one_end = (reach == Reach::Elsewhere).then_some(OF_ONE_END);
+        for (name, tracepoint) in TRACEPOINTS.into_iter().chain(of_one_end) {
             let program: &mut BtfTracePoint = program(&mut programs, name)?;
             program.load(tracepoint, &btf).map_err(|error| refused::of_program(&error))?;
             program.attach().map_err(|error| refused::of_program(&error))?;
@@ -242,15 +253,15 @@ fn is_there(pid: u32) -> bool {
 fn counts(words: &HopWords) -> Counts {
     let times_at = COUNT_WORDS + 2 * END_WORDS;
     let (times, served) = words[times_at..].split_at(TIMES_WORDS);
+    let (times, served) = (Times::of_words(times, words[5]), Times::of_words(served, words[6]));
     Counts {
-        n_turns: words[0],
-        n_overlapping: words[1],
-        n_opened: words[2],
-        n_closed: words[3],
-        n_bytes_asked: words[4],
-        n_bytes_answered: words[5],
-        times: Times::of_words(times, words[6]),
-        served: Times::of_words(served, words[7]),
+        n_overlapping: words[0],
+        n_opened: words[1],
+        n_closed: words[2],
+        n_bytes_asked: words[3],
+        n_bytes_answered: words[4],
+        times,
+        served,
     }
 }
 

@@ -26,7 +26,7 @@ enum {
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
-enum { BPF_F_NO_PREALLOC = 1 };
+enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 #define KERNEL __attribute__((preserve_access_index))

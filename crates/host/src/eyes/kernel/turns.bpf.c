@@ -25,6 +25,10 @@
 #define COMM_BYTES 16
 // Sixteen to the octave, in units of 64 ns: a bucket is at most 6.3 % wide, the last ones hold all above 68 s.
 #define N_BUCKETS 512
+// The server's part is timed in the first of so many turns of a connection.
+#define ONE_TIMED_OF 8
+#define LOG2_PAIRS 16
+#define N_PAIRS (1 << LOG2_PAIRS)
 
 // Dereferences of null that the compiler would fold together are kept apart: the verifier forbids arithmetic with them.
 #define BARRIER() asm volatile("" ::: "memory")
@@ -41,7 +45,7 @@ struct pair_key {
 
 // What is known of one socket, kept with it by the kernel.
 struct seat {
-	struct pair_key pair;
+	struct pair_key key;
 	u64 endpoint;
 	// Of a client: the process that used it last; 0 before anyone has.
 	u32 client;
@@ -50,22 +54,45 @@ struct seat {
 	u8 is_counted;
 	// Its other end is on this machine beyond doubt.
 	u8 is_local;
+	// Both its ends are seen.
+	u8 is_whole;
+	u8 unused[3];
+	// Where its pair is; another one may have taken the slot since.
+	u32 slot;
+	u32 generation;
 };
 
-// A connection, seen from both ends. Each end writes its own fields.
+// A connection, seen from both ends. What is written on the client's processor and on the server's lies apart, since a
+// line of memory that both write costs more than all the counting.
 struct pair {
+	// When its turn began; 0 between two turns.
 	u64 asked_ns;
+	u32 generation;
+	u32 client;
+	// The turn that it is in.
+	u32 turn;
+	u32 n_bytes_asked;
+	u32 n_bytes_answered;
+	// Of what the server has got, what was counted.
+	u32 n_bytes_got_before;
+	u8 has_server;
+	u8 unused[31];
+
+	// The turns that the server has begun to receive, and that it has answered.
+	u32 got;
+	u32 answered;
+	// Of turns whose server's part is timed.
 	u64 got_ns;
 	u64 answered_ns;
-	// As the client counts them, and as the server does.
-	u64 n_bytes_asked;
-	u64 n_bytes_answered;
-	u64 n_bytes_got;
-	u64 n_bytes_given;
-	u32 client;
 	u32 server;
-	u8 has_server;
-	u8 unused[7];
+	u32 n_bytes_got;
+	u32 n_bytes_given;
+	u8 unused_too[28];
+};
+
+struct slot {
+	u32 slot;
+	u32 generation;
 };
 
 struct endpoint {
@@ -90,7 +117,6 @@ struct end {
 };
 
 struct hop {
-	u64 n_turns;
 	u64 n_overlapping;
 	u64 n_opened;
 	u64 n_closed;
@@ -111,12 +137,31 @@ struct {
 	__type(value, struct seat);
 } seats SEC(".maps");
 
+// Pairs, taken in turn: looked up several times per request, so by their place.
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct pair_key);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	// Its values begin with a page, and so each with a line of memory.
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, N_PAIRS);
+	__type(key, u32);
 	__type(value, struct pair);
 } pairs SEC(".maps");
+
+// Where a connection's pair is: how its two ends come together.
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, N_PAIRS);
+	__type(key, struct pair_key);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+// How many pairs were taken.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} taken SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -238,8 +283,8 @@ static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int
 	u64 network = it.is_loopback ? it.network : 0;
 	u64 server = mixed(mixed(AF_INET, server_hi), server_lo);
 	u64 id = mixed(mixed(server, server_port), network) | 1;
-	seat->pair.addresses = mixed(mixed(server, client_hi), client_lo);
-	seat->pair.ports = mixed(client_port << 16 | server_port, network) | 1;
+	seat->key.addresses = mixed(mixed(server, client_hi), client_lo);
+	seat->key.ports = mixed(client_port << 16 | server_port, network) | 1;
 	seat->endpoint = id;
 	seat->is_local = it.is_loopback;
 	seat->role = role;
@@ -311,8 +356,8 @@ static __always_inline int sit_unix(struct seat *seat, struct sock *sk)
 	if (!bpf_map_lookup_elem(&endpoints, &id))
 		bpf_map_update_elem(&endpoints, &id, &endpoint, BPF_NOEXIST);
 	seat->endpoint = id;
-	seat->pair.addresses = bpf_get_socket_cookie(role == ROLE_CLIENT ? sk : other_sk);
-	seat->pair.ports = 0;
+	seat->key.addresses = bpf_get_socket_cookie(role == ROLE_CLIENT ? sk : other_sk);
+	seat->key.ports = 0;
 	seat->is_local = 1;
 	seat->role = role;
 	return 1;
@@ -339,14 +384,49 @@ static __always_inline struct seat *seat_of(struct sock *sk)
 	return seat->role == ROLE_NEITHER ? 0 : seat;
 }
 
+static __always_inline struct pair *pair_at(u32 slot, u32 generation)
+{
+	struct pair *pair = bpf_map_lookup_elem(&pairs, &slot);
+	return pair && generation && pair->generation == generation ? pair : 0;
+}
+
+// A new one, in the place of the one that was taken longest ago.
+static __noinline int take_pair(struct seat *seat)
+{
+	u32 zero = 0;
+	if (!seat)
+		return 0;
+	u64 *n = bpf_map_lookup_elem(&taken, &zero);
+	if (!n)
+		return 0;
+	u64 number = __sync_fetch_and_add(n, 1);
+	struct slot place = { .slot = number & (N_PAIRS - 1), .generation = (number >> LOG2_PAIRS) + 1 };
+	struct pair *pair = bpf_map_lookup_elem(&pairs, &place.slot);
+	if (!pair)
+		return 0;
+	struct pair fresh = { .generation = place.generation, .turn = 1 };
+	*pair = fresh;
+	bpf_map_update_elem(&slots, &seat->key, &place, BPF_ANY);
+	seat->slot = place.slot;
+	seat->generation = place.generation;
+	return 1;
+}
+
 static __always_inline struct pair *pair_of(struct seat *seat)
 {
-	struct pair *pair = bpf_map_lookup_elem(&pairs, &seat->pair);
+	struct pair *pair = pair_at(seat->slot, seat->generation);
 	if (pair)
 		return pair;
-	struct pair fresh = {};
-	bpf_map_update_elem(&pairs, &seat->pair, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&pairs, &seat->pair);
+	struct slot *place = bpf_map_lookup_elem(&slots, &seat->key);
+	if (place && (pair = pair_at(place->slot, place->generation))) {
+		seat->slot = place->slot;
+		seat->generation = place->generation;
+	} else if (take_pair(seat)) {
+		pair = pair_at(seat->slot, seat->generation);
+	}
+	if (pair && seat->role == ROLE_CLIENT)
+		pair->client = seat->client;
+	return pair;
 }
 
 static __always_inline u32 current_pid(void)
@@ -399,33 +479,43 @@ static __always_inline void use(struct seat *seat, struct pair *pair)
 	seat->is_counted = 1;
 }
 
-static __always_inline void count(struct seat *seat, struct pair *pair, u64 now, int is_overlapping)
+// Reading the clock is a third of what a turn costs.
+static __always_inline int is_timed(const struct pair *pair)
 {
-	u64 asked = pair->asked_ns, got = pair->got_ns, answered = pair->answered_ns;
-	struct hop *hop = hop_of(seat->endpoint, pair->client);
+	return pair->turn % ONE_TIMED_OF == 1;
+}
+
+// Ends a turn, and counts it.
+static __always_inline void end_turn(struct seat *seat, struct pair *pair, u64 now, int is_overlapping)
+{
+	u64 asked = pair->asked_ns;
+	u32 turn = pair->turn, client = pair->client, n_bytes_got = pair->n_bytes_got;
+	u32 n_bytes_asked = pair->has_server ? n_bytes_got - pair->n_bytes_got_before : pair->n_bytes_asked;
+	u32 n_bytes_answered = client ? pair->n_bytes_answered : pair->n_bytes_given;
+	pair->n_bytes_got_before = n_bytes_got;
+	pair->n_bytes_asked = pair->n_bytes_answered = 0;
+	if (!client)
+		pair->n_bytes_given = 0;
+	pair->asked_ns = 0;
+	pair->turn = turn + 1;
+	struct hop *hop = hop_of(seat->endpoint, client);
 	if (!hop)
 		return;
-	ADD(hop->n_turns, 1);
 	if (is_overlapping)
 		ADD(hop->n_overlapping, 1);
-	ADD(hop->n_bytes_asked, pair->client ? pair->n_bytes_asked : pair->n_bytes_got);
-	ADD(hop->n_bytes_answered, pair->client ? pair->n_bytes_answered : pair->n_bytes_given);
-	pair->n_bytes_asked = pair->n_bytes_answered = pair->n_bytes_got = pair->n_bytes_given = 0;
-	if (pair->client) {
+	ADD(hop->n_bytes_asked, n_bytes_asked);
+	ADD(hop->n_bytes_answered, n_bytes_answered);
+	if (client) {
 		ADD(hop->sum_ns, now - asked);
 		ADD(hop->times[bucket(now - asked)], 1);
 	}
-	if (got && answered >= got) {
-		ADD(hop->served_sum_ns, answered - got);
-		ADD(hop->served[bucket(answered - got)], 1);
+	if (turn % ONE_TIMED_OF == 1 || !client) {
+		u64 got = pair->got_ns, answered = client ? pair->answered_ns : now;
+		if (pair->got == turn && got && answered >= got) {
+			ADD(hop->served_sum_ns, answered - got);
+			ADD(hop->served[bucket(answered - got)], 1);
+		}
 	}
-}
-
-static __always_inline void end_turn(struct pair *pair)
-{
-	pair->asked_ns = 0;
-	pair->answered_ns = 0;
-	pair->got_ns = 0;
 }
 
 // Data have arrived at a socket, by a send that has not returned yet.
@@ -438,18 +528,23 @@ int BPF_PROG(arrived, struct sock *sk)
 	struct pair *pair = pair_of(seat);
 	if (!pair)
 		return 0;
-	u64 now = bpf_ktime_get_ns();
 	if (seat->role == ROLE_SERVER) {
-		pair->has_server = 1;
-		if (pair->asked_ns && pair->answered_ns) {
+		if (!pair->has_server)
+			pair->has_server = 1;
+		if (pair->asked_ns) {
+			if (pair->answered != pair->turn)
+				return 0;
 			// It asks on before it has received: its requests overlap, or it receives in a way that is not seen (splice).
-			count(seat, pair, pair->answered_ns, 1);
-			end_turn(pair);
+			end_turn(seat, pair, bpf_ktime_get_ns(), 1);
 		}
-		if (!pair->asked_ns)
-			pair->asked_ns = now;
-	} else if (pair->asked_ns && !pair->answered_ns && (pair->got_ns || !pair->has_server)) {
-		pair->answered_ns = now;
+		pair->asked_ns = bpf_ktime_get_ns();
+		return 0;
+	}
+	u32 turn = pair->turn;
+	if (pair->asked_ns && pair->answered != turn && (pair->got == turn || !pair->has_server)) {
+		if (is_timed(pair))
+			pair->answered_ns = bpf_ktime_get_ns();
+		pair->answered = turn;
 	}
 	return 0;
 }
@@ -462,26 +557,28 @@ int BPF_PROG(sent, struct sock *sk, int n_bytes, int flags)
 	struct seat *seat = seat_of(sk);
 	if (!seat)
 		return 0;
+	// What it sends is seen where it arrives.
+	if (seat->is_whole)
+		return 0;
 	struct pair *pair = pair_of(seat);
 	if (!pair)
 		return 0;
 	if (seat->role == ROLE_CLIENT) {
 		use(seat, pair);
+		seat->is_whole = pair->has_server;
 		pair->n_bytes_asked += n_bytes;
-		// Where its arrival is not seen: at another machine, or behind an address that is rewritten.
+		// At another machine, or behind an address that is rewritten.
 		if (!pair->asked_ns && !pair->has_server)
 			pair->asked_ns = bpf_ktime_get_ns();
 		return 0;
 	}
-	if (pair->client || seat->is_local)
+	seat->is_whole = pair->client || seat->is_local;
+	if (seat->is_whole)
 		return 0;
 	// Who asks is not on this machine: the server's part alone.
 	pair->n_bytes_given += n_bytes;
-	if (pair->asked_ns && pair->got_ns) {
-		pair->answered_ns = bpf_ktime_get_ns();
-		count(seat, pair, pair->answered_ns, 0);
-		end_turn(pair);
-	}
+	if (pair->asked_ns && pair->got == pair->turn)
+		end_turn(seat, pair, bpf_ktime_get_ns(), 0);
 	return 0;
 }
 
@@ -496,27 +593,30 @@ int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
 	struct pair *pair = pair_of(seat);
 	if (!pair)
 		return 0;
-	if (seat->role == ROLE_SERVER) {
-		pair->has_server = 1;
-		if (!pair->client)
-			pair->n_bytes_got += n_bytes;
-		if (!pair->got_ns)
-			pair->got_ns = bpf_ktime_get_ns();
+	if (seat->role == ROLE_CLIENT) {
+		use(seat, pair);
+		pair->n_bytes_answered += n_bytes;
+		if (pair->asked_ns && pair->answered == pair->turn)
+			end_turn(seat, pair, bpf_ktime_get_ns(), 0);
+		return 0;
+	}
+	pair->n_bytes_got += n_bytes;
+	u32 turn = pair->turn, client = pair->client;
+	if (pair->got == turn)
+		return 0;
+	// Where nothing else is known, each turn's part is timed.
+	int has_more = client || seat->is_local;
+	if (is_timed(pair) || !has_more) {
+		pair->got_ns = bpf_ktime_get_ns();
 		u32 server = current_pid();
-		if (pair->server != server && (pair->client || !seat->is_local)) {
+		if (pair->server != server && (client || !has_more)) {
 			pair->server = server;
-			struct hop *hop = hop_of(seat->endpoint, pair->client);
+			struct hop *hop = hop_of(seat->endpoint, client);
 			if (hop && hop->server.pid != server)
 				note_current(&hop->server);
 		}
-		return 0;
 	}
-	use(seat, pair);
-	pair->n_bytes_answered += n_bytes;
-	if (pair->asked_ns && pair->answered_ns) {
-		count(seat, pair, bpf_ktime_get_ns(), 0);
-		end_turn(pair);
-	}
+	pair->got = turn;
 	return 0;
 }
 
@@ -550,8 +650,11 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 		if (!sit_tcp(seat, sk, ROLE_CLIENT))
 			return 0;
 		// Ports come again: nothing of an earlier connection is left.
-		struct pair fresh = { .client = seat->client };
-		bpf_map_update_elem(&pairs, &seat->pair, &fresh, BPF_ANY);
+		if (!take_pair(seat))
+			return 0;
+		struct pair *pair = pair_at(seat->slot, seat->generation);
+		if (pair)
+			pair->client = seat->client;
 		struct hop *hop = hop_of(seat->endpoint, seat->client);
 		if (!hop)
 			return 0;
@@ -571,7 +674,7 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 			if (hop)
 				ADD(hop->n_closed, 1);
 		}
-		bpf_map_delete_elem(&pairs, &seat->pair);
+		bpf_map_delete_elem(&slots, &seat->key);
 	}
 	return 0;
 }

@@ -1,0 +1,113 @@
+//! `cargo lab peers --eyes`: what `looptax watch` counts and times, held against load generator and server.
+//!
+//! Requests by the server's own count, medians by the load generator's. Prints Markdown; judges nothing.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use looptax_model::dsn::Arm;
+use looptax_model::record::{Watched, WatchedHop};
+
+use super::case::Case;
+use super::driver::run_peer;
+use super::place::{Cores, Role};
+use super::server::Server;
+use super::tool::{Effort, Length, Report};
+use super::work::Work;
+use crate::coin::Coin;
+
+/// Until it counts, and until the last answers are counted.
+const AROUND: Duration = Duration::from_secs(2);
+
+const HEAD: &str = "\
+| case | way | requests | server | `watch` | of it, % | opened | p50, µs | `watch` | p99 of `watch` | in server |
+|---|---|---|---|---|---|---|---|---|---|---|";
+
+/// How long each run lasts, on what.
+pub(super) struct Manner<'a> {
+    pub(super) looptax: &'a Path,
+    pub(super) cores: &'a Cores,
+    pub(super) seconds: u32,
+}
+
+pub(super) fn run(cases: &[&Case], how: &Manner<'_>, coin: &mut Coin) -> Result<()> {
+    println!("{HEAD}");
+    for case in cases.iter().filter(|it| is_told_apart(it.work)) {
+        how.cores.move_to(case.place, Role::Server)?;
+        let mut server = Server::start(case, how.looptax)?;
+        how.cores.move_to(case.place, Role::Client)?;
+        for arm in case.arms() {
+            println!("{}", row(case, *arm, &mut server, how, coin)?);
+        }
+        server.stop()?;
+    }
+    Ok(())
+}
+
+/// A request is one turn.
+fn is_told_apart(work: Work) -> bool {
+    matches!(
+        work,
+        Work::PointSelect | Work::SelectOnly | Work::PooledSelectOnly | Work::Hello | Work::Get { pipeline: 1 }
+    )
+}
+
+fn row(case: &Case, arm: Arm, server: &mut Server, how: &Manner<'_>, coin: &mut Coin) -> Result<String> {
+    let effort = match case.tool.length {
+        Length::Seconds => Effort::Seconds(how.seconds),
+        Length::Requests => Effort::Requests(50_000 * u64::from(how.seconds)),
+    };
+    let before = server.answered(case.work)?;
+    let watch = start_watch(how)?;
+    let report = run_peer(case, arm, server, effort, how.cores, coin)?.0;
+    let watched = end_watch(watch)?;
+    let counted = before.zip(server.answered(case.work)?).map(|(before, after)| after - before);
+    let is_it = |it: &&WatchedHop| {
+        let is_tool = it.client.as_ref().is_some_and(|it| it.program == case.tool.name);
+        is_tool && it.way.is_tcp() == (arm == Arm::Tcp)
+    };
+    let hop =
+        watched.hops.iter().find(is_it).with_context(|| format!("{} was not seen: {watched:?}", case.tool.name))?;
+    Ok(cells(case, arm, &report, counted, hop))
+}
+
+fn cells(case: &Case, arm: Arm, report: &Report, counted: Option<u64>, hop: &WatchedHop) -> String {
+    let us = |it: Option<f64>| it.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}"));
+    let known = counted.unwrap_or(report.n_requests);
+    [
+        case.name.clone(),
+        arm.to_string(),
+        report.n_requests.to_string(),
+        counted.map_or_else(|| "-".to_owned(), |it| it.to_string()),
+        hop.n_requests.to_string(),
+        format!("{:.3}", 100.0 * hop.n_requests as f64 / known as f64),
+        hop.n_opened.to_string(),
+        us(report.p50_us),
+        us(hop.times.map(|it| it.p50_us)),
+        us(hop.times.map(|it| it.p99_us)),
+        us(hop.served.map(|it| it.p50_us)),
+    ]
+    .map(|cell| format!("| {cell} "))
+    .concat()
+        + "|"
+}
+
+fn start_watch(how: &Manner<'_>) -> Result<Child> {
+    let mut watch = Command::new(how.looptax);
+    // It lasts until it is told to stop: how long a load generator takes nobody knows.
+    watch.args(["watch", "--json", "--once", "--for", "86400s"]);
+    let child = watch.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().context("looptax cannot be started")?;
+    thread::sleep(AROUND);
+    Ok(child)
+}
+
+fn end_watch(watch: Child) -> Result<Watched> {
+    thread::sleep(AROUND / 4);
+    let pid = rustix::process::Pid::from_child(&watch);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).context("it has ended already")?;
+    let output = watch.wait_with_output()?;
+    serde_json::from_slice(&output.stdout).context("what `looptax watch` printed is not understood")
+}
