@@ -107,7 +107,7 @@ fn start_watch(how: &Manner<'_>) -> Result<Child> {
 fn end_watch(watch: Child) -> Result<Watched> {
     thread::sleep(AROUND / 4);
     let pid = rustix::process::Pid::from_child(&watch);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).context("it has ended already")?;
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).context("it has ended already")?;
     let output = watch.wait_with_output()?;
     serde_json::from_slice(&output.stdout).context("what `looptax watch` printed is not understood")
 }

@@ -46,6 +46,7 @@ const N_DIALS: u32 = 2_000;
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct Options {
     /// Cases by name. Default: all
     #[arg(value_name = "CASE")]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_host::discover::{Glimpses, Survey, survey, survey_after};
+use looptax_host::eyes::{Eyes, Loaded, Look, Reach};
 use looptax_model::failure::Failure;
 use looptax_model::record::{CostSource, Found, Note, NoteCode};
 use looptax_report::found_openmetrics;
@@ -33,30 +34,32 @@ const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?.writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
+    let eyes = if args.once { None } else { eyes() };
     if !args.measure {
         keep_what_looking_needs()?;
     }
     let stop = stop_flag()?;
     let costs = costs(args, terminal, &stop)?;
     let switches = switches();
-    let list = |earlier: Option<&Survey>, now: &Survey| {
-        let mut found = listing(earlier, now, &costs.sources);
+    let list = |earlier: Option<&Survey>, now: &Survey, counted: Option<&Look>| {
+        let mut found = listing(earlier, now, counted, &costs.sources);
         found.notes.extend(fallen(&switches, now));
         found.notes.extend(costs.note.clone());
         found
     };
+    let mut eyes = eyes.and_then(|it| it.attach().ok());
     let first = survey(None);
     if args.once {
-        show(args, &list(None, &first), terminal)?;
+        show(args, &list(None, &first, None), terminal)?;
         return Ok(Exit::Done);
     }
     if args.watch {
-        return watch(first, list, &stop, terminal);
+        return watch(first, eyes, list, &stop, terminal);
     }
-    let Some(second) = second_look(&first, &stop) else {
+    let Some((second, counted)) = second_look(&first, eyes.as_mut(), &stop) else {
         return Ok(Exit::Interrupted);
     };
-    show(args, &list(Some(&first), &second), terminal)?;
+    show(args, &list(Some(&first), &second, counted.as_ref()), terminal)?;
     Ok(Exit::Done)
 }
 
@@ -67,23 +70,32 @@ pub(super) struct Looked {
     pub(super) fallen: Vec<u32>,
 }
 
+/// What counts in the kernel between two looks, where we may; to be called before rights are given up.
+pub(super) fn eyes() -> Option<Loaded> {
+    Loaded::new(Reach::Here).ok()
+}
+
 /// Looks twice, as `find` does without options; `None` where somebody stops it.
-pub(super) fn look(stop: &AtomicBool) -> Result<Option<Looked>, Failure> {
+pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Looked>, Failure> {
     sys::require_proc(sys::FOUND)?;
     let sources = cost::from_newest(&latest_records(cost::MOST_RECORDS));
+    let mut eyes = eyes.and_then(|it| it.attach().ok());
     let first = survey(None);
-    let Some(second) = second_look(&first, stop) else {
+    let Some((second, counted)) = second_look(&first, eyes.as_mut(), stop) else {
         return Ok(None);
     };
     let fallen = fallen_back(&switches(), &second);
     Ok(Some(Looked {
-        found: listing(Some(&first), &second, &sources),
+        found: listing(Some(&first), &second, counted.as_ref(), &sources),
         fallen: fallen.into_iter().map(|it| it.pid).collect(),
     }))
 }
 
-/// The look that rates are made of, with what came and went meanwhile; `None` where somebody stops it.
-fn second_look(first: &Survey, stop: &AtomicBool) -> Option<Survey> {
+/// The look that rates are made of, with what came and went meanwhile and what the kernel counted; `None` where somebody
+/// stops it.
+fn second_look(first: &Survey, mut eyes: Option<&mut Eyes>, stop: &AtomicBool) -> Option<(Survey, Option<Look>)> {
+    let counted = |eyes: &mut Option<&mut Eyes>| eyes.as_mut().and_then(|it| it.look().ok());
+    counted(&mut eyes);
     let mut glimpses = Glimpses::since(&first.servers, first.at_ns);
     while let Some(pause) = glimpses.pause(BETWEEN_LOOKS) {
         if !has_paused(pause, stop) {
@@ -91,22 +103,27 @@ fn second_look(first: &Survey, stop: &AtomicBool) -> Option<Survey> {
         }
         glimpses.look();
     }
-    Some(survey_after(first, &glimpses))
+    let counted = counted(&mut eyes);
+    Some((survey_after(first, &glimpses), counted))
 }
 
 /// Look after look, until somebody ends it.
 fn watch(
     first: Survey,
-    list: impl Fn(Option<&Survey>, &Survey) -> Found,
+    mut eyes: Option<Eyes>,
+    list: impl Fn(Option<&Survey>, &Survey, Option<&Look>) -> Found,
     stop: &AtomicBool,
     terminal: Terminal,
 ) -> Result<Exit, Failure> {
     let mut screen = Screen::open()?;
     let mut earlier = first;
     let mut pause = BETWEEN_LOOKS;
+    let mut count = || eyes.as_mut().and_then(|it| it.look().ok());
+    count();
     while has_paused(pause, stop) {
+        let counted = count();
         let later = survey(Some(&earlier));
-        let found = list(Some(&earlier), &later);
+        let found = list(Some(&earlier), &later, counted.as_ref());
         let text = report::found(&found, First::Clients, terminal.style());
         if !screen.show(&text)? {
             break;

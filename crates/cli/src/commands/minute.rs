@@ -89,10 +89,10 @@ fn look(stop: &AtomicBool) -> Option<Found> {
     let first = survey(None);
     // Where nothing runs, nobody pays.
     if first.servers.is_empty() {
-        return Some(listing(None, &first, &[]));
+        return Some(listing(None, &first, None, &[]));
     }
     let is_going_on = has_paused(BETWEEN_LOOKS, stop);
-    is_going_on.then(|| listing(Some(&first), &survey(Some(&first)), &[]))
+    is_going_on.then(|| listing(Some(&first), &survey(Some(&first)), None, &[]))
 }
 
 /// Measures the next kind and says what came of it; nothing where there is none left, or somebody stopped it.

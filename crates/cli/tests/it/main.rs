@@ -61,6 +61,7 @@ mod trial_apps;
 mod trojans;
 mod unfit_answers;
 mod versions;
+mod watch;
 mod why;
 mod wordpress;
 mod workloads;

@@ -74,6 +74,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
             n_connections: rng.next_u64() % 9,
             asks_by_its_files: false,
             requests_per_s: Some([f64::NAN, f64::from(rng.next_u32())][idx % 2]),
+            opened_per_s: None,
         },
         // Now and then of a server that is not in the list.
         server_pid: 1 + rng.next_u32() % 3,
@@ -87,6 +88,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
         looptax_version: name(rng),
         at: "2026-11-21T12:00:00+00:00".to_owned(),
         rates_over_s: Some(1.0),
+        counted_by: looptax_model::record::CountedBy::Segments,
         cost_sources: Vec::new(),
         sees_all: true,
         clients: (0..n).map(|idx| client(idx, rng)).collect(),

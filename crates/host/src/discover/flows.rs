@@ -3,7 +3,7 @@
 //! Workers stand behind their leader. A process that has ended stands behind the one that started it, under the name
 //! that the kernel noted.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use looptax_model::record::Way;
@@ -28,13 +28,28 @@ pub struct Party {
     pub home: Home,
 }
 
+/// How much one process asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asks {
+    pub n_turns: u64,
+    /// Connections that it opened.
+    pub n_opened: u64,
+}
+
+impl Asks {
+    pub fn add(&mut self, other: Self) {
+        self.n_turns += other.n_turns;
+        self.n_opened += other.n_opened;
+    }
+}
+
 /// What one service asked another at one address.
 #[derive(Debug, Clone)]
 pub struct Flow {
     /// Who asks; `None` for clients that are not on this machine.
     pub client: Option<Party>,
     /// The client's processes that asked.
-    pub processes: BTreeSet<u32>,
+    pub processes: BTreeMap<u32, Asks>,
     /// Who answers; `None` where no process of this machine was seen to.
     pub server: Option<Party>,
     /// The server's place in the list of those that are known.
@@ -66,13 +81,16 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
         let flow = flows.entry(key).or_insert_with(|| Flow {
             way: way(&counted.asked, client.as_ref(), server.as_ref()),
             client,
-            processes: BTreeSet::new(),
+            processes: BTreeMap::new(),
             server,
             server_idx,
             address: address(&counted.asked),
             counts: Counts::default(),
         });
-        flow.processes.extend(counted.client.as_ref().map(|it| it.pid));
+        if let Some(client) = &counted.client {
+            let asks = Asks { n_turns: counted.counts.n_turns(), n_opened: counted.counts.n_opened };
+            flow.processes.entry(client.pid).or_default().add(asks);
+        }
         flow.counts.add(&counted.counts);
     }
     let mut flows: Vec<Flow> = flows.into_values().collect();

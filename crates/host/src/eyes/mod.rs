@@ -48,6 +48,13 @@ const TIMES_WORDS: usize = times::N_BUCKETS / 2;
 type HopKey = [u64; 2];
 type HopWords = [u64; HOP_WORDS];
 
+impl Reach {
+    fn tracepoints(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let of_one_end = (self == Self::Elsewhere).then_some(OF_ONE_END);
+        TRACEPOINTS.into_iter().chain(of_one_end)
+    }
+}
+
 /// The programs in the kernel, as long as this lives.
 pub struct Eyes {
     hops: KernelMap<MapData, HopKey, HopWords>,
@@ -145,31 +152,49 @@ impl Counts {
     }
 }
 
-impl Eyes {
-    /// Loads and attaches the programs; counting begins before this returns.
-    ///
+/// The programs, admitted by the kernel and not called yet.
+pub struct Loaded {
+    programs: Ebpf,
+    reach: Reach,
+}
+
+impl Loaded {
     /// # Errors
     /// What stands in the way: rights, the kernel's age, its lockdown.
-    pub fn open(reach: Reach) -> Result<Self, Refused> {
+    pub fn new(reach: Reach) -> Result<Self, Refused> {
+        if !refused::has_rights() {
+            return Err(Refused::Rights);
+        }
         let btf = Btf::from_sys_fs().map_err(|_| Refused::NoTypes)?;
         let mut loader = EbpfLoader::new();
         let loaded = loader.btf(Some(&btf)).allow_unsupported_maps().load(PROGRAMS);
         let mut programs = loaded.map_err(|error| refused::of_object(&error))?;
-        // What is there before is listed twice: the first time so that no program sees a connection whose ends it would
-        // have to guess.
         let before: &mut Iter = program(&mut programs, "before")?;
         before.load("task_file", &btf).map_err(|error| refused::of_program(&error))?;
-        list_what_is_there(&mut programs)?;
-        let of_one_end = (reach == Reach::Elsewhere).then_some(OF_ONE_END);
-        for (name, tracepoint) in TRACEPOINTS.into_iter().chain(of_one_end) {
+        for (name, tracepoint) in reach.tracepoints() {
             let program: &mut BtfTracePoint = program(&mut programs, name)?;
             program.load(tracepoint, &btf).map_err(|error| refused::of_program(&error))?;
+        }
+        Ok(Self { programs, reach })
+    }
+
+    /// Has them called; counting begins before this returns. Takes none of the rights that loading took.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn attach(self) -> Result<Eyes, Refused> {
+        let Self { mut programs, reach } = self;
+        // What is there before is listed twice: the first time so that no program sees a connection whose ends it would
+        // have to guess.
+        list_what_is_there(&mut programs)?;
+        for (name, _) in reach.tracepoints() {
+            let program: &mut BtfTracePoint = program(&mut programs, name)?;
             program.attach().map_err(|error| refused::of_program(&error))?;
         }
         list_what_is_there(&mut programs)?;
         let map = |programs: &mut Ebpf, name: &str| programs.take_map(name).ok_or(Refused::Object);
         let of_map = |error: aya::maps::MapError| Refused::Kernel(error.to_string());
-        let mut eyes = Self {
+        let mut eyes = Eyes {
             hops: map(&mut programs, "hops")?.try_into().map_err(of_map)?,
             endpoints: map(&mut programs, "endpoints")?.try_into().map_err(of_map)?,
             lost: map(&mut programs, "lost")?.try_into().map_err(of_map)?,
@@ -181,6 +206,16 @@ impl Eyes {
         };
         eyes.look().map_err(|error| Refused::Kernel(error.to_string()))?;
         Ok(eyes)
+    }
+}
+
+impl Eyes {
+    /// Loads and attaches the programs.
+    ///
+    /// # Errors
+    /// As [`Loaded::new`].
+    pub fn open(reach: Reach) -> Result<Self, Refused> {
+        Loaded::new(reach)?.attach()
     }
 
     /// What was counted since the last look, or since the start.

@@ -74,7 +74,7 @@ fn of_kernel(error: &io::Error, words: &str) -> Refused {
 }
 
 /// Whether the rights that are asked for are there.
-fn has_rights() -> bool {
+pub(super) fn has_rights() -> bool {
     use rustix::thread::{CapabilitySet, capabilities};
     let has = capabilities(None).map_or(CapabilitySet::empty(), |it| it.effective);
     has.contains(CapabilitySet::SYS_ADMIN) || has.contains(CapabilitySet::BPF | CapabilitySet::PERFMON)

@@ -63,7 +63,7 @@ pub struct FoundHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_passing: u64,
-    /// Requests per second over the open ones, counted as segments with data.
+    /// Requests per second: all of them where the kernel counted, else those over the open ones, as segments with data.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
@@ -71,6 +71,10 @@ pub struct FoundHop {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub closed_per_s: Option<f64>,
+    /// Connections that were opened per second; `null` where the kernel did not count.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub opened_per_s: Option<f64>,
     /// Whether other chains have it, too.
     #[serde(default)]
     pub is_shared: bool,

@@ -26,6 +26,9 @@ pub struct Found {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub rates_over_s: Option<f64>,
+    /// What the requests were counted by.
+    #[serde(default)]
+    pub counted_by: CountedBy,
     /// Where the costs come from, a line per kind of server.
     pub cost_sources: Vec<CostSource>,
     /// Whether every process could be looked into; else clients are missing.
@@ -184,11 +187,25 @@ pub struct FoundPeer {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_connections: u64,
-    /// Requests per second over all of them, counted as segments with data: several in one segment
-    /// count as one.
+    /// Requests per second, counted as [`CountedBy`] says: several that are sent at once count as one.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
+    /// Connections that were opened per second, also those that are gone; `null` where the kernel did not count them.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub opened_per_s: Option<f64>,
+}
+
+/// What requests were counted by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedBy {
+    /// Segments with data of TCP connections that are open; requests over Unix sockets are not counted.
+    #[default]
+    Segments,
+    /// Programs in the kernel, on both transports, also of connections that are gone.
+    Kernel,
 }
 
 /// How a listening socket is known to be a server's.

@@ -62,8 +62,8 @@ pub use fleet::{
     FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetPair, FleetSilent, FleetUnlike,
 };
 pub use found::{
-    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found, FoundClient,
-    FoundEndpoint, FoundListener, FoundPeer, FoundServer, HowKnown, Note,
+    CostSource, CountedBy, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found,
+    FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, HowKnown, Note,
 };
 pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};

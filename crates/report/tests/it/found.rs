@@ -1,8 +1,8 @@
 //! The text of `looptax find`, by made-up looks.
 
 use looptax_model::record::{
-    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint, FoundListener,
-    FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
+    CostSource, CountedBy, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
+    FoundListener, FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
 };
 use looptax_report::found_openmetrics;
 use looptax_report::terminal::{First, Style, found};
@@ -38,6 +38,7 @@ pub(crate) fn look() -> Found {
             way,
             n_connections: 3,
             requests_per_s: rate,
+            opened_per_s: None,
         },
         server_pid: 812,
         via: None,
@@ -50,6 +51,7 @@ pub(crate) fn look() -> Found {
         looptax_version: "0.1.0".to_owned(),
         at: "2026-11-21T12:00:00+00:00".to_owned(),
         rates_over_s: Some(1.0),
+        counted_by: CountedBy::Segments,
         cost_sources: vec![of_mariadb()],
         sees_all: true,
         servers: vec![FoundServer {
@@ -269,6 +271,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         way: Way::Loopback,
         n_connections: 1,
         requests_per_s: Some(rate),
+        opened_per_s: None,
     };
     let listener = |address: &str, server_pids, clients: Vec<FoundPeer>| FoundListener {
         transport: EndpointTransport::Tcp,

@@ -18,6 +18,7 @@ fn hop(client: Option<(&str, u32)>, server: (&str, u32), kind: &str, way: Way) -
         n_passing: 0,
         requests_per_s: None,
         closed_per_s: None,
+        opened_per_s: None,
         is_shared: false,
         share: None,
         cpu_ms_per_s: None,

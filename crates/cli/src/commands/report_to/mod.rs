@@ -17,6 +17,7 @@ use looptax_report::terminal as report;
 
 use crate::args::ReportToArgs;
 use crate::commands::begin::is_stopped_by;
+use crate::commands::find;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::rights::keep_what_looking_needs;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
             "--json=FILE gives what was sent a file",
         ));
     }
+    let eyes = if args.from.is_none() { find::eyes() } else { None };
     keep_what_looking_needs()?;
     let stop = stop_flag()?;
     let pause = Duration::from_millis(place::random_below(u64::from(args.jitter) * 1_000));
@@ -71,7 +73,7 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
     if !args.dry_run && !is_printed {
         spool.make()?;
     }
-    let Some(seen) = this_machine::look(args, &spool, &stop)? else {
+    let Some(seen) = this_machine::look(args, eyes, &spool, &stop)? else {
         return Ok(Exit::Interrupted);
     };
     if args.dry_run {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use looptax_experiment::host;
 use looptax_fleet::sent::Sender;
 use looptax_fleet::{Batch, Names, Seen, Spool, host_id};
+use looptax_host::eyes::Loaded;
 use looptax_host::read;
 use looptax_model::failure::Failure;
 use looptax_model::record::{PastRun, Record};
@@ -34,7 +35,12 @@ pub(super) struct Report {
 }
 
 /// Looks at this machine; `None` where somebody stops it.
-pub(super) fn look(args: &ReportToArgs, spool: &Spool, stop: &AtomicBool) -> Result<Option<Report>, Failure> {
+pub(super) fn look(
+    args: &ReportToArgs,
+    eyes: Option<Loaded>,
+    spool: &Spool,
+    stop: &AtomicBool,
+) -> Result<Option<Report>, Failure> {
     let names = match &args.key_file {
         Some(path) => Names::hashed(&place::key_in(path, LEAST_KEY_BYTES)?),
         None => Names::default(),
@@ -48,7 +54,7 @@ pub(super) fn look(args: &ReportToArgs, spool: &Spool, stop: &AtomicBool) -> Res
     })?;
     let host_id = names.number(&host_id);
     let (records, told) = records(args.records, spool)?;
-    let Some(looked) = find::look(stop)? else {
+    let Some(looked) = find::look(eyes, stop)? else {
         return Ok(None);
     };
     let sender = Sender {

@@ -107,15 +107,26 @@ fn check_seen_in_passing(by_socket: bool, way: &str) {
         (0..20).find_map(|_| {
             let found = shop.find(&[]);
             let hops = [hop(&found, front, fpm)?, hop(&found, fpm, database)?];
-            let has_rate = |hop: &Value| hop["closed_per_s"].as_f64() > Some(0.0);
-            let are_rated = has_rate(&hops[1]) && (by_socket || has_rate(&hops[0]));
-            (hops.iter().all(is_counted) && are_rated).then_some(hops)
+            let is_by_kernel = found["counted_by"] == "kernel";
+            let has_rate = |hop: &Value| {
+                let what = if is_by_kernel { "opened_per_s" } else { "closed_per_s" };
+                hop[what].as_f64() > Some(0.0)
+            };
+            let are_rated = has_rate(&hops[1]) && (by_socket && !is_by_kernel || has_rate(&hops[0]));
+            (hops.iter().all(is_counted) && are_rated).then_some((is_by_kernel, hops))
         })
     });
-    let [first, second] = seen.expect("both hops are seen, with what is closed on them");
+    let (is_by_kernel, [first, second]) = seen.expect("both hops are seen, with what is opened or closed on them");
     assert_eq!(first["way"], way, "{first:#}");
     assert_eq!(second["way"], "loopback", "{second:#}");
-    assert!(first["closed_per_s"].is_null() == by_socket, "{first:#}");
+    assert!(first["closed_per_s"].is_null() == (by_socket || is_by_kernel), "{first:#}");
+    if is_by_kernel {
+        // A page is a request and a connection; a page's connection to the database has a login and a statement.
+        let per_connection =
+            |hop: &Value| hop["requests_per_s"].as_f64().unwrap() / hop["opened_per_s"].as_f64().unwrap();
+        assert!((0.5..=2.0).contains(&per_connection(&first)), "{first:#}");
+        assert!(per_connection(&second) > 1.0, "{second:#}");
+    }
 }
 
 #[test]
@@ -124,7 +135,7 @@ fn short_connections_over_tcp_are_seen_in_passing_and_counted() {
 }
 
 #[test]
-fn short_connections_over_a_socket_are_seen_in_passing_and_not_counted() {
+fn short_connections_over_a_socket_are_seen_in_passing_and_counted_by_the_kernel() {
     check_seen_in_passing(true, "unix");
 }
 

@@ -132,10 +132,14 @@ fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
 }
 
 fn rates(hop: &FoundHop) -> Vec<String> {
+    let plain = |per_s: f64| rate(per_s).trim_end_matches("/s").to_owned();
+    if let Some((requests, opened)) = hop.requests_per_s.zip(hop.opened_per_s) {
+        let opened = (opened > 0.0).then(|| format!("{} new connections/s", plain(opened)));
+        return [Some(format!("{} requests/s", plain(requests))), opened].into_iter().flatten().collect();
+    }
     if !hop.way.is_tcp() {
         return vec!["requests are not counted".to_owned()];
     }
-    let plain = |per_s: f64| rate(per_s).trim_end_matches("/s").to_owned();
     let is_idle = |per_s: &f64| *per_s <= 0.0 && hop.closed_per_s.is_some();
     let open = { hop.requests_per_s }.filter(|it| hop.n_connections > 0 && !is_idle(it));
     let open = open.map(|it| format!("{} requests/s", plain(it)));

@@ -8,7 +8,8 @@ use super::cells::{dash, shown};
 use super::servers::may_be;
 use crate::format::{Text, rate};
 
-const HEADER: [&str; 8] = ["client", "user", "where", "server", "by", "connections", "requests/s", "% of a core lost"];
+const HEADER: [&str; 9] =
+    ["client", "user", "where", "server", "by", "connections", "new/s", "requests/s", "% of a core lost"];
 
 /// More clients than these are shown together where they are alike, as the workers of a web server are.
 const MOST_ROWS: usize = 12;
@@ -113,6 +114,7 @@ fn add(group: &mut FoundClient, client: &FoundClient) {
     group.peer.n_connections += client.peer.n_connections;
     let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
     group.peer.requests_per_s = sum(group.peer.requests_per_s, client.peer.requests_per_s);
+    group.peer.opened_per_s = sum(group.peer.opened_per_s, client.peer.opened_per_s);
     let costs = |it: &FoundClient| it.cpu_ms_per_s.as_ref().and_then(Figure::known).copied();
     group.cpu_ms_per_s = costs(group).zip(costs(client)).map(|(one, other)| {
         let open = |end: Option<f64>, other: Option<f64>, open| sum(end, other).unwrap_or(open);
@@ -149,9 +151,14 @@ fn cells(row: &Row, text: Text) -> Vec<String> {
         row.end.clone(),
         transport(client, text),
         client.peer.n_connections.to_string(),
-        client.peer.requests_per_s.map_or_else(dash, |it| rate(it).trim_end_matches("/s").to_owned()),
+        client.peer.opened_per_s.filter(|it| *it > 0.0).map_or_else(dash, plain),
+        client.peer.requests_per_s.map_or_else(dash, plain),
         client.cpu_ms_per_s.as_ref().map_or_else(dash, core_share),
     ]
+}
+
+fn plain(per_s: f64) -> String {
+    rate(per_s).trim_end_matches("/s").to_owned()
 }
 
 fn transport(client: &FoundClient, text: Text) -> String {

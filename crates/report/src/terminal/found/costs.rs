@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_model::record::{CostSource, Found, FoundHop, NoteCode};
+use looptax_model::record::{CostSource, CountedBy, Found, FoundHop, NoteCode};
 
 use super::super::lines::Lines;
 use super::cells::shown;
@@ -16,12 +16,11 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     if kinds.is_empty() {
         return;
     }
-    lines.item(
-        0,
-        &format!(
-            "requests/s: TCP segments with data over {seconds:.1} s; several requests in one segment count as one"
-        ),
-    );
+    let counted = match found.counted_by {
+        CountedBy::Segments => "TCP segments with data",
+        CountedBy::Kernel => "counted by the kernel on both transports, also of connections that are gone,",
+    };
+    lines.item(0, &format!("requests/s: {counted} over {seconds:.1} s; several requests in one segment count as one"));
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {

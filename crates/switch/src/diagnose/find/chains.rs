@@ -7,15 +7,21 @@ use std::collections::BTreeSet;
 use looptax_host::discover::{Closed, Link, Survey};
 use looptax_model::record::{CostSource, FoundChain, FoundHop, Way};
 
+use super::counts::Counts;
 use super::missing::may_miss;
 use super::paths::{Graph, Path};
 use super::rates::{Asked, Rates, cost, source_of, sum};
 use super::shares::{Shares, charged, rate_of};
 
 /// The chains of a look; a database's clients that nothing else is connected to are none.
-pub(super) fn chains(survey: &Survey, rates: Option<&Rates<'_>>, sources: &[CostSource]) -> Vec<FoundChain> {
+pub(super) fn chains(
+    survey: &Survey,
+    rates: Option<&Rates<'_>>,
+    counts: Option<&Counts<'_>>,
+    sources: &[CostSource],
+) -> Vec<FoundChain> {
     let graph = Graph::new(survey);
-    let view = View { survey, rates, sources };
+    let view = View { survey, rates, counts, sources };
     let paths = graph.paths();
     let links = survey.stack.links.iter();
     let shares =
@@ -27,6 +33,7 @@ pub(super) fn chains(survey: &Survey, rates: Option<&Rates<'_>>, sources: &[Cost
 struct View<'a> {
     survey: &'a Survey,
     rates: Option<&'a Rates<'a>>,
+    counts: Option<&'a Counts<'a>>,
     sources: &'a [CostSource],
 }
 
@@ -78,8 +85,12 @@ impl View<'_> {
 
     fn hop(&self, link: &Link) -> FoundHop {
         let client = link.client.map(|idx| &self.survey.stack.services[idx]);
+        let asked = self.counts.zip(client).and_then(|(counts, client)| {
+            let server_idx = self.survey.stack.services[link.server].server_idx?;
+            Some(counts.between(client.process.pid, server_idx, link.way))
+        });
         let rate = |it: &Rates<'_>| it.requests_per_s(link.way, &link.connections);
-        let closed_per_s = if link.n_passing > 0 && self.is_only_passing(link) {
+        let closed_per_s = if asked.is_none() && link.n_passing > 0 && self.is_only_passing(link) {
             self.closed_per_s(link.server, link.way)
         } else {
             None
@@ -90,8 +101,9 @@ impl View<'_> {
             n_processes: link.processes.len() as u64,
             n_connections: link.connections.len() as u64,
             n_passing: link.n_passing as u64,
-            requests_per_s: self.rates.and_then(rate),
+            requests_per_s: asked.map_or_else(|| self.rates.and_then(rate), |it| Some(it.requests_per_s)),
             closed_per_s,
+            opened_per_s: asked.map(|it| it.opened_per_s),
             ..self.empty(link.server, link.way)
         })
     }
@@ -147,6 +159,7 @@ impl View<'_> {
             n_passing: 0,
             requests_per_s: None,
             closed_per_s: None,
+            opened_per_s: None,
             is_shared: false,
             share: None,
             cpu_ms_per_s: None,
@@ -155,6 +168,9 @@ impl View<'_> {
     }
 
     fn with_cost(&self, hop: FoundHop) -> FoundHop {
+        if !hop.way.is_tcp() {
+            return hop;
+        }
         let mut costs = Vec::new();
         let mut cost_from = Vec::new();
         for (rate, is_per_connection) in parts(&hop) {
@@ -169,6 +185,12 @@ impl View<'_> {
 /// The rates of its requests, and whether each of them has a connection of its own. A connection that was closed
 /// counts as one request; where there are more of those than requests over the open ones, these are alike.
 fn parts(hop: &FoundHop) -> Vec<(Option<f64>, bool)> {
+    if let Some((requests, opened)) = hop.requests_per_s.zip(hop.opened_per_s) {
+        // The first request of a connection bears what opening it costs.
+        let parts = [(requests - opened, false), (opened.min(requests), true)];
+        let parts = parts.into_iter().filter(|(rate, _)| *rate > 0.0);
+        return parts.map(|(rate, is_per_connection)| (Some(rate), is_per_connection)).collect();
+    }
     let open = hop.requests_per_s.filter(|_| hop.n_connections > 0);
     match (open, hop.closed_per_s.filter(|it| *it > 0.0)) {
         (None, None) => vec![(None, hop.n_connections == 0)],

@@ -4,30 +4,46 @@ use looptax_host::discover::{
     Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server, SocketFile, Survey,
     asks_by_its_files, known_as,
 };
+use looptax_host::eyes::Look;
 use looptax_model::record::{
-    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found, FoundClient,
-    FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
+    CostSource, CountedBy, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found,
+    FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
 };
 
 use super::chains::chains;
+use super::counts::Counts;
 use super::names::Names;
 use super::notes::notes;
 use super::rates::{Asked, Rates, cost, source_of};
 
-/// The later look, with rates where there was an earlier one, and costs where rates and a source are.
-pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
+/// The later look, with rates where there was an earlier one, and costs where rates and a source are. `counted` is what
+/// the kernel counted between the two.
+pub fn listing(earlier: Option<&Survey>, survey: &Survey, counted: Option<&Look>, sources: &[CostSource]) -> Found {
     let names = Names::new();
     let rates = earlier.map(|earlier| Rates::between(earlier, survey));
     let rate = |peer: &Peer| { rates.as_ref() }?.requests_per_s(peer.way, &peer.connections);
-    let clients = survey.clients.iter().map(|client| {
-        let rate = rate(&client.peer);
-        found_client(client, survey, rate, sources, &names)
-    });
+    let counts = counted.map(|look| Counts::new(look, survey));
+    let mut clients: Vec<FoundClient> = Vec::new();
+    for client in &survey.clients {
+        let asked = counts.as_ref().and_then(|it| it.of(client));
+        let rate = asked.as_ref().map_or_else(|| rate(&client.peer), |it| Some(it.requests_per_s));
+        clients.push(FoundClient {
+            peer: FoundPeer { opened_per_s: asked.map(|it| it.opened_per_s), ..found_peer(&client.peer, rate, &names) },
+            ..found_client(client, survey, rate, sources, &names)
+        });
+    }
+    clients.extend(counts.iter().flat_map(Counts::without_connection).map(|(client, name, asked)| {
+        let found = found_client(&client, survey, Some(asked.requests_per_s), sources, &names);
+        let program = found.peer.program.clone().or(Some(name));
+        let opened_per_s = Some(asked.opened_per_s);
+        FoundClient { peer: FoundPeer { program, opened_per_s, ..found.peer }, ..found }
+    }));
     Found {
         schema_version: FOUND_SCHEMA_VERSION,
         looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
         at: super::now(),
         rates_over_s: rates.as_ref().map(Rates::seconds),
+        counted_by: if counted.is_some() { CountedBy::Kernel } else { CountedBy::Segments },
         cost_sources: sources.to_vec(),
         sees_all: !{ survey.problems.iter() }
             .any(|it| matches!(it, Problem::HiddenProcesses { .. } | Problem::UnlistedProcesses)),
@@ -40,15 +56,15 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
                 ..found_server(server, others, &names)
             })
             .collect(),
-        clients: clients.collect(),
-        chains: chains(survey, rates.as_ref(), sources),
+        clients,
+        chains: chains(survey, rates.as_ref(), counts.as_ref(), sources),
         listeners: { survey.listeners.iter() }
             .map(|it| {
                 let clients = { it.clients.iter() }.map(|peer| found_peer(peer, rate(peer), &names));
                 found_listener(it, clients.collect(), survey, &names)
             })
             .collect(),
-        notes: notes(survey),
+        notes: notes(survey, counted.is_some()),
     }
 }
 
@@ -125,6 +141,7 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
         way: peer.way,
         n_connections: peer.connections.len() as u64,
         requests_per_s,
+        opened_per_s: None,
     }
 }
 
@@ -160,7 +177,7 @@ fn found_client(
         client_kind: server_of(&client.peer, survey).map(|it| it.kind.name()),
         is_per_connection: false,
     };
-    let source = requests_per_s.and_then(|_| source_of(asked, sources));
+    let source = requests_per_s.filter(|_| client.peer.way.is_tcp()).and_then(|_| source_of(asked, sources));
     let priced = source.zip(requests_per_s);
     FoundClient {
         peer: found_peer(&client.peer, requests_per_s, names),

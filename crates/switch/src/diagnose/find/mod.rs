@@ -1,12 +1,13 @@
 //! `find`: from what was seen to what is shown: names, rates, costs, next steps.
 //!
-//! `cost` says what a request over TCP costs here, `rates` how many there are, `shares` whose they are, `chains` what a page goes through,
+//! `cost` says what a request over TCP costs here, `rates` and `counts` how many there are, `shares` whose they are, `chains` what a page goes through,
 //! `paths` which links are a chain and
 //! `missing` which may be. `listing` puts everything together, `notes` has the words for what stands in the
 //! way, `spelled` a command, `names` the users' names. `watched` is what `watch` counted.
 
 mod chains;
 pub mod cost;
+mod counts;
 pub mod listing;
 mod missing;
 mod names;

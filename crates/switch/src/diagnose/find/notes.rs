@@ -9,12 +9,12 @@ use super::spelled;
 use crate::diagnose::ports;
 
 /// The notes of a survey, in its order.
-pub(super) fn notes(survey: &Survey) -> Vec<Note> {
-    let notes = survey.problems.iter().map(|it| note(it, survey));
+pub(super) fn notes(survey: &Survey, is_counted: bool) -> Vec<Note> {
+    let notes = survey.problems.iter().map(|it| note(it, survey, is_counted));
     notes.collect()
 }
 
-fn note(problem: &Problem, survey: &Survey) -> Note {
+fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
     let (code, what, next) = match problem {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
@@ -56,12 +56,12 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
         }
         Problem::ShortLived { server_idx, n } => {
             let server = &survey.servers[*server_idx];
-            short_lived(*n, &named(server), held(&server.endpoints, survey))
+            short_lived(*n, &named(server), is_counted, held(&server.endpoints, survey))
         }
         Problem::ShortLivedUnseen { listener_idx, n } => {
             let listener = &survey.listeners[*listener_idx];
             let endpoint = std::slice::from_ref(&listener.endpoint);
-            short_lived(*n, &unseen(listener, survey), held(endpoint, survey))
+            short_lived(*n, &unseen(listener, survey), is_counted, held(endpoint, survey))
         }
         Problem::LostSocket {
             server_idx,
@@ -94,12 +94,17 @@ fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
     ports::held(|address| own.iter().any(|it| it.takes(address)))
 }
 
-fn short_lived(n: usize, server: &str, held: Option<String>) -> (NoteCode, String, Option<String>) {
+fn short_lived(n: usize, server: &str, is_counted: bool, held: Option<String>) -> (NoteCode, String, Option<String>) {
     let held = held.map_or_else(String::new, |it| format!("; {it}"));
+    let seen = if is_counted {
+        "; the table has those that asked while looptax looked"
+    } else {
+        " and may be too short to be in the table"
+    };
     (
         NoteCode::ConnectionsShortLived,
         format!(
-            "{n} connections over TCP to {server} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table{held}",
+            "{n} connections over TCP to {server} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP{seen}{held}",
             n as f64 / 60.0
         ),
         Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),

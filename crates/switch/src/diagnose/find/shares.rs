@@ -63,6 +63,9 @@ impl Shares<'_> {
 
 /// Requests per second over a hop; `None` where some of them are not counted.
 pub(super) fn rate_of(hop: &FoundHop) -> Option<f64> {
+    if hop.opened_per_s.is_some() {
+        return hop.requests_per_s;
+    }
     let is_counted = hop.way.is_tcp() && (hop.n_passing == 0 || hop.closed_per_s.is_some());
     let open = hop.requests_per_s.filter(|_| is_counted)?;
     Some(open + hop.closed_per_s.unwrap_or(0.0))

@@ -51,7 +51,7 @@ fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey
 
 #[track_caller]
 fn check(survey: &Survey, expected: &[&str]) {
-    let all = chains(survey, None, &[]);
+    let all = chains(survey, None, None, &[]);
     let each = all.iter().map(|chain| {
         let hops = chain.hops.iter();
         let named = hops.map(|it| format!("{}>{}", it.client.as_deref().unwrap(), it.server));
@@ -94,14 +94,14 @@ fn services_that_ask_each_other_end_in_one_chain() {
     let kinds = [Kind::Http, Kind::Uwsgi];
     check(&survey(&kinds, &[], &[(0, 1), (1, 0)]), &["http>uwsgi uwsgi>http"]);
     let web = ["nginx", "haproxy"];
-    let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, &[]);
+    let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, None, &[]);
     assert_eq!(found.len(), 1, "{found:#?}");
 }
 
 #[test]
 fn a_cost_that_nobody_measured_is_named_by_its_kind() {
     let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
-    let found = chains(&survey, None, &[of_mariadb(3.0, true)]);
+    let found = chains(&survey, None, None, &[of_mariadb(3.0, true)]);
     // None of its connections is open.
     assert_eq!(found[0].kinds_without_connection_cost, ["php-fpm"]);
     assert_eq!(found[0].cpu_ms_per_s, None);
@@ -122,7 +122,7 @@ fn of_mariadb(us: f64, is_per_connection: bool) -> CostSource {
 /// The cost of PHP's requests to MariaDB, at these rates, and the kinds without one of either sort.
 fn priced(open: f64, closed: f64, sources: &[CostSource]) -> (Option<f64>, [bool; 2]) {
     let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
-    let view = View { survey: &survey, rates: None, sources };
+    let view = View { survey: &survey, rates: None, counts: None, sources };
     let hop = view.with_cost(FoundHop {
         n_connections: 2,
         requests_per_s: Some(open),
@@ -172,7 +172,7 @@ fn r25_a_hop_that_two_chains_share_is_charged_to_each_by_what_comes_in_from_it()
 fn a_way_that_several_chains_begin_with_is_nobodys_alone() {
     let kinds = [Kind::PhpFpm, Kind::Http];
     let survey = survey(&kinds, &["haproxy", "nginx"], &[(2, 3), (3, 0), (3, 1)]);
-    let found = chains(&survey, None, &[]);
+    let found = chains(&survey, None, None, &[]);
     let shared = { found.iter() }.map(|it| it.hops.iter().map(|it| it.is_shared).collect());
     let shared: Vec<Vec<bool>> = shared.collect();
     assert_eq!(shared, [[true, false], [true, false]]);
@@ -188,7 +188,7 @@ fn closed() -> Closed {
 #[test]
 fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
     let mut survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 2)]);
-    let missing = |survey: &Survey| chains(survey, None, &[])[0].may_miss.clone();
+    let missing = |survey: &Survey| chains(survey, None, None, &[])[0].may_miss.clone();
     assert!(missing(&survey).is_empty());
     survey.others[1].closed.insert(closed());
     assert_eq!(missing(&survey), [1]);
@@ -201,9 +201,9 @@ fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
 fn a_server_of_the_chain_is_not_missing_nor_is_one_in_another_network() {
     let mut with_it = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
     with_it.others[1].closed.insert(closed());
-    assert!(chains(&with_it, None, &[])[0].may_miss.is_empty());
+    assert!(chains(&with_it, None, None, &[])[0].may_miss.is_empty());
     let mut elsewhere = survey(&PHP, &["nginx"], &[(4, 0)]);
     let network = looptax_host::discover::NamespaceId(1);
     elsewhere.others[1].closed.insert(Closed { network, ..closed() });
-    assert!(chains(&elsewhere, None, &[])[0].may_miss.is_empty());
+    assert!(chains(&elsewhere, None, None, &[])[0].may_miss.is_empty());
 }

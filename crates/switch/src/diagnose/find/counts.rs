@@ -1,0 +1,79 @@
+//! What the kernel counted between two looks, held against who is connected.
+//!
+//! A client's connections may all be gone at the later look: it is a client all the same.
+
+use std::collections::BTreeSet;
+
+use looptax_host::discover::{Asks, Client, Flow, Peer, Survey, flows};
+use looptax_host::eyes::Look;
+use looptax_model::record::Way;
+
+/// Rates of one client.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PerSecond {
+    pub(super) requests_per_s: f64,
+    pub(super) opened_per_s: f64,
+}
+
+/// The flows between a survey's servers and their clients.
+pub(super) struct Counts<'a> {
+    survey: &'a Survey,
+    flows: Vec<Flow>,
+    seconds: f64,
+}
+
+impl<'a> Counts<'a> {
+    pub(super) fn new(look: &Look, survey: &'a Survey) -> Self {
+        Self { survey, flows: flows(look, &survey.servers), seconds: look.over.as_secs_f64() }
+    }
+
+    /// What a client asked that is connected; `None` where others hand its requests on, or its process is not seen.
+    pub(super) fn of(&self, client: &Client) -> Option<PerSecond> {
+        let pid = client.peer.process.as_ref().filter(|_| client.via.is_none())?.pid;
+        let own = self.flows.iter().filter(|it| is_to(it, client.server_idx, client.peer.way));
+        let mut sum = Asks::default();
+        own.filter_map(|it| it.processes.get(&pid)).for_each(|it| sum.add(*it));
+        Some(self.per_second(sum))
+    }
+
+    /// What one service asked another.
+    pub(super) fn between(&self, client_pid: u32, server_idx: usize, way: Way) -> PerSecond {
+        let is_own = |it: &&Flow| {
+            let client = it.client.as_ref().and_then(|it| it.process.as_ref());
+            client.is_some_and(|it| it.pid == client_pid) && is_to(it, server_idx, way)
+        };
+        let mut sum = Asks::default();
+        let own = self.flows.iter().filter(is_own);
+        own.flat_map(|it| it.processes.values()).for_each(|it| sum.add(*it));
+        self.per_second(sum)
+    }
+
+    /// Services of which no process that asked is connected any more: a client without a connection, the name that it was
+    /// known by, and what it asked.
+    pub(super) fn without_connection(&self) -> impl Iterator<Item = (Client, String, PerSecond)> {
+        self.flows.iter().filter_map(|flow| {
+            let (server_idx, party) = (flow.server_idx?, flow.client.as_ref()?);
+            let is_its_own = |pid| pid == self.survey.servers[server_idx].process.pid;
+            if party.process.as_ref().is_some_and(|it| is_its_own(it.pid)) {
+                return None;
+            }
+            let clients = self.survey.clients.iter().filter(|it| is_to(flow, it.server_idx, it.peer.way));
+            let connected: BTreeSet<u32> = clients.filter_map(|it| Some(it.peer.process.as_ref()?.pid)).collect();
+            let mut sum = Asks::default();
+            let gone = flow.processes.iter().filter(|(pid, _)| !connected.contains(pid));
+            gone.for_each(|(_, asks)| sum.add(*asks));
+            let peer = Peer { process: party.process.clone(), uid: None, way: flow.way, connections: Vec::new() };
+            let client = Client { peer, server_idx, via: None };
+            (sum != Asks::default()).then(|| (client, party.name.clone(), self.per_second(sum)))
+        })
+    }
+
+    fn per_second(&self, asks: Asks) -> PerSecond {
+        let per_s = |n: u64| n as f64 / self.seconds;
+        PerSecond { requests_per_s: per_s(asks.n_turns), opened_per_s: per_s(asks.n_opened) }
+    }
+}
+
+fn is_to(flow: &Flow, server_idx: usize, way: Way) -> bool {
+    (flow.server_idx, flow.way) == (Some(server_idx), way)
+}
