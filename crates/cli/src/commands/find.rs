@@ -104,7 +104,7 @@ fn second_look(first: &Survey, mut eyes: Option<&mut Eyes>, stop: &AtomicBool) -
         glimpses.look();
     }
     let counted = counted(&mut eyes);
-    Some((survey_after(first, &glimpses), counted))
+    Some((survey_after(first, &glimpses, counted.as_ref()), counted))
 }
 
 /// Look after look, until somebody ends it.

@@ -66,7 +66,8 @@ pub struct Flow {
 /// Some ten system calls per process.
 pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
     let processes = processes();
-    let parties = Parties { families: Families::new(&processes), by_pid: places(servers), servers };
+    let (families, by_pid) = (Families::new(&processes), places(servers));
+    let parties = Parties { families: &families, by_pid: &by_pid, servers };
     let mut flows: BTreeMap<(String, u32, String, Option<usize>, u32), Flow> = BTreeMap::new();
     for counted in &look.counted {
         let client = counted.client.as_ref().map(|it| parties.of(it));
@@ -99,18 +100,19 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
 }
 
 /// Who stands behind a process.
-struct Parties<'a> {
-    families: Families<'a>,
-    by_pid: HashMap<u32, usize>,
-    servers: &'a [Server],
+pub(crate) struct Parties<'a> {
+    pub(crate) families: &'a Families<'a>,
+    /// Of the servers' processes, their places in the list.
+    pub(crate) by_pid: &'a HashMap<u32, usize>,
+    pub(crate) servers: &'a [Server],
 }
 
 impl Parties<'_> {
-    fn of(&self, end: &End) -> Party {
+    pub(crate) fn of(&self, end: &End) -> Party {
         let Some(process) = self.families.process(end.pid) else {
             return self.of_ended(end);
         };
-        if let Some(idx) = self.families.server_of(end.pid, &self.by_pid) {
+        if let Some(idx) = self.families.server_of(end.pid, self.by_pid) {
             let server = &self.servers[idx];
             let name = with_pool(&server.name, process);
             return Party { name, process: Some(server.process.clone()), home: server.process.home.clone() };
@@ -133,11 +135,11 @@ impl Parties<'_> {
     }
 
     /// By who listens there, else by the process that answered.
-    fn server(&self, counted: &Counted) -> (Option<usize>, Option<Party>) {
+    pub(crate) fn server(&self, counted: &Counted) -> (Option<usize>, Option<Party>) {
         let listens = |it: &Server| it.endpoints.iter().any(|endpoint| is_at(&counted.asked, endpoint));
         let known = counted.server.as_ref().and_then(|it| {
             let line = [it.pid, it.parent];
-            line.into_iter().find_map(|pid| self.families.server_of(pid, &self.by_pid))
+            line.into_iter().find_map(|pid| self.families.server_of(pid, self.by_pid))
         });
         let idx = known.or_else(|| self.servers.iter().position(listens));
         let party = idx.map_or_else(
@@ -187,7 +189,7 @@ fn address(asked: &Asked) -> String {
     }
 }
 
-fn way(asked: &Asked, client: Option<&Party>, server: Option<&Party>) -> Way {
+pub(crate) fn way(asked: &Asked, client: Option<&Party>, server: Option<&Party>) -> Way {
     let Asked::Tcp { to, .. } = asked else {
         return Way::Unix;
     };

@@ -10,10 +10,12 @@ use looptax_model::record::Way;
 
 use crate::discover::ends::{Connection, Ends, Peer, Peers};
 use crate::discover::family::{Families, places};
+use crate::discover::flows::{Parties, way};
 use crate::discover::glimpses::{Glimpse, Glimpses};
 use crate::discover::process::Process;
 use crate::discover::servers::{Endpoint, Server, listening};
 use crate::discover::web::{is_proxy, is_web_server, known_as};
+use crate::eyes::{Counted, Look};
 
 /// A program with those that it has started to share its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +64,7 @@ pub(crate) fn stack(
     processes: &[Process],
     ends: &Ends<'_>,
     glimpses: Option<&Glimpses>,
+    counted: Option<&Look>,
 ) -> Stack {
     let mut draft = Draft::new(servers, processes);
     for (server, (peers, _)) in peers.iter().enumerate() {
@@ -75,10 +78,13 @@ pub(crate) fn stack(
         let peers: Vec<Peer> = peers.collect();
         draft.link(relay.idx, &peers);
     }
-    for glimpse in glimpses.iter().flat_map(|it| &it.all) {
-        if !ends.has(glimpse.arrival.inode) {
-            draft.pass(glimpse, servers);
-        }
+    for it in counted.iter().flat_map(|it| &it.counted) {
+        draft.count(it, servers);
+    }
+    // What the kernel counted has these, too.
+    let glimpses = glimpses.filter(|_| counted.is_none()).map_or(&[][..], |it| &it.all);
+    for glimpse in glimpses.iter().filter(|it| !ends.has(it.arrival.inode)) {
+        draft.pass(glimpse, servers);
     }
     draft.finish()
 }
@@ -174,6 +180,28 @@ impl<'a> Draft<'a> {
             link.connections.extend(&peer.connections);
             link.processes.extend(peer.process.iter().map(|it| it.pid));
         }
+    }
+
+    /// Adds what the kernel counted between two processes: connections that are gone.
+    fn count(&mut self, counted: &Counted, servers: &[Server]) {
+        let parties = Parties { families: &self.families, by_pid: &self.servers, servers };
+        let (Some(end), (Some(server), answering)) = (&counted.client, parties.server(counted)) else {
+            return;
+        };
+        let asking = parties.of(end);
+        let way = way(&counted.asked, Some(&asking), answering.as_ref());
+        let Some(process) = &asking.process else {
+            return;
+        };
+        let client = self.service_of(process);
+        if client == server {
+            return;
+        }
+        // Nobody says when a Unix socket is closed.
+        let n_gone = if way == Way::Unix { counted.counts.n_opened } else { counted.counts.n_closed };
+        let link = self.link_of(Some(client), server, way);
+        let n_least = usize::from(link.connections.is_empty() && link.n_passing == 0);
+        link.n_passing += usize::try_from(n_gone).unwrap_or(usize::MAX).max(n_least);
     }
 
     /// Counts a connection to a server that was open a moment ago.

@@ -1,5 +1,6 @@
 //! One look at the whole machine: servers, clients, and what is wrong or could not be seen.
 
+use crate::eyes::Look;
 use crate::{entrance, rights};
 
 use crate::discover::connections::{Client, OtherConnections, clients, others};
@@ -45,18 +46,18 @@ pub struct Survey {
 /// A netlink dump per address family and network namespace, some ten system calls per process and one
 /// per open file.
 pub fn survey(earlier: Option<&Survey>) -> Survey {
-    look(earlier, None)
+    look(earlier, None, None)
 }
 
-/// Looks once more, and tells what came and went since the earlier look too.
+/// Looks once more, and tells what came and went since the earlier look too, as the kernel counted it where it did.
 ///
 /// # Cost
 /// As [`survey`].
-pub fn survey_after(earlier: &Survey, glimpses: &Glimpses) -> Survey {
-    look(Some(earlier), Some(glimpses))
+pub fn survey_after(earlier: &Survey, glimpses: &Glimpses, counted: Option<&Look>) -> Survey {
+    look(Some(earlier), Some(glimpses), counted)
 }
 
-fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>) -> Survey {
+fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>, counted: Option<&Look>) -> Survey {
     // Without the right to enter namespaces, they are reported as not seen.
     entrance::start().ok();
     let _lowered = rights::lowered_to(rights::LOOKING);
@@ -75,7 +76,7 @@ fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>) -> Survey {
     let peers: Vec<Peers> = peers.collect();
     let clients = clients(&servers, &peers, &ends);
     let others = others(&servers, &peers, &ends);
-    let stack = stack(&servers, &peers, &processes, &ends, glimpses);
+    let stack = stack(&servers, &peers, &processes, &ends, glimpses, counted);
     let published = published(&processes, &servers, &clients, &networks, &owners);
 
     let problems = problems(&Seen {

@@ -40,7 +40,7 @@ pub enum Reach {
 }
 
 /// 64-bit words of `struct hop` in `kernel/turns.bpf.c`.
-const HOP_WORDS: usize = COUNT_WORDS + 2 * END_WORDS + 2 * TIMES_WORDS;
+const HOP_WORDS: usize = COUNT_WORDS + END_WORDS + 2 * TIMES_WORDS;
 const COUNT_WORDS: usize = 7;
 const END_WORDS: usize = 3;
 const TIMES_WORDS: usize = times::N_BUCKETS / 2;
@@ -62,7 +62,6 @@ pub struct Eyes {
     lost: Array<MapData, u64>,
     /// Held for what it has attached.
     _programs: Ebpf,
-    known: HashMap<u64, Asked>,
     earlier: HashMap<HopKey, Counts>,
     earlier_at: Instant,
     earlier_lost: u64,
@@ -110,8 +109,8 @@ pub struct Counts {
     pub n_bytes_answered: u64,
     /// As the client sees it.
     pub times: Times,
-    /// The server's part: from its first receive until its answer arrived at the client. Of the first of eight turns of a
-    /// connection; of every one where the client is not on this machine.
+    /// The server's part: from its first receive until its answer arrived at the client. Of one of eight
+    /// turns; of every one where the client is not on this machine.
     pub served: Times,
 }
 
@@ -199,7 +198,6 @@ impl Loaded {
             endpoints: map(&mut programs, "endpoints")?.try_into().map_err(of_map)?,
             lost: map(&mut programs, "lost")?.try_into().map_err(of_map)?,
             _programs: programs,
-            known: HashMap::new(),
             earlier: HashMap::new(),
             earlier_at: Instant::now(),
             earlier_lost: 0,
@@ -228,7 +226,7 @@ impl Eyes {
         let mut earlier = HashMap::with_capacity(hops.len());
         let mut counted = Vec::new();
         for (key, words) in hops {
-            let (client, server) = (end(&words, COUNT_WORDS), end(&words, COUNT_WORDS + END_WORDS));
+            let client = end(&words[COUNT_WORDS..]);
             let counts = counts(&words);
             let is_gone = client.as_ref().is_some_and(|it| !is_there(it.pid));
             let before = self.earlier.get(&key);
@@ -239,10 +237,14 @@ impl Eyes {
             } else {
                 earlier.insert(key, counts);
             }
-            let Some(asked) = self.asked(key[0]) else {
+            if new.is_none() {
+                continue;
+            }
+            let Ok(endpoint) = self.endpoints.get(&key[0], 0) else {
                 continue;
             };
-            if !new.is_none() {
+            let server = end(&endpoint[endpoint::SERVER_AT..]);
+            if let Some(asked) = endpoint::read(&endpoint) {
                 counted.push(Counted { client, server, asked, counts: new });
             }
         }
@@ -250,16 +252,6 @@ impl Eyes {
         let look = Look { over: now - self.earlier_at, counted, n_lost: lost.saturating_sub(self.earlier_lost) };
         (self.earlier, self.earlier_at, self.earlier_lost) = (earlier, now, lost);
         Ok(look)
-    }
-
-    fn asked(&mut self, id: u64) -> Option<Asked> {
-        if let Some(known) = self.known.get(&id) {
-            return Some(known.clone());
-        }
-        let words = self.endpoints.get(&id, 0).ok()?;
-        let asked = endpoint::read(&words)?;
-        self.known.insert(id, asked.clone());
-        Some(asked)
     }
 }
 
@@ -286,7 +278,7 @@ fn is_there(pid: u32) -> bool {
 }
 
 fn counts(words: &HopWords) -> Counts {
-    let times_at = COUNT_WORDS + 2 * END_WORDS;
+    let times_at = COUNT_WORDS + END_WORDS;
     let (times, served) = words[times_at..].split_at(TIMES_WORDS);
     let (times, served) = (Times::of_words(times, words[5]), Times::of_words(served, words[6]));
     Counts {
@@ -301,11 +293,11 @@ fn counts(words: &HopWords) -> Counts {
 }
 
 /// A `struct end`: two numbers in a word, then the name.
-fn end(words: &HopWords, at: usize) -> Option<End> {
-    let numbers = words[at].to_ne_bytes();
+fn end(words: &[u64]) -> Option<End> {
+    let numbers = words[0].to_ne_bytes();
     let [parent, pid] =
         [0, 4].map(|it| u32::from_ne_bytes([numbers[it], numbers[it + 1], numbers[it + 2], numbers[it + 3]]));
-    let comm: Vec<u8> = words[at + 1..at + END_WORDS].iter().flat_map(|it| it.to_ne_bytes()).collect();
+    let comm: Vec<u8> = words[1..END_WORDS].iter().flat_map(|it| it.to_ne_bytes()).collect();
     let comm = comm.split(|it| *it == 0).next().unwrap_or_default();
     (pid != 0).then(|| End { pid, parent, comm: String::from_utf8_lossy(comm).into_owned() })
 }

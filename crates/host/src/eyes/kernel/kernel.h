@@ -42,7 +42,12 @@ struct sock_common {
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 } KERNEL;
-struct sock { struct sock_common __sk_common; u16 sk_type, sk_protocol; } KERNEL;
+struct sk_buff_head { u32 qlen; } KERNEL;
+struct sock {
+	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
+	u16 sk_type, sk_protocol;
+} KERNEL;
 typedef struct { int counter; } KERNEL atomic_t;
 typedef struct { atomic_t refs; } KERNEL refcount_t;
 struct sockaddr_un { u16 sun_family; char sun_path[108]; };

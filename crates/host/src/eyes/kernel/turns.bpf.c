@@ -25,7 +25,7 @@
 #define COMM_BYTES 16
 // Sixteen to the octave, in units of 64 ns: a bucket is at most 6.3 % wide, the last ones hold all above 68 s.
 #define N_BUCKETS 512
-// The server's part is timed in the first of so many turns of a connection.
+// The server's part is timed in one of so many turns.
 #define ONE_TIMED_OF 8
 #define LOG2_PAIRS 16
 #define N_PAIRS (1 << LOG2_PAIRS)
@@ -95,6 +95,12 @@ struct slot {
 	u32 generation;
 };
 
+struct end {
+	u32 parent;
+	u32 pid;
+	u64 comm[COMM_BYTES / 8];
+};
+
 struct endpoint {
 	u64 inode;
 	u32 device;
@@ -103,17 +109,13 @@ struct endpoint {
 	u16 port;
 	u32 n_name_bytes;
 	u64 name[NAME_BYTES / 8];
+	// Who has received there last.
+	struct end server;
 };
 
 struct hop_key {
 	u64 endpoint;
 	u64 client;
-};
-
-struct end {
-	u32 parent;
-	u32 pid;
-	u64 comm[COMM_BYTES / 8];
 };
 
 struct hop {
@@ -125,7 +127,6 @@ struct hop {
 	u64 sum_ns;
 	u64 served_sum_ns;
 	struct end client;
-	struct end server;
 	u32 times[N_BUCKETS];
 	u32 served[N_BUCKETS];
 };
@@ -287,6 +288,7 @@ static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int
 	seat->key.ports = mixed(client_port << 16 | server_port, network) | 1;
 	seat->endpoint = id;
 	seat->is_local = it.is_loopback;
+	BARRIER();
 	seat->role = role;
 	if (!bpf_map_lookup_elem(&endpoints, &id)) {
 		struct endpoint endpoint = {};
@@ -359,6 +361,8 @@ static __always_inline int sit_unix(struct seat *seat, struct sock *sk)
 	seat->key.addresses = bpf_get_socket_cookie(role == ROLE_CLIENT ? sk : other_sk);
 	seat->key.ports = 0;
 	seat->is_local = 1;
+	// Another processor may look as soon as it has a role.
+	BARRIER();
 	seat->role = role;
 	return 1;
 }
@@ -375,6 +379,9 @@ static __always_inline struct seat *seat_of(struct sock *sk)
 		return 0;
 	struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!seat)
+		// Another processor has made it meanwhile.
+		seat = bpf_sk_storage_get(&seats, sk, 0, 0);
+	if (!seat)
 		return 0;
 	if (seat->role == ROLE_UNKNOWN) {
 		int is_unix = sk->__sk_common.skc_family == AF_UNIX;
@@ -390,8 +397,9 @@ static __always_inline struct pair *pair_at(u32 slot, u32 generation)
 	return pair && generation && pair->generation == generation ? pair : 0;
 }
 
-// A new one, in the place of the one that was taken longest ago.
-static __noinline int take_pair(struct seat *seat)
+// A new one, in the place of the one that was taken longest ago; the one that another processor has taken for the same
+// connection meanwhile, unless what was known of it is over.
+static __noinline int take_pair(struct seat *seat, int is_anew)
 {
 	u32 zero = 0;
 	if (!seat)
@@ -406,7 +414,12 @@ static __noinline int take_pair(struct seat *seat)
 		return 0;
 	struct pair fresh = { .generation = place.generation, .turn = 1 };
 	*pair = fresh;
-	bpf_map_update_elem(&slots, &seat->key, &place, BPF_ANY);
+	if (bpf_map_update_elem(&slots, &seat->key, &place, is_anew ? BPF_ANY : BPF_NOEXIST)) {
+		struct slot *first = bpf_map_lookup_elem(&slots, &seat->key);
+		if (!first)
+			return 0;
+		place = *first;
+	}
 	seat->slot = place.slot;
 	seat->generation = place.generation;
 	return 1;
@@ -421,7 +434,7 @@ static __always_inline struct pair *pair_of(struct seat *seat)
 	if (place && (pair = pair_at(place->slot, place->generation))) {
 		seat->slot = place->slot;
 		seat->generation = place->generation;
-	} else if (take_pair(seat)) {
+	} else if (take_pair(seat, place != 0)) {
 		pair = pair_at(seat->slot, seat->generation);
 	}
 	if (pair && seat->role == ROLE_CLIENT)
@@ -480,9 +493,10 @@ static __always_inline void use(struct seat *seat, struct pair *pair)
 }
 
 // Reading the clock is a third of what a turn costs.
-static __always_inline int is_timed(const struct pair *pair)
+static __always_inline int is_timed(const struct seat *seat, const struct pair *pair)
 {
-	return pair->turn % ONE_TIMED_OF == 1;
+	// Connections begin with different turns: the first one is often a login.
+	return (pair->turn + seat->slot) % ONE_TIMED_OF == 0;
 }
 
 // Ends a turn, and counts it.
@@ -509,8 +523,8 @@ static __always_inline void end_turn(struct seat *seat, struct pair *pair, u64 n
 		ADD(hop->sum_ns, now - asked);
 		ADD(hop->times[bucket(now - asked)], 1);
 	}
-	if (turn % ONE_TIMED_OF == 1 || !client) {
-		u64 got = pair->got_ns, answered = client ? pair->answered_ns : now;
+	if ((turn + seat->slot) % ONE_TIMED_OF == 0 || !client) {
+		u64 got = pair->got_ns, answered = pair->answered == turn ? pair->answered_ns : now;
 		if (pair->got == turn && got && answered >= got) {
 			ADD(hop->served_sum_ns, answered - got);
 			ADD(hop->served[bucket(answered - got)], 1);
@@ -532,7 +546,8 @@ int BPF_PROG(arrived, struct sock *sk)
 		if (!pair->has_server)
 			pair->has_server = 1;
 		if (pair->asked_ns) {
-			if (pair->answered != pair->turn)
+			// Told late, of what the server has taken and answered already, it is the turn's own.
+			if (pair->answered != pair->turn || !sk->sk_receive_queue.qlen)
 				return 0;
 			// It asks on before it has received: its requests overlap, or it receives in a way that is not seen (splice).
 			end_turn(seat, pair, bpf_ktime_get_ns(), 1);
@@ -542,7 +557,7 @@ int BPF_PROG(arrived, struct sock *sk)
 	}
 	u32 turn = pair->turn;
 	if (pair->asked_ns && pair->answered != turn && (pair->got == turn || !pair->has_server)) {
-		if (is_timed(pair))
+		if (is_timed(seat, pair))
 			pair->answered_ns = bpf_ktime_get_ns();
 		pair->answered = turn;
 	}
@@ -596,7 +611,8 @@ int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
 	if (seat->role == ROLE_CLIENT) {
 		use(seat, pair);
 		pair->n_bytes_answered += n_bytes;
-		if (pair->asked_ns && pair->answered == pair->turn)
+		// It may take an answer before its arrival is told.
+		if (pair->asked_ns && (pair->answered == pair->turn || pair->got == pair->turn))
 			end_turn(seat, pair, bpf_ktime_get_ns(), 0);
 		return 0;
 	}
@@ -604,17 +620,17 @@ int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
 	u32 turn = pair->turn, client = pair->client;
 	if (pair->got == turn)
 		return 0;
+	// It may take what was sent before its arrival is told.
+	if (!pair->asked_ns)
+		pair->asked_ns = bpf_ktime_get_ns();
 	// Where nothing else is known, each turn's part is timed.
-	int has_more = client || seat->is_local;
-	if (is_timed(pair) || !has_more) {
+	if (is_timed(seat, pair) || !(client || seat->is_local))
 		pair->got_ns = bpf_ktime_get_ns();
-		u32 server = current_pid();
-		if (pair->server != server && (client || !has_more)) {
-			pair->server = server;
-			struct hop *hop = hop_of(seat->endpoint, client);
-			if (hop && hop->server.pid != server)
-				note_current(&hop->server);
-		}
+	if (!pair->server) {
+		pair->server = current_pid();
+		struct endpoint *endpoint = bpf_map_lookup_elem(&endpoints, &seat->endpoint);
+		if (endpoint && endpoint->server.pid != pair->server)
+			note_current(&endpoint->server);
 	}
 	pair->got = turn;
 	return 0;
@@ -650,7 +666,7 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 		if (!sit_tcp(seat, sk, ROLE_CLIENT))
 			return 0;
 		// Ports come again: nothing of an earlier connection is left.
-		if (!take_pair(seat))
+		if (!take_pair(seat, 1))
 			return 0;
 		struct pair *pair = pair_at(seat->slot, seat->generation);
 		if (pair)
