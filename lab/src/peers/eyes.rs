@@ -3,7 +3,7 @@
 //! Requests by the server's own count, medians by the load generator's. Prints Markdown; judges nothing.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use super::server::Server;
 use super::tool::{Effort, Length, Report};
 use super::work::Work;
 use crate::coin::Coin;
+use crate::servers::Ours;
 
 /// Until it counts, and until the last answers are counted.
 const AROUND: Duration = Duration::from_secs(2);
@@ -95,19 +96,19 @@ fn cells(case: &Case, arm: Arm, report: &Report, counted: Option<u64>, hop: &Wat
         + "|"
 }
 
-fn start_watch(how: &Manner<'_>) -> Result<Child> {
+fn start_watch(how: &Manner<'_>) -> Result<Ours> {
     let mut watch = Command::new(how.looptax);
     // It lasts until it is told to stop: how long a load generator takes nobody knows.
     watch.args(["watch", "--json", "--once", "--for", "86400s"]);
-    let child = watch.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().context("looptax cannot be started")?;
+    let child = Ours::start(watch.stdout(Stdio::piped()).stdin(Stdio::null()))?;
     thread::sleep(AROUND);
     Ok(child)
 }
 
-fn end_watch(watch: Child) -> Result<Watched> {
+fn end_watch(mut watch: Ours) -> Result<Watched> {
     thread::sleep(AROUND / 4);
-    let pid = rustix::process::Pid::from_child(&watch);
+    let pid = rustix::process::Pid::from_child(&watch.0);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).context("it has ended already")?;
-    let output = watch.wait_with_output()?;
-    serde_json::from_slice(&output.stdout).context("what `looptax watch` printed is not understood")
+    let printed = watch.0.stdout.take().context("its output is a pipe")?;
+    serde_json::from_reader(printed).context("what `looptax watch` printed is not understood")
 }
