@@ -158,6 +158,8 @@ pub(crate) fn common(text: &str) -> Option<String> {
         let (place, path) = body.split_once('/').unwrap_or((body, ""));
         return Some(format!("mongodb://{place}/{}", path.split('.').next().unwrap_or_default()));
     }
+    // SQLAlchemy's, with a driver behind `+`, has no such form.
+    let body = (!scheme.contains('+')).then_some(body)?;
     let (login, place) = body.split_once("unix:").filter(|it| it.0.is_empty() || it.0.ends_with('@'))?;
     let (path, rest) = place.split_once(':').filter(|it| it.0.starts_with('/'))?;
     let rest = if rest.starts_with('/') { rest.to_owned() } else { format!(":{rest}") };
@@ -333,6 +335,13 @@ mod tests {
         keeps("tcp://h:1?auth=p&weight=1", "unix:///s?auth=p&weight=1", true);
         keeps("redis://h/queue", "unix:///s", false);
         keeps("tcp://h:1?weight=1, tcp://i:1?weight=2", "unix:///s?weight=1", false);
+    }
+
+    #[test]
+    fn a_socket_in_the_place_of_a_host_is_pgloader_s_and_not_sqlalchemy_s() {
+        let expected = "mysql://a@localhost:3306/d?unix_socket=/s";
+        assert_eq!(common("mysql://a@unix:/s:3306/d").as_deref(), Some(expected));
+        assert_eq!(common("mysql+mysqldb://a@unix:/s:3306/d"), None);
     }
 
     /// `kind host port user database socket rest`.

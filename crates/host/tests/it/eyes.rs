@@ -157,7 +157,6 @@ fn times_are_those_that_the_client_waits() {
         let (least, mean) = (times.quantile_ns(0.0).unwrap(), times.mean_ns().unwrap());
         assert!(least > 18e6 && mean >= 20e6, "{times:?}");
     }
-    assert!(counts.times.mean_ns() >= counts.served.mean_ns());
 }
 
 #[test]

@@ -51,7 +51,7 @@ struct seat {
 	u32 client;
 	u8 role;
 	u8 is_old;
-	u8 is_counted;
+	u8 is_used;
 	// Its other end is on this machine beyond doubt.
 	u8 is_local;
 	// Both its ends are seen.
@@ -266,7 +266,7 @@ static __always_inline void read_tcp(struct tcp *it, const struct sock *sk)
 }
 
 // Both ends come to the same key and the same endpoint. A loopback address is another one in every network.
-static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int role)
+static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int role, int notes_elsewhere)
 {
 	struct tcp it = {};
 	read_tcp(&it, sk);
@@ -290,7 +290,8 @@ static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int
 	seat->is_local = it.is_loopback;
 	BARRIER();
 	seat->role = role;
-	if (!bpf_map_lookup_elem(&endpoints, &id)) {
+	// Of all that programs ask elsewhere nothing is kept.
+	if ((!is_client || notes_elsewhere) && !bpf_map_lookup_elem(&endpoints, &id)) {
 		struct endpoint endpoint = {};
 		endpoint.network = it.network;
 		endpoint.family = it.is_v6 ? AF_INET6 : AF_INET;
@@ -373,7 +374,7 @@ static __always_inline int is_stream(const struct sock *sk)
 	return sk->sk_type == SOCK_STREAM && (family == AF_UNIX || family == AF_INET || family == AF_INET6);
 }
 
-static __always_inline struct seat *seat_of(struct sock *sk)
+static __always_inline struct seat *seat_of(struct sock *sk, int notes_elsewhere)
 {
 	if (!is_stream(sk))
 		return 0;
@@ -385,7 +386,7 @@ static __always_inline struct seat *seat_of(struct sock *sk)
 		return 0;
 	if (seat->role == ROLE_UNKNOWN) {
 		int is_unix = sk->__sk_common.skc_family == AF_UNIX;
-		if (!(is_unix ? sit_unix(seat, sk) : sit_tcp(seat, sk, ROLE_UNKNOWN)))
+		if (!(is_unix ? sit_unix(seat, sk) : sit_tcp(seat, sk, ROLE_UNKNOWN, notes_elsewhere)))
 			return 0;
 	}
 	return seat->role == ROLE_NEITHER ? 0 : seat;
@@ -474,22 +475,24 @@ static __always_inline struct hop *hop_of(u64 endpoint, u32 client)
 	return hop;
 }
 
-// The process that runs uses the client's end; its connection is counted once, and not if it was there before.
+// The process that runs uses the client's end. A connection over TCP is counted when its server has it; another one,
+// and one whose server is elsewhere, here, once, and not if it was there before.
 static __always_inline void use(struct seat *seat, struct pair *pair)
 {
 	u32 client = current_pid();
-	if (seat->client == client && seat->is_counted)
+	if (seat->client == client && seat->is_used)
 		return;
 	seat->client = client;
 	pair->client = client;
 	struct hop *hop = hop_of(seat->endpoint, client);
 	if (!hop)
 		return;
-	if (!hop->client.pid)
+	if (!hop->client.comm[0])
 		note_current(&hop->client);
-	if (!seat->is_counted && !seat->is_old)
+	int is_tcp = seat->key.ports != 0;
+	if (!seat->is_used && !seat->is_old && !(is_tcp && pair->has_server))
 		ADD(hop->n_opened, 1);
-	seat->is_counted = 1;
+	seat->is_used = 1;
 }
 
 // Reading the clock is a third of what a turn costs.
@@ -536,7 +539,7 @@ static __always_inline void end_turn(struct seat *seat, struct pair *pair, u64 n
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(arrived, struct sock *sk)
 {
-	struct seat *seat = seat_of(sk);
+	struct seat *seat = seat_of(sk, 0);
 	if (!seat)
 		return 0;
 	struct pair *pair = pair_of(seat);
@@ -569,7 +572,7 @@ int BPF_PROG(sent, struct sock *sk, int n_bytes, int flags)
 {
 	if (n_bytes <= 0)
 		return 0;
-	struct seat *seat = seat_of(sk);
+	struct seat *seat = seat_of(sk, 1);
 	if (!seat)
 		return 0;
 	// What it sends is seen where it arrives.
@@ -602,13 +605,16 @@ int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
 {
 	if (n_bytes <= 0 || (flags & MSG_PEEK))
 		return 0;
-	struct seat *seat = seat_of(sk);
+	struct seat *seat = seat_of(sk, 0);
 	if (!seat)
 		return 0;
 	struct pair *pair = pair_of(seat);
 	if (!pair)
 		return 0;
 	if (seat->role == ROLE_CLIENT) {
+		// Its server is elsewhere, and nobody counts that.
+		if (!pair->has_server && !pair->asked_ns)
+			return 0;
 		use(seat, pair);
 		pair->n_bytes_answered += n_bytes;
 		// It may take an answer before its arrival is told.
@@ -660,10 +666,24 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 		if (!seat)
 			return 0;
 		if (old == TCP_SYN_RECV) {
-			sit_tcp(seat, sk, ROLE_SERVER);
+			if (!sit_tcp(seat, sk, ROLE_SERVER, 0))
+				return 0;
+			struct pair *pair = pair_of(seat);
+			if (!pair)
+				return 0;
+			pair->has_server = 1;
+			u32 client = pair->client;
+			struct hop *hop = client ? hop_of(seat->endpoint, client) : 0;
+			if (!hop)
+				return 0;
+			ADD(hop->n_opened, 1);
+			// An interrupt's process is whoever ran.
+			if (!hop->client.pid && current_pid() == client)
+				note_current(&hop->client);
+			hop->client.pid = client;
 			return 0;
 		}
-		if (!sit_tcp(seat, sk, ROLE_CLIENT))
+		if (!sit_tcp(seat, sk, ROLE_CLIENT, 0))
 			return 0;
 		// Ports come again: nothing of an earlier connection is left.
 		if (!take_pair(seat, 1))
@@ -671,22 +691,15 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 		struct pair *pair = pair_at(seat->slot, seat->generation);
 		if (pair)
 			pair->client = seat->client;
-		struct hop *hop = hop_of(seat->endpoint, seat->client);
-		if (!hop)
-			return 0;
-		// An interrupt's process is whoever ran.
-		if (!hop->client.pid && current_pid() == seat->client)
-			note_current(&hop->client);
-		seat->is_counted = 1;
-		ADD(hop->n_opened, 1);
 		return 0;
 	}
 	if (new == TCP_CLOSE) {
 		struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, 0);
 		if (!seat || seat->role != ROLE_CLIENT)
 			return 0;
-		if (seat->is_counted) {
-			struct hop *hop = hop_of(seat->endpoint, seat->client);
+		struct pair *pair = pair_at(seat->slot, seat->generation);
+		if (pair && pair->has_server && pair->client) {
+			struct hop *hop = hop_of(seat->endpoint, pair->client);
 			if (hop)
 				ADD(hop->n_closed, 1);
 		}
@@ -715,7 +728,7 @@ int before(struct bpf_iter__task_file *ctx)
 		return 0;
 	}
 	struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (seat && !seat->is_counted)
+	if (seat && !seat->is_used)
 		seat->is_old = 1;
 	return 0;
 }
