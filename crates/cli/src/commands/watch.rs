@@ -10,7 +10,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::Watched;
 use looptax_report::{terminal as report, watched_openmetrics};
 use looptax_store::save_for_all;
-use looptax_switch::diagnose::find::watched::{Whose, watched};
+use looptax_switch::diagnose::find::watched::{Beside, watched};
 
 use crate::args::WatchArgs;
 use crate::failure::Exit;
@@ -38,14 +38,15 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
         eyes,
         survey: survey(None),
         counted: Duration::ZERO,
-        since_survey: Duration::ZERO,
+        // The first address that is new is looked for at once.
+        since_survey: BETWEEN_SURVEYS,
         asked: HashSet::new(),
-        whose: whose(args),
+        beside: Beside { everything: args.all, elsewhere: args.elsewhere },
     };
     if !args.once {
         return renew(&mut watch, args, &stop, terminal);
     }
-    watch.look()?;
+    watch.eyes.look()?;
     // Who ends it earlier gets what was counted until then.
     let is_whole = has_paused(args.time.unwrap_or(ONE_LOOK), &stop);
     show(args, &watch.look()?, terminal)?;
@@ -54,8 +55,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
 
 /// Look after look, until somebody ends it or the time is over.
 fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Terminal) -> Result<Exit, Failure> {
-    watch.look()?;
-    watch.counted = Duration::ZERO;
+    watch.eyes.look()?;
     let mut screen = (!args.json.is_printed()).then(Screen::open).transpose()?;
     loop {
         let rest = args.time.map_or(args.every, |it| it.saturating_sub(watch.counted));
@@ -81,7 +81,7 @@ struct Watch {
     since_survey: Duration,
     /// Addresses that were asked before the last survey.
     asked: HashSet<Asked>,
-    whose: Whose,
+    beside: Beside,
 }
 
 impl Watch {
@@ -96,12 +96,8 @@ impl Watch {
             self.since_survey = Duration::ZERO;
             self.asked.extend(look.counted.iter().map(|it| it.asked.clone()));
         }
-        Ok(watched(&look, &self.survey.servers, self.whose))
+        Ok(watched(&look, &self.survey.servers, self.beside))
     }
-}
-
-fn whose(args: &WatchArgs) -> Whose {
-    if args.all { Whose::All } else { Whose::Servers }
 }
 
 /// What there is without it.

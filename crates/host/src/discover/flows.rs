@@ -10,9 +10,10 @@ use looptax_model::record::Way;
 
 use crate::discover::family::{Families, places};
 use crate::discover::home::Home;
+use crate::discover::kind::of_process;
 use crate::discover::namespace_id::NamespaceId;
 use crate::discover::process::{Process, processes};
-use crate::discover::servers::{Endpoint, Place, Server};
+use crate::discover::servers::{Endpoint, Place, Server, name_of};
 use crate::discover::sock_diag::UnixName;
 use crate::discover::web::known_as;
 use crate::eyes::{Asked, Counted, Counts, End, Look, Name};
@@ -118,7 +119,7 @@ impl Parties<'_> {
             return Party { name, process: Some(server.process.clone()), home: server.process.home.clone() };
         }
         let leader = self.families.process(self.families.leader(end.pid)).unwrap_or(process);
-        Party { name: known_as(leader), process: Some(leader.clone()), home: leader.home.clone() }
+        Party { name: called(leader), process: Some(leader.clone()), home: leader.home.clone() }
     }
 
     /// A worker that has ended stands behind its leader; what another program started, for itself.
@@ -152,6 +153,11 @@ impl Parties<'_> {
         );
         (idx, party)
     }
+}
+
+/// A server's name for itself where it is one, else what people call a program.
+fn called(process: &Process) -> String {
+    if of_process(process).is_some() { name_of(process) } else { known_as(process) }
 }
 
 /// PHP-FPM's workers say in their titles which pool they belong to.

@@ -173,7 +173,7 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
 
 /// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
 /// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
-fn name_of(process: &Process) -> String {
+pub(crate) fn name_of(process: &Process) -> String {
     if Kind::of_program(&process.name).is_some() { process.name.clone() } else { process.program_name() }
 }
 

@@ -374,7 +374,7 @@ static __always_inline int is_stream(const struct sock *sk)
 	return sk->sk_type == SOCK_STREAM && (family == AF_UNIX || family == AF_INET || family == AF_INET6);
 }
 
-static __always_inline struct seat *seat_of(struct sock *sk, int notes_elsewhere)
+static __always_inline struct seat *seat_of(struct sock *sk)
 {
 	if (!is_stream(sk))
 		return 0;
@@ -386,7 +386,7 @@ static __always_inline struct seat *seat_of(struct sock *sk, int notes_elsewhere
 		return 0;
 	if (seat->role == ROLE_UNKNOWN) {
 		int is_unix = sk->__sk_common.skc_family == AF_UNIX;
-		if (!(is_unix ? sit_unix(seat, sk) : sit_tcp(seat, sk, ROLE_UNKNOWN, notes_elsewhere)))
+		if (!(is_unix ? sit_unix(seat, sk) : sit_tcp(seat, sk, ROLE_UNKNOWN, 0)))
 			return 0;
 	}
 	return seat->role == ROLE_NEITHER ? 0 : seat;
@@ -539,7 +539,7 @@ static __always_inline void end_turn(struct seat *seat, struct pair *pair, u64 n
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(arrived, struct sock *sk)
 {
-	struct seat *seat = seat_of(sk, 0);
+	struct seat *seat = seat_of(sk);
 	if (!seat)
 		return 0;
 	struct pair *pair = pair_of(seat);
@@ -572,7 +572,7 @@ int BPF_PROG(sent, struct sock *sk, int n_bytes, int flags)
 {
 	if (n_bytes <= 0)
 		return 0;
-	struct seat *seat = seat_of(sk, 1);
+	struct seat *seat = seat_of(sk);
 	if (!seat)
 		return 0;
 	// What it sends is seen where it arrives.
@@ -582,6 +582,8 @@ int BPF_PROG(sent, struct sock *sk, int n_bytes, int flags)
 	if (!pair)
 		return 0;
 	if (seat->role == ROLE_CLIENT) {
+		if (!seat->is_used && seat->key.ports)
+			sit_tcp(seat, sk, ROLE_CLIENT, 1);
 		use(seat, pair);
 		seat->is_whole = pair->has_server;
 		pair->n_bytes_asked += n_bytes;
@@ -605,7 +607,7 @@ int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
 {
 	if (n_bytes <= 0 || (flags & MSG_PEEK))
 		return 0;
-	struct seat *seat = seat_of(sk, 0);
+	struct seat *seat = seat_of(sk);
 	if (!seat)
 		return 0;
 	struct pair *pair = pair_of(seat);

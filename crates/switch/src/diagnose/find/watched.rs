@@ -9,20 +9,24 @@ use looptax_model::record::{
 use super::listing::home;
 use super::names::Names;
 
-/// Whose hops are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// Of servers that are known.
-    Servers,
+/// Which hops are wanted beside those of servers that are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beside {
     /// Of everything that answers on this machine.
-    All,
+    pub everything: bool,
+    /// Of what answers elsewhere, or behind addresses that are rewritten.
+    pub elsewhere: bool,
 }
 
 /// A look, put down to services. `servers` are those that a survey found.
-pub fn watched(look: &Look, servers: &[Server], whose: Whose) -> Watched {
+pub fn watched(look: &Look, servers: &[Server], beside: Beside) -> Watched {
     let names = Names::new();
     let over_s = look.over.as_secs_f64();
-    let is_wanted = |it: &Flow| it.server_idx.is_some() || (whose == Whose::All && it.server.is_some());
+    let is_wanted = |it: &Flow| match (it.server_idx, &it.server) {
+        (Some(_), _) => true,
+        (None, Some(_)) => beside.everything,
+        (None, None) => beside.elsewhere,
+    };
     let flows = flows(look, servers).into_iter().filter(is_wanted);
     let lost = (look.n_lost > 0).then(|| Note {
         code: NoteCode::HopsLost,
