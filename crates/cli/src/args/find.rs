@@ -13,8 +13,8 @@ pub(crate) struct FindArgs {
     /// One look, without rates: two looks take a second.
     #[arg(long, conflicts_with = "watch")]
     pub(crate) once: bool,
-    /// Look again every two seconds, until Ctrl-C.
-    #[arg(long, conflicts_with = "json")]
+    /// Look again every two seconds, until Ctrl-C; with --json one object a line for each look.
+    #[arg(long)]
     pub(crate) watch: bool,
     /// Measure what a request over TCP costs here (ten seconds, built-in echo server), for the CPU
     /// time that is lost.

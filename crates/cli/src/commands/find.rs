@@ -23,7 +23,7 @@ use crate::signals::{has_paused, stop_flag};
 use crate::sys;
 use crate::terminal::screen::Screen;
 use crate::terminal::stage::Stage;
-use crate::terminal::{Terminal, claim};
+use crate::terminal::{self, Terminal, claim};
 
 /// Between the two looks that rates are made of.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
@@ -34,6 +34,12 @@ const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?.writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
+    if args.watch && args.json.path().is_some() && !args.json.is_printed() {
+        return Err(Failure::usage(
+            "--watch has no end, and so no file of --json",
+            "`--watch --json` prints one object a line",
+        ));
+    }
     let eyes = if args.once { None } else { eyes() };
     if !args.measure {
         keep_what_looking_needs()?;
@@ -54,7 +60,7 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
         return Ok(Exit::Done);
     }
     if args.watch {
-        return watch(first, eyes, list, &stop, terminal);
+        return watch(args, first, eyes, list, &stop, terminal);
     }
     let Some((second, counted)) = second_look(&first, eyes.as_mut(), &stop) else {
         return Ok(Exit::Interrupted);
@@ -109,13 +115,14 @@ fn second_look(first: &Survey, mut eyes: Option<&mut Eyes>, stop: &AtomicBool) -
 
 /// Look after look, until somebody ends it.
 fn watch(
+    args: &FindArgs,
     first: Survey,
     mut eyes: Option<Eyes>,
     list: impl Fn(Option<&Survey>, &Survey, Option<&Look>) -> Found,
     stop: &AtomicBool,
     terminal: Terminal,
 ) -> Result<Exit, Failure> {
-    let mut screen = Screen::open()?;
+    let mut screen = (!args.json.is_printed()).then(Screen::open).transpose()?;
     let mut earlier = first;
     let mut pause = BETWEEN_LOOKS;
     let mut count = || eyes.as_mut().and_then(|it| it.look().ok());
@@ -124,8 +131,11 @@ fn watch(
         let counted = count();
         let later = survey(Some(&earlier));
         let found = list(Some(&earlier), &later, counted.as_ref());
-        let text = report::found(&found, First::Clients, terminal.style());
-        if !screen.show(&text)? {
+        let is_read = match &mut screen {
+            Some(screen) => screen.show(&report::found(&found, First::Clients, terminal.style()))?,
+            None => terminal::json_line(&found)?,
+        };
+        if !is_read {
             break;
         }
         earlier = later;

@@ -1,6 +1,7 @@
 //! `looptax find` beside real servers and real connections.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -413,4 +414,20 @@ fn r20_a_cost_is_taken_from_an_undecided_record_and_a_hint_names_its_own_server(
     let run = Looptax::new(exe(), &scratch).args(["find", "--wait"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("--measure"), "{}", run.stderr);
+}
+
+#[test]
+fn watching_prints_a_look_a_line_as_json_and_into_no_file() {
+    let scratch = Scratch::new();
+    let refused = Looptax::new(exe(), &scratch).args(["find", "--watch", "--json=f.json"]).run();
+    refused.expect_code(2);
+    assert!(refused.stderr.contains("one object a line"), "{}", refused.stderr);
+    let mut command = Command::new(exe());
+    command.args(["find", "--watch", "--json"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let looks: Vec<Value> = lines.take(2).map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(looks.iter().all(|look| look["rates_over_s"].as_f64() > Some(0.0)), "{looks:?}");
 }
