@@ -32,12 +32,12 @@ const FAMILIES: [Family; 5] = [
     },
     Family {
         name: "looptax_watch_request_duration_seconds_p50",
-        help: "Half of the requests took less, as the client sees them.",
+        help: "Half of the requests took less, from their arrival at the server until the client had the answer.",
         pick: |it| it.times.map(|it| it.p50_us / 1e6),
     },
     Family {
         name: "looptax_watch_request_duration_seconds_p99",
-        help: "99 % of the requests took less, as the client sees them.",
+        help: "99 % of the requests took less, from their arrival at the server until the client had the answer.",
         pick: |it| it.times.map(|it| it.p99_us / 1e6),
     },
     Family {

@@ -10,13 +10,13 @@ use super::JsonArgs;
 /// Options of `watch`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WatchArgs {
-    /// One look: count for the time of --for, print, and end; Ctrl-C ends it earlier.
+    /// One look: count for the time of --for, print, and end; Ctrl-C ends it earlier, with exit code 130.
     #[arg(long)]
     pub(crate) once: bool,
-    /// How long to count: seconds, or 10s, 5m. Default: 10s with --once, else until Ctrl-C.
+    /// How long to count: 10s, 5m. Default: 10s with --once, else until Ctrl-C.
     #[arg(long = "for", value_name = "TIME", value_parser = super::switch::duration)]
     pub(crate) time: Option<Duration>,
-    /// A look every so many seconds.
+    /// The time from look to look, without --once: 1s, 2s, 1m.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = super::switch::duration, conflicts_with = "once")]
     pub(crate) every: Duration,
     /// Also what is no server that looptax knows: the bus of the desktop, the journal.
@@ -26,7 +26,7 @@ pub(crate) struct WatchArgs {
     /// published port may be; each request costs more then.
     #[arg(long)]
     pub(crate) elsewhere: bool,
-    /// Write the counts there as OpenMetrics, for the node exporter's folder of text files; `-` prints them.
+    /// With --once, write the counts there as OpenMetrics, for the node exporter's folder of text files; `-` prints them.
     #[arg(long, value_name = "FILE", requires = "once")]
     pub(crate) openmetrics: Option<PathBuf>,
     #[command(flatten)]

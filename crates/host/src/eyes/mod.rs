@@ -107,7 +107,7 @@ pub struct Counts {
     pub n_closed: u64,
     pub n_bytes_asked: u64,
     pub n_bytes_answered: u64,
-    /// As the client sees it.
+    /// From a request's arrival at the server until the client has received. The client's own send is not in it.
     pub times: Times,
     /// The server's part: from its first receive until its answer arrived at the client. Of one of eight
     /// turns; of every one where the client is not on this machine.

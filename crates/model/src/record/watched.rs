@@ -64,7 +64,8 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_overlapping: u64,
-    /// How long they took, as the client sees it; `null` without any.
+    /// How long they took, from their arrival at the server until the client had the answer; `null` without any. The
+    /// client's own send is not in it, which is longer over TCP.
     pub times: Option<WatchedTimes>,
     /// The server's part: from its first receive until its answer arrived at the client; `null` without any.
     pub served: Option<WatchedTimes>,

@@ -28,10 +28,18 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     let over = fixed(watched.over_s, 0);
     lines.wrapped(
         0,
-        &format!("counted for {over} s; p50 and p99 as the client sees them, the median of the server's part beside"),
+        &format!("counted for {over} s; several requests that are sent at once count as one, a login as one or two"),
     );
+    lines.wrapped(
+        0,
+        "p50, p99: from the request's arrival at the server until the client has the answer; the client's own send, some microseconds and more over TCP, is not in it",
+    );
+    lines.wrapped(0, "in server: half of the requests took the server less than this");
     if watched.hops.iter().any(overlaps) {
-        lines.wrapped(0, "(*) requests on one connection overlap there and are not told apart: turns, not requests");
+        lines.wrapped(
+            0,
+            "(*) several requests were on the way at once there, so that there may be more than were counted",
+        );
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
         lines.wrapped(0, "(elsewhere): clients of other machines, or whose addresses are rewritten on the way; only the server's part is seen");
@@ -68,22 +76,21 @@ fn client(hop: &WatchedHop, text: Text) -> String {
     let Some(client) = &hop.client else {
         return "(elsewhere)".to_owned();
     };
-    let n = hop.n_processes;
-    let many = if n > 1 { format!(", {n} processes") } else { String::new() };
-    format!("{}{many}", named(client, text))
+    let home = client.home.as_ref().map(|it| format!(" ({})", shown(it, text))).unwrap_or_default();
+    if hop.n_processes > 1 {
+        return format!("{}{home}, {} processes", shown(&client.program, text), hop.n_processes);
+    }
+    format!("{}{home}", named(client, text))
 }
 
+/// With its process, as `find` has it.
 fn named(end: &WatchedEnd, text: Text) -> String {
-    let home = end.home.as_ref().map(|it| format!(" ({})", shown(it, text)));
-    format!("{}{}", shown(&end.program, text), home.unwrap_or_default())
+    let pid = end.pid.map(|it| format!(" {it}"));
+    format!("{}{}", shown(&end.program, text), pid.unwrap_or_default())
 }
 
 fn server(hop: &WatchedHop, text: Text) -> String {
-    let Some(server) = &hop.server else {
-        return shown(&hop.address, text);
-    };
-    let version = hop.version.as_ref().map(|it| format!(" {}", shown(it, text)));
-    format!("{}{}", shown(&server.program, text), version.unwrap_or_default())
+    hop.server.as_ref().map_or_else(|| shown(&hop.address, text), |it| named(it, text))
 }
 
 /// What would say whether the socket works.

@@ -15,6 +15,7 @@ mod replay;
 mod rules;
 mod table;
 mod trial;
+mod watched;
 mod whole;
 mod why;
 

@@ -16,11 +16,17 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     if kinds.is_empty() {
         return;
     }
-    let counted = match found.counted_by {
-        CountedBy::Segments => "TCP segments with data",
-        CountedBy::Kernel => "counted by the kernel on both transports, also of connections that are gone,",
+    let words = match found.counted_by {
+        CountedBy::Segments => {
+            format!(
+                "requests/s: TCP segments with data over {seconds:.1} s; several requests in one segment count as one"
+            )
+        }
+        CountedBy::Kernel => format!(
+            "requests/s: counted by the kernel over {seconds:.1} s, over TCP and sockets, also of connections that are gone; several that are sent at once count as one"
+        ),
     };
-    lines.item(0, &format!("requests/s: {counted} over {seconds:.1} s; several requests in one segment count as one"));
+    lines.item(0, &words);
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {

@@ -96,16 +96,15 @@ fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
 
 fn short_lived(n: usize, server: &str, is_counted: bool, held: Option<String>) -> (NoteCode, String, Option<String>) {
     let held = held.map_or_else(String::new, |it| format!("; {it}"));
-    let seen = if is_counted {
-        "; the table has those that asked while looptax looked"
+    let (rate, seen) = if is_counted {
+        (String::new(), "; the table has those that asked while looptax looked, and how many")
     } else {
-        " and may be too short to be in the table"
+        (format!(", {:.0} per second", n as f64 / 60.0), " and may be too short to be in the table")
     };
     (
         NoteCode::ConnectionsShortLived,
         format!(
-            "{n} connections over TCP to {server} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP{seen}{held}",
-            n as f64 / 60.0
+            "{n} connections over TCP to {server} were closed within the last minute{rate}: clients that connect anew for each page or job pay for TCP{seen}{held}"
         ),
         Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),
     )
