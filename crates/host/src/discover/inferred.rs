@@ -10,7 +10,7 @@ use looptax_model::record::HowKnown;
 use crate::discover::ends::{Ends, Peer};
 use crate::discover::home::Home;
 use crate::discover::owners::Owners;
-use crate::discover::process::{Process, process};
+use crate::discover::process::{Process, process, processes as list_processes};
 use crate::discover::servers::{Endpoint, Place, Server, listening};
 use crate::discover::usual::{is_usual, usually};
 use crate::discover::web::{is_proxy, is_web_server};
@@ -124,6 +124,13 @@ struct Hidden {
 
 /// Those that may have sockets here: a container has a network of its own, whose sockets are not listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
+    if !servers.iter().any(|it| it.is_hidden) {
+        return Vec::new();
+    }
+    // A process that started after the first list may already have sockets in the kernel's.
+    let later = list_processes();
+    let is_new = |it: &&Process| !processes.iter().any(|other| other.pid == it.pid);
+    let new: Vec<&Process> = later.iter().filter(is_new).collect();
     let own_home = process(std::process::id()).map(|own| own.home);
     let is_near = |home: &Home| !matches!(home, Home::Container { .. }) || own_home.as_ref() == Some(home);
     let hidden = servers.iter().enumerate();
@@ -134,12 +141,13 @@ fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) ->
             let is_another = |it: &&Process| {
                 it.uid == own.uid && owners.hidden.contains(&it.pid) && !is_below(it, own.pid, processes)
             };
+            let is_another_new = |it: &Process| it.uid == own.uid && !is_below(it, own.pid, &later);
             Hidden {
                 idx,
                 uid: own.uid,
                 kind: server.kind,
                 words: Words::new(&own.arguments()),
-                is_alone: !processes.iter().any(|it| is_another(&it)),
+                is_alone: !processes.iter().any(|it| is_another(&it)) && !new.iter().any(|it| is_another_new(it)),
             }
         })
         .collect()
