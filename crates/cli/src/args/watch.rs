@@ -19,7 +19,7 @@ pub(crate) struct WatchArgs {
     /// The time from look to look, without --once: 1s, 2s, 1m.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = super::switch::duration, conflicts_with = "once")]
     pub(crate) every: Duration,
-    /// Also what is no server that looptax knows: the bus of the desktop, the journal.
+    /// Include programs that looptax does not know as servers, such as the desktop bus and the journal.
     #[arg(long)]
     pub(crate) all: bool,
     /// Also clients and servers of other machines, and connections whose addresses are rewritten on the way, as those of a

@@ -29,6 +29,12 @@ const BETWEEN_SURVEYS: Duration = Duration::from_secs(10);
 /// Runs `watch`.
 pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?.writes("--openmetrics", args.openmetrics.as_deref())?;
+    if !args.once && args.json.path().is_some() && !args.json.is_printed() {
+        return Err(Failure::usage(
+            "--json=FILE needs --once: without it watch has no end",
+            "`looptax watch --json` prints one object per line",
+        ));
+    }
     sys::require_proc(sys::FOUND)?;
     let reach = if args.elsewhere { Reach::Elsewhere } else { Reach::Here };
     let eyes = Eyes::open(reach).map_err(refused)?;
@@ -100,11 +106,14 @@ impl Watch {
     }
 }
 
-/// What there is without it.
+/// Names the missing right, and the command that works without the kernel's counts.
 fn refused(error: Refused) -> Failure {
-    Failure::new(error).with_hint(
-        "run it as root; without, `looptax find` counts requests of TCP connections that stay open, from outside",
-    )
+    const WITHOUT: &str = "`looptax find` shows servers and clients without it";
+    let hint = match error {
+        Refused::Rights => format!("run it as root; {WITHOUT}"),
+        _ => WITHOUT.to_owned(),
+    };
+    Failure::new(error).with_hint(hint)
 }
 
 fn show(args: &WatchArgs, watched: &Watched, terminal: Terminal) -> Result<(), Failure> {

@@ -134,3 +134,12 @@ fn without_the_right_it_says_what_is_missing_and_what_there_is() {
     assert!(run.stderr.contains("only root, or CAP_BPF with CAP_PERFMON, count on sockets"), "{}", run.stderr);
     assert!(run.stderr.contains("looptax find"), "{}", run.stderr);
 }
+
+#[test]
+fn json_into_a_file_needs_one_look() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch).args(["watch", "--json=f.json"]).run();
+    run.expect_code(2);
+    assert!(run.stderr.contains("--json=FILE needs --once"), "{}", run.stderr);
+    assert!(!scratch.work().join("f.json").exists());
+}
