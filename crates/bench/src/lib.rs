@@ -45,6 +45,7 @@ pub use cpu_group::CpuGroup;
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
 pub use experiment::{ContrastRun, Outcome, run_slices};
 pub use glimpse::{GlimpseData, glimpse};
+pub use machine::cpu_ticks;
 pub use patterns::{MESSAGE_BYTES, Pattern, PatternRun, run_pattern};
 pub use plan::{
     Arrivals, ClientModel, Contrast, Course, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement, Plan,

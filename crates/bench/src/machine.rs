@@ -28,7 +28,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     pub(crate) fn read() -> Self {
         Self {
-            ticks: ticks(),
+            ticks: cpu_ticks(),
             pressure_us: kernel::text("/proc/pressure/cpu").ok().and_then(|text| number_after(&text, "total=")),
             n_throttled: CpuGroup::find(Path::new("/")).and_then(|group| group.n_throttled()),
         }
@@ -38,15 +38,15 @@ impl Snapshot {
     pub(crate) fn since(self, earlier: Self) -> MachineDelta {
         let counter = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         MachineDelta {
-            ticks: self.ticks.zip(earlier.ticks).map(|(now, then)| difference(now, then)),
+            ticks: self.ticks.zip(earlier.ticks).map(|(now, then)| now.since(then)),
             cpu_pressure_us: counter(self.pressure_us, earlier.pressure_us),
             n_throttled: counter(self.n_throttled, earlier.n_throttled),
         }
     }
 }
 
-/// The counters of the first line of `/proc/stat`.
-fn ticks() -> Option<CpuTicks> {
+/// The counters of the first line of `/proc/stat`; `None` where it does not say.
+pub fn cpu_ticks() -> Option<CpuTicks> {
     parse(kernel::text("/proc/stat").ok()?.lines().next()?)
 }
 
@@ -63,19 +63,6 @@ fn parse(line: &str) -> Option<CpuTicks> {
         softirq: next()?,
         steal: next()?,
     })
-}
-
-fn difference(now: CpuTicks, then: CpuTicks) -> CpuTicks {
-    CpuTicks {
-        user: now.user.saturating_sub(then.user),
-        nice: now.nice.saturating_sub(then.nice),
-        system: now.system.saturating_sub(then.system),
-        idle: now.idle.saturating_sub(then.idle),
-        iowait: now.iowait.saturating_sub(then.iowait),
-        irq: now.irq.saturating_sub(then.irq),
-        softirq: now.softirq.saturating_sub(then.softirq),
-        steal: now.steal.saturating_sub(then.steal),
-    }
 }
 
 fn number_after(text: &str, mark: &str) -> Option<u64> {

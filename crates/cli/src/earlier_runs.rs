@@ -76,6 +76,11 @@ pub(crate) fn runs() -> Option<Runs> {
     Some(Runs::new(data_folder()?.join("runs")))
 }
 
+/// Where `watch --save` keeps what has this name; `None` without a home.
+pub(crate) fn saved_watch(name: &str) -> Option<PathBuf> {
+    Some(data_folder()?.join("watched").join(format!("{name}.json")))
+}
+
 pub(crate) fn open_history() -> Result<History, Failure> {
     let Some(path) = history_path() else {
         return Err(Failure::usage(

@@ -19,6 +19,7 @@ mod settings;
 mod signals;
 mod sys;
 mod terminal;
+mod watching;
 
 use args::{Cli, Command};
 use failure::{Exit, Failure};

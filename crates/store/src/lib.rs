@@ -15,7 +15,7 @@ mod stacks;
 
 pub use error::StoreError;
 pub use history::History;
-pub use load::load;
+pub use load::{is_watched, load, load_watched};
 pub use place::Existing;
 pub use runs::{RunFolder, Runs};
 pub use samples::{SAMPLES_CAP_BYTES, pack, unpack};

@@ -1,12 +1,13 @@
-//! Reads a record, and says clearly what is wrong with one that cannot be read.
+//! Reads a record, or what `watch` saved, and says clearly what is wrong with one that cannot be read.
 //!
 //! The file may come from anybody: cut off, edited by hand, or saved by another looptax.
 
 use std::path::Path;
 
 use looptax_host::read;
-use looptax_model::record::{Record, SCHEMA_VERSION};
+use looptax_model::record::{Record, SCHEMA_VERSION, WATCHED_SCHEMA_VERSION, Watched};
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::StoreError;
 
@@ -25,6 +26,30 @@ struct Head {
 /// [`StoreError::ReadFile`]; `NotARecord` for JSON of another kind; `SchemaVersion` for a version
 /// that this looptax does not know; `Broken`, with the field, for anything else.
 pub fn load(path: &Path) -> Result<Record, StoreError> {
+    load_as(path, SCHEMA_VERSION)
+}
+
+/// Reads what `watch` saved at `path`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_watched(path: &Path) -> Result<Watched, StoreError> {
+    load_as(path, WATCHED_SCHEMA_VERSION)
+}
+
+/// Whether the file at `path` holds what `watch` counted, and no record of a run.
+pub fn is_watched(path: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Fields {
+        hops: Option<IgnoredAny>,
+        comparisons: Option<IgnoredAny>,
+    }
+    let text = read::read(path, MOST_BYTES).ok();
+    let fields = text.and_then(|it| serde_json::from_slice::<Fields>(&it).ok());
+    fields.is_some_and(|it| it.hops.is_some() && it.comparisons.is_none())
+}
+
+fn load_as<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreError> {
     let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile { path: path.to_owned(), source })?;
     // A file that is cut off has no readable head either; the second reading says where it ends.
     if let Ok(head) = serde_json::from_slice::<Head>(&text) {
@@ -32,7 +57,7 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
             None => {
                 return Err(StoreError::NotARecord { path: path.to_owned() });
             }
-            Some(found) if found != u64::from(SCHEMA_VERSION) => {
+            Some(found) if found != u64::from(version) => {
                 return Err(StoreError::SchemaVersion { path: path.to_owned(), found });
             }
             Some(_) => {}
@@ -41,7 +66,7 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
     parse(&text, path)
 }
 
-fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
+fn parse<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T, StoreError> {
     let broken = |field: &str, source| StoreError::Broken {
         path: path.to_owned(),
         // A name that is cut off is nobody's: the object is told that it belongs to.
@@ -55,7 +80,7 @@ fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
     };
     let mut json = serde_json::Deserializer::from_slice(text);
     let read = serde_path_to_error::deserialize(&mut json);
-    let record: Record = read.map_err(|error| broken(&error.path().to_string(), error.into_inner()))?;
+    let record = read.map_err(|error| broken(&error.path().to_string(), error.into_inner()))?;
     json.end().map_err(|source| broken("the end", source))?;
     Ok(record)
 }

@@ -50,7 +50,7 @@ pub(crate) struct ListArgs {
 /// Options of `diff`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DiffArgs {
-    /// The earlier run: a record's file, or a run's name in the history.
+    /// The earlier one: a record's file, a run's name in the history, or a name of `watch --save`.
     #[arg(value_name = "A")]
     pub(crate) before: String,
     /// The later one.

@@ -9,15 +9,16 @@ use super::JsonArgs;
 
 /// Options of `watch`.
 #[derive(Debug, Clone, Args)]
+#[command(group = clap::ArgGroup::new("is_one").args(["once", "save"]).multiple(true))]
 pub(crate) struct WatchArgs {
     /// One look: count for the time of --for, print, and end; Ctrl-C ends it earlier, with exit code 130.
     #[arg(long)]
     pub(crate) once: bool,
-    /// How long to count: 10s, 5m. Default: 10s with --once, else until Ctrl-C.
+    /// How long to count: 10s, 5m. Default: 10s with --once, 1m with --save, else until Ctrl-C.
     #[arg(long = "for", value_name = "TIME", value_parser = super::switch::duration)]
     pub(crate) time: Option<Duration>,
     /// The time from look to look, without --once: 1s, 2s, 1m.
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = super::switch::duration, conflicts_with = "once")]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = super::switch::duration, conflicts_with_all = ["once", "save"])]
     pub(crate) every: Duration,
     /// Include programs that looptax does not know as servers, such as the desktop bus and the journal.
     #[arg(long)]
@@ -27,8 +28,12 @@ pub(crate) struct WatchArgs {
     #[arg(long)]
     pub(crate) elsewhere: bool,
     /// With --once, write the counts there as OpenMetrics, for the node exporter's folder of text files; `-` prints them.
-    #[arg(long, value_name = "FILE", requires = "once")]
+    #[arg(long, value_name = "FILE", requires = "is_one")]
     pub(crate) openmetrics: Option<PathBuf>,
+    /// Count once and keep it under this name, or in this file (a name with `/` in it or `.json` at its end), for `looptax
+    /// diff before after`; what has the name is replaced.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) save: Option<String>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }

@@ -1,20 +1,59 @@
-//! `diff`: two runs held against each other.
+//! `diff`: two runs, or two saved looks of `watch`, held against each other.
 
-use looptax_model::analysis::diff;
+use std::path::{Path, PathBuf};
+
+use looptax_host::read;
+use looptax_model::analysis::{diff, watched_diff};
 use looptax_model::failure::Failure;
 use looptax_report::terminal as report;
+use looptax_store::{is_watched, load_watched};
 
 use crate::args::DiffArgs;
-use crate::earlier_runs::record_of;
+use crate::earlier_runs::{is_run, record_of, saved_watch};
 use crate::failure::Exit;
 use crate::outputs::show;
 use crate::terminal::Terminal;
 
 /// Runs `diff`.
 pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let (before, _) = record_of(&args.before)?.told(terminal);
-    let (after, _) = record_of(&args.after)?.told(terminal);
-    let diff = diff(&before, &after)?;
-    show(&diff, &args.json, || report::diff(&diff, terminal.style()))?;
+    let words = [&*args.before, &*args.after];
+    match [watch_of(words[0])?, watch_of(words[1])?] {
+        [Some(before), Some(after)] => {
+            let (before, after) = (load_watched(&before)?, load_watched(&after)?);
+            let diff = watched_diff((Some(words[0]), &before), (Some(words[1]), &after))?;
+            show(&diff, &args.json, || report::watched_diff(&diff, terminal.style()))?;
+        }
+        [None, None] => {
+            let (before, _) = record_of(words[0])?.told(terminal);
+            let (after, _) = record_of(words[1])?.told(terminal);
+            let diff = diff(&before, &after)?;
+            show(&diff, &args.json, || report::diff(&diff, terminal.style()))?;
+        }
+        [one, _] => {
+            let [watch, other] = if one.is_some() { words } else { [words[1], words[0]] };
+            return Err(Failure::usage(
+                format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
+                "hold two of a kind against each other: `looptax watch --save NAME`, or `looptax history` for runs",
+            ));
+        }
+    }
     Ok(Exit::Done)
+}
+
+/// The file of what `watch` saved under this name, or that file itself; `None` for a run.
+fn watch_of(word: &str) -> Result<Option<PathBuf>, Failure> {
+    let file = Path::new(word);
+    if word.contains('/') || read::is_file(file) {
+        return Ok(is_watched(file).then(|| file.to_owned()));
+    }
+    let Some(saved) = saved_watch(word).filter(|it| read::is_file(it)) else {
+        return Ok(None);
+    };
+    if is_run(word) {
+        return Err(Failure::usage(
+            format!("`{word}` is a run in the history, and also a name of what `looptax watch` saved"),
+            format!("name the file: {}", saved.display()),
+        ));
+    }
+    Ok(Some(saved))
 }

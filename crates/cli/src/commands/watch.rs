@@ -1,18 +1,20 @@
 //! `watch`: who asks which server how often and how long it takes, over TCP and over the socket, without a load.
 
-use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_host::discover::{Survey, survey};
-use looptax_host::eyes::{Asked, Eyes, Reach, Refused};
+use looptax_host::eyes::{Eyes, Reach, Refused};
+use looptax_host::own::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::Watched;
+use looptax_model::stats::LEAST_LOOKS;
 use looptax_report::{terminal as report, watched_openmetrics};
-use looptax_store::save_for_all;
-use looptax_switch::diagnose::find::watched::{Beside, watched};
+use looptax_store::{save_for_all, save_value};
+use looptax_switch::diagnose::find::watched::Beside;
 
 use crate::args::WatchArgs;
+use crate::earlier_runs::saved_watch;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::rights::keep_what_looking_needs;
@@ -20,16 +22,26 @@ use crate::signals::{has_paused, stop_flag};
 use crate::sys;
 use crate::terminal::screen::Screen;
 use crate::terminal::{self, Terminal};
+use crate::watching::Watch;
 
-/// How long one look counts where nobody says.
+/// How long one look counts if nothing is said.
 const ONE_LOOK: Duration = Duration::from_secs(10);
-/// Servers are looked for again where an address is asked for the first time, but not more often.
-const BETWEEN_SURVEYS: Duration = Duration::from_secs(10);
+/// The same of what is saved.
+const SAVED: Duration = Duration::from_secs(60);
+/// Less has too few looks for an interval.
+const LEAST_SAVED: Duration = Duration::from_secs(LEAST_LOOKS as u64);
 
 /// Runs `watch`.
 pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    Outputs::default().writes("--json", args.json.path())?.writes("--openmetrics", args.openmetrics.as_deref())?;
-    if !args.once && args.json.path().is_some() && !args.json.is_printed() {
+    let is_one = args.once || args.save.is_some();
+    let outputs = Outputs::default().writes("--json", args.json.path())?;
+    let outputs = outputs.writes("--openmetrics", args.openmetrics.as_deref())?;
+    if args.save.is_some() && args.time.is_some_and(|it| it < LEAST_SAVED) {
+        let least = format!("count for {} s at least: --for 1m", LEAST_SAVED.as_secs());
+        return Err(Failure::usage("what is saved would have too few looks for an interval", least));
+    }
+    let place = args.save.as_deref().map(|it| place(it, outputs)).transpose()?;
+    if !is_one && args.json.path().is_some() && !args.json.is_printed() {
         return Err(Failure::usage(
             "--json=FILE needs --once: without it watch has no end",
             "`looptax watch --json` prints one object per line",
@@ -40,31 +52,73 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let eyes = Eyes::open(reach).map_err(refused)?;
     keep_what_looking_needs()?;
     let stop = stop_flag()?;
-    let mut watch = Watch {
-        eyes,
-        survey: survey(None),
-        counted: Duration::ZERO,
-        // The first address that is new is looked for at once.
-        since_survey: BETWEEN_SURVEYS,
-        asked: HashSet::new(),
-        beside: Beside { everything: args.all, elsewhere: args.elsewhere },
-    };
-    if !args.once {
+    let mut watch = Watch::new(eyes, Beside { everything: args.all, elsewhere: args.elsewhere });
+    if let Some(place) = place {
+        let time = args.time.unwrap_or(SAVED);
+        terminal.words(&format!("counting for {} s; Ctrl-C ends it earlier\n", time.as_secs()));
+        let watched = watch.look_for(time, &stop)?;
+        place.save(&watched)?;
+        show(args, &watched, terminal)?;
+        terminal.words(&format!("kept: {}\n", place.words));
+        return Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Done });
+    }
+    watch.begin()?;
+    if !is_one {
         return renew(&mut watch, args, &stop, terminal);
     }
-    watch.eyes.look()?;
-    // Who ends it earlier gets what was counted until then.
+    // If somebody ends it earlier, what was counted until then is shown.
     let is_whole = has_paused(args.time.unwrap_or(ONE_LOOK), &stop);
     show(args, &watch.look()?, terminal)?;
     Ok(if is_whole { Exit::Done } else { Exit::Interrupted })
 }
 
+/// Where a saved look goes.
+struct Place {
+    path: PathBuf,
+    /// Its folder, if it has only a name.
+    folder: Option<PathBuf>,
+    words: String,
+}
+
+impl Place {
+    fn save(&self, watched: &Watched) -> Result<(), Failure> {
+        if let Some(folder) = &self.folder {
+            make_folder(folder)
+                .map_err(|error| Failure::from(error).context(format!("cannot make {}", folder.display())))?;
+        }
+        Ok(save_value(watched, &self.path)?)
+    }
+}
+
+/// A file if it looks like one, else a name.
+fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
+    if word.contains('/') || Path::new(word).extension().is_some_and(|it| it == "json") {
+        outputs.writes("--save", Some(Path::new(word)))?;
+        return Ok(Place { path: PathBuf::from(word), folder: None, words: word.to_owned() });
+    }
+    let is_fit = |it: char| it.is_alphanumeric() || matches!(it, '-' | '_' | '.');
+    if word.is_empty() || word.starts_with(['.', '-']) || !word.chars().all(is_fit) {
+        return Err(Failure::usage(
+            format!("`{word}` is no name for what is saved"),
+            "letters, digits, `-`, `_` and `.`; or a file, with `/` in it",
+        ));
+    }
+    let path = saved_watch(word).ok_or_else(|| {
+        Failure::usage(
+            "there is no place for it: neither XDG_DATA_HOME nor HOME is set",
+            "name a file: --save ./before.json",
+        )
+    })?;
+    let folder = path.parent().map(Path::to_owned);
+    let words = format!("{word}, for `looptax diff {word} OTHER`");
+    Ok(Place { path, folder, words })
+}
+
 /// Look after look, until somebody ends it or the time is over.
 fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Terminal) -> Result<Exit, Failure> {
-    watch.eyes.look()?;
     let mut screen = (!args.json.is_printed()).then(Screen::open).transpose()?;
     loop {
-        let rest = args.time.map_or(args.every, |it| it.saturating_sub(watch.counted));
+        let rest = args.time.map_or(args.every, |it| it.saturating_sub(watch.counted()));
         if rest.is_zero() || !has_paused(args.every.min(rest), stop) {
             break;
         }
@@ -78,32 +132,6 @@ fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Termi
         }
     }
     Ok(Exit::Done)
-}
-
-struct Watch {
-    eyes: Eyes,
-    survey: Survey,
-    counted: Duration,
-    since_survey: Duration,
-    /// Addresses that were asked before the last survey.
-    asked: HashSet<Asked>,
-    beside: Beside,
-}
-
-impl Watch {
-    /// What was counted since the last one.
-    fn look(&mut self) -> Result<Watched, Failure> {
-        let look = self.eyes.look()?;
-        self.counted += look.over;
-        self.since_survey += look.over;
-        let is_new = look.counted.iter().any(|it| !self.asked.contains(&it.asked));
-        if is_new && self.since_survey >= BETWEEN_SURVEYS {
-            self.survey = survey(Some(&self.survey));
-            self.since_survey = Duration::ZERO;
-            self.asked.extend(look.counted.iter().map(|it| it.asked.clone()));
-        }
-        Ok(watched(&look, &self.survey.servers, self.beside))
-    }
 }
 
 /// Names the missing right, and the command that works without the kernel's counts.

@@ -143,3 +143,40 @@ fn json_into_a_file_needs_one_look() {
     assert!(run.stderr.contains("--json=FILE needs --once"), "{}", run.stderr);
     assert!(!scratch.work().join("f.json").exists());
 }
+
+#[test]
+fn the_same_client_before_and_after_a_move_is_held_against_itself() {
+    let Some(server) = Server::start(Kind::Redis) else { return };
+    // Whether the kernel lets us count.
+    let Some(watching) = Watching::start() else { return };
+    drop(watching);
+    let scratch = Scratch::new();
+    let run = |args: &[&str]| Looptax::new(exe(), &scratch).args(args.iter().copied()).run();
+    let saved = |name: &str, to: &(dyn Fn(&AtomicBool) + Sync)| {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| to(&is_over));
+            let saved = run(&["watch", "--save", name, "--for", "6s"]);
+            is_over.store(true, Ordering::Relaxed);
+            saved.expect_code(0);
+            assert!(saved.stderr.contains(&format!("kept: {name}")), "{}", saved.stderr);
+        });
+    };
+    saved("before", &|is_over| ask(TcpStream::connect(server.it.tcp).unwrap(), is_over));
+    saved("after.json", &|is_over| ask(UnixStream::connect(server.socket()).unwrap(), is_over));
+    let found = run(&["diff", "before", "after.json", "--json"]);
+    found.expect_code(0);
+    let diff: Value = serde_json::from_str(&found.stdout).unwrap();
+    let is_it = |hop: &&Value| hop["client"]["pid"] == std::process::id() && hop["server"]["pid"] == server.it.pid;
+    let hop = diff["hops"].as_array().unwrap().iter().find(is_it).unwrap();
+    assert_eq!((&hop["before"]["way"], &hop["after"]["way"]), (&"loopback".into(), &"unix".into()), "{hop:#}");
+    assert!(hop["mean_pct"]["value"].is_number() && hop["p50_pct"]["lo"].is_number(), "{hop:#}");
+    let text = run(&["diff", "before", "after.json"]);
+    assert!(text.stdout.contains("one after the other"), "{}", text.stdout);
+    let none = run(&["diff", "before", "nothing"]);
+    none.expect_code(2);
+    assert!(none.stderr.contains("`before` was saved by `looptax watch`, and `nothing` was not"), "{}", none.stderr);
+    let short = run(&["watch", "--save", "short", "--for", "2s"]);
+    short.expect_code(2);
+    run(&["watch", "--save", "no name"]).expect_code(2);
+}

@@ -7,7 +7,6 @@
 
 mod endpoint;
 mod refused;
-mod times;
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -16,10 +15,10 @@ use std::time::{Duration, Instant};
 use aya::maps::{Array, HashMap as KernelMap, MapData};
 use aya::programs::{BtfTracePoint, Iter};
 use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+use looptax_model::stats::{N_TIME_BUCKETS, Times};
 
 pub use endpoint::{Asked, Name};
 pub use refused::Refused;
-pub use times::Times;
 
 /// Made by `cargo xtask eyes` of `kernel/turns.bpf.c`.
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/turns.bpf.o");
@@ -43,7 +42,7 @@ pub enum Reach {
 const HOP_WORDS: usize = COUNT_WORDS + END_WORDS + 2 * TIMES_WORDS;
 const COUNT_WORDS: usize = 7;
 const END_WORDS: usize = 3;
-const TIMES_WORDS: usize = times::N_BUCKETS / 2;
+const TIMES_WORDS: usize = N_TIME_BUCKETS / 2;
 
 type HopKey = [u64; 2];
 type HopWords = [u64; HOP_WORDS];

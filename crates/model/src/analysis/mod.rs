@@ -21,6 +21,7 @@ mod trial;
 mod trial_bill;
 pub mod validity;
 mod waiting;
+mod watched_diff;
 mod why;
 mod words;
 
@@ -28,3 +29,4 @@ pub use again::judge_record;
 pub use diff::diff;
 pub use judging::{Ending, compare_slice_lengths, judge, judge_again};
 pub use trial_bill::add_trial_bill;
+pub use watched_diff::watched_diff;

@@ -291,6 +291,30 @@ pub struct CpuTicks {
     pub steal: u64,
 }
 
+impl CpuTicks {
+    /// What came since, of counters that only grow.
+    #[must_use]
+    pub fn since(self, then: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(then.user),
+            nice: self.nice.saturating_sub(then.nice),
+            system: self.system.saturating_sub(then.system),
+            idle: self.idle.saturating_sub(then.idle),
+            iowait: self.iowait.saturating_sub(then.iowait),
+            irq: self.irq.saturating_sub(then.irq),
+            softirq: self.softirq.saturating_sub(then.softirq),
+            steal: self.steal.saturating_sub(then.steal),
+        }
+    }
+
+    /// Percent of them in which something ran; `None` without any.
+    pub fn busy_pct(self) -> Option<f64> {
+        let busy = self.user + self.nice + self.system + self.irq + self.softirq + self.steal;
+        let all = busy + self.idle + self.iowait;
+        (all > 0).then(|| 100.0 * busy as f64 / all as f64)
+    }
+}
+
 /// The latencies of one arm in one epoch, by size, not in the order of time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {

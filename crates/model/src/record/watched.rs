@@ -3,6 +3,7 @@
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
 use crate::stats::range::{Amount, Count, ProcessId, Version};
+use crate::stats::{Times, TimesForm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,10 @@ pub struct Watched {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
+    /// Of the processors' time meanwhile, percent that anything ran in; `null` where the kernel does not say.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub busy_pct: Option<f64>,
     /// Who asked whom, the busiest first.
     pub hops: Vec<WatchedHop>,
     /// What could not be counted.
@@ -89,6 +94,33 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
+    /// The same look by look, in the order of time, where it was saved: what an interval rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<WatchedLook>,
+}
+
+/// What one of several looks counted of a hop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedLook {
+    /// Seconds that it counted.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub over_s: f64,
+    /// Requests that ended in it.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_requests: u64,
+    /// What was sent to the server.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_bytes_asked: u64,
+    /// What the client received.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_bytes_answered: u64,
+    /// How long they took; of clients that are not on this machine the server's part.
+    #[schemars(with = "TimesForm")]
+    pub times: Times,
 }
 
 /// Processes at one end that work as one.

@@ -24,7 +24,9 @@ pub mod range;
 pub mod rank_sum;
 pub mod selfcheck;
 mod sequential;
+mod serial;
 pub mod signed_rank;
+mod times;
 pub mod totals;
 #[cfg(test)]
 mod vectors;
@@ -55,4 +57,6 @@ pub use quantile::{
     order_statistic_ranks, pooled_us, quantile_of,
 };
 pub use sequential::{Decision, InterimAnalyses, InterimAnalysis, StopCause, StopRule};
+pub use serial::{LEAST_LOOKS, serial_mean};
+pub use times::{N_TIME_BUCKETS, Times, TimesForm};
 pub use verdict::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction};

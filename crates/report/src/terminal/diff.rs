@@ -9,14 +9,14 @@ use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
 use crate::words::why::signed_micros;
 
-const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
+pub(super) const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
 
-const NO_CHANGE: &str = "no change shown";
+pub(super) const NO_CHANGE: &str = "no change shown";
 const TOO_FEW: &str = "too few epochs";
 /// A layer with less in both runs is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
 /// A layer's change that chance makes more often is none.
-const MOST_CHANCE: f64 = 0.05;
+pub(super) const MOST_CHANCE: f64 = 0.05;
 
 /// The text of `looptax diff`. Ends with a line break.
 pub fn diff(diff: &Diff, style: Style) -> String {
@@ -140,16 +140,16 @@ fn arm_row(arm: &DiffArm, text: Text) -> Vec<String> {
     ]
 }
 
-fn known(figure: &Figure, shown: impl Fn(&Estimate) -> String) -> String {
+pub(super) fn known(figure: &Figure, shown: impl Fn(&Estimate) -> String) -> String {
     figure.known().map_or_else(|| "n/a".to_owned(), shown)
 }
 
-fn ends(it: &Estimate, text: Text) -> String {
+pub(super) fn ends(it: &Estimate, text: Text) -> String {
     text.interval(it, |end| format!("{end:+.1}"))
 }
 
 /// Which way, where the interval leaves no doubt.
-fn words(change: &Figure, less: &str, more: &str) -> String {
+pub(super) fn words(change: &Figure, less: &str, more: &str) -> String {
     let Some(it) = change.known() else {
         return "-".to_owned();
     };

@@ -21,6 +21,7 @@ mod style;
 mod switched;
 mod table;
 mod watched;
+mod watched_diff;
 
 use looptax_model::record::{Comparison, Estimate, Record, Tax};
 
@@ -43,6 +44,7 @@ use style::LEAST_WIDTH;
 pub use style::{Style, cleaned};
 pub use switched::{switch_end, switch_plan, switch_step, switches};
 pub use watched::watched;
+pub use watched_diff::{before_and_after, watched_diff};
 
 /// A percentage with its interval: `16.0 % [15.4, 16.4]`.
 pub fn percent(pct: &Estimate, style: Style) -> String {

@@ -1,7 +1,10 @@
 //! The text of `looptax watch`.
 
-use looptax_model::record::{WATCHED_SCHEMA_VERSION, Watched, WatchedEnd, WatchedHop, WatchedTimes, Way};
-use looptax_report::terminal::{Style, watched};
+use looptax_model::record::{
+    Figure, WATCHED_SCHEMA_VERSION, Watched, WatchedChange, WatchedDiff, WatchedEnd, WatchedHop, WatchedSide,
+    WatchedSpan, WatchedTimes, Way,
+};
+use looptax_report::terminal::{Style, before_and_after, watched, watched_diff};
 use looptax_report::watched_openmetrics;
 
 fn end(program: &str, pid: u32) -> WatchedEnd {
@@ -28,6 +31,7 @@ fn hop(way: Way, n_overlapping: u64) -> WatchedHop {
         n_closed: None,
         n_bytes_asked: 0,
         n_bytes_answered: 0,
+        looks: Vec::new(),
     }
 }
 
@@ -37,6 +41,7 @@ fn look(hops: Vec<WatchedHop>) -> Watched {
         looptax_version: "0.1.0".to_owned(),
         at: "2026-11-28T00:00:00+00:00".to_owned(),
         over_s: 2.0,
+        busy_pct: None,
         hops,
         notes: Vec::new(),
     }
@@ -68,4 +73,74 @@ fn gauges_have_the_transport_as_a_label() {
     let labels = "{client=\"gunicorn\",server=\"redis\",network_transport=\"unix\",address=\"127.0.0.1:6379\"}";
     assert!(text.contains(&format!("looptax_watch_requests_per_second{labels} 500\n")), "{text}");
     assert!(text.ends_with("# EOF\n"));
+}
+
+/// A client that moved to the socket; its mean changed by this, its median by −20 %.
+fn moved(mean_pct: Figure, p: f64, busy_pct: f64) -> WatchedDiff {
+    let span = |busy_pct| WatchedSpan {
+        name: Some("before".to_owned()),
+        at: "2026-11-28T00:00:00+00:00".to_owned(),
+        over_s: 60.0,
+        busy_pct: Some(busy_pct),
+    };
+    let side = |way, address: &str, us: f64| WatchedSide {
+        way,
+        address: address.to_owned(),
+        n_requests: 1_000,
+        requests_per_s: 412.0,
+        opened_per_s: 3.0,
+        mean_us: Figure::new(us, us - 1.0, us + 1.0, 20),
+        p50_us: Figure::new(us - 5.0, us - 6.0, us - 4.0, 20),
+        p99_us: Figure::missing("few"),
+    };
+    let change = WatchedChange {
+        client: Some(end("php-fpm (pool www)", 7)),
+        server: Some(end("mariadbd", 9)),
+        kind: Some("mariadb".to_owned()),
+        before: side(Way::Loopback, "127.0.0.1:3306", 200.0),
+        after: side(Way::Unix, "/run/mysqld/mysqld.sock", 160.0),
+        mean_pct,
+        p50_pct: Figure::new(-20.0, -30.0, -10.0, 20),
+        p99_pct: Figure::missing("few"),
+        p: Some(p),
+        notes: vec!["9 % of the requests after went over TCP".to_owned()],
+    };
+    WatchedDiff { before: span(40.0), after: span(busy_pct), hops: vec![change], notes: Vec::new() }
+}
+
+#[test]
+fn a_change_is_told_with_its_interval_and_with_what_else_changed() {
+    let text = watched_diff(&moved(Figure::new(-20.0, -22.0, -18.0, 20), 0.001, 41.0), style());
+    assert!(
+        text.contains("php-fpm (pool www) -> mariadbd: loopback 127.0.0.1:3306, then unix /run/mysqld/mysqld.sock"),
+        "{text}"
+    );
+    assert!(text.contains("200 µs  160 µs  -20.0 % [-22.0, -18.0]  shorter\n"), "{text}");
+    assert!(text.contains("9 % of the requests after went over TCP"), "{text}");
+    let busier = watched_diff(&moved(Figure::new(-20.0, -22.0, -18.0, 20), 0.001, 80.0), style());
+    assert!(busier.contains("shorter, other load"), "{busier}");
+    assert!(busier.contains("busy for 40 % of the time before and for 80 % after"), "{busier}");
+    // Of many hops one changes by chance.
+    let by_chance = watched_diff(&moved(Figure::new(-20.0, -39.0, -1.0, 20), 0.2, 41.0), style());
+    assert!(by_chance.contains("-20.0 % [-39.0, -1.0]   no change shown"), "{by_chance}");
+}
+
+#[test]
+fn before_and_after_are_one_sentence() {
+    let of = |diff: &WatchedDiff| before_and_after(&diff.hops[0], diff, style()).replace('\u{a0}', " ");
+    let less = of(&moved(Figure::new(-20.0, -22.0, -18.0, 20), 0.001, 41.0));
+    assert_eq!(
+        less,
+        "php-fpm (pool www) -> mariadbd: a request took 200 µs over loopback in the 60 s before and 160 µs over unix in the 60 s \
+         after: 20.0 % less [18.0, 22.0]"
+    );
+    // The mean leaves it open, the median does not.
+    let by_half = of(&moved(Figure::new(-20.0, -50.0, 30.0, 20), 0.4, 41.0));
+    assert!(by_half.contains("half of the requests took less than 195 µs"), "{by_half}");
+    let mut still = moved(Figure::new(-2.0, -5.0, 3.0, 20), 0.4, 41.0);
+    still.hops[0].p50_pct = Figure::new(0.0, -7.0, 7.0, 20);
+    assert!(of(&still).ends_with("no change shown, -2.0 % [-5.0, +3.0]"), "{}", of(&still));
+    still.hops[0].mean_pct = Figure::new(30.0, 10.0, 50.0, 20);
+    still.hops[0].p = Some(0.01);
+    assert!(of(&still).ends_with("30.0 % more [10.0, 50.0]"), "{}", of(&still));
 }

@@ -1,10 +1,14 @@
 //! What was counted on sockets, as it is shown and saved.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use looptax_host::discover::{Flow, Party, Server, flows};
-use looptax_host::eyes::{Look, Times};
+use looptax_host::eyes::{Counts, Look};
 use looptax_model::record::{
-    Note, NoteCode, WATCHED_SCHEMA_VERSION, Watched, WatchedEnd, WatchedHop, WatchedTimes, Way,
+    Note, NoteCode, WATCHED_SCHEMA_VERSION, Watched, WatchedEnd, WatchedHop, WatchedLook, WatchedTimes, Way,
 };
+use looptax_model::stats::Times;
 
 use super::listing::home;
 use super::names::Names;
@@ -18,56 +22,166 @@ pub struct Beside {
     pub elsewhere: bool,
 }
 
-/// A look, put down to services. `servers` are those that a survey found.
+/// Looks that follow each other, put down to services.
+#[derive(Debug)]
+pub struct Gathered {
+    beside: Beside,
+    /// Whether each look is kept beside their sum.
+    keeps_looks: bool,
+    over: Vec<Duration>,
+    n_lost: u64,
+    hops: Vec<Hop>,
+}
+
+/// What one service asked another at one address. Who they are is found anew at each look: a process may end before the
+/// last one.
+#[derive(Debug)]
+struct Hop {
+    who: Who,
+    processes: BTreeSet<u32>,
+    counts: Counts,
+    looks: Vec<WatchedLook>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Who {
+    client: Option<WatchedEnd>,
+    server: Option<WatchedEnd>,
+    kind: Option<String>,
+    version: Option<String>,
+    way: Way,
+    address: String,
+}
+
+/// One look, put down to services. `servers` are those that a survey found.
 pub fn watched(look: &Look, servers: &[Server], beside: Beside) -> Watched {
-    let names = Names::new();
-    let over_s = look.over.as_secs_f64();
-    let is_wanted = |it: &Flow| match (it.server_idx, &it.server) {
-        (Some(_), _) => true,
-        (None, Some(_)) => beside.everything,
-        (None, None) => beside.elsewhere,
-    };
-    let flows = flows(look, servers).into_iter().filter(is_wanted);
-    let lost = (look.n_lost > 0).then(|| Note {
-        code: NoteCode::HopsLost,
-        what: format!(
-            "{} turns and connections of more processes than there is room for were not counted",
-            look.n_lost
-        ),
-        next: None,
-    });
-    Watched {
-        schema_version: WATCHED_SCHEMA_VERSION,
-        looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
-        at: super::now(),
-        over_s,
-        hops: flows.map(|it| hop(it, servers, over_s, &names)).collect(),
-        notes: lost.into_iter().collect(),
+    let mut gathered = Gathered::new(beside, false);
+    gathered.add(look, servers);
+    gathered.watched()
+}
+
+impl Gathered {
+    pub fn new(beside: Beside, keeps_looks: bool) -> Self {
+        Self { beside, keeps_looks, over: Vec::new(), n_lost: 0, hops: Vec::new() }
+    }
+
+    /// Adds the look that followed. `servers` are those that the latest survey found.
+    pub fn add(&mut self, look: &Look, servers: &[Server]) {
+        let names = Names::new();
+        let is_wanted = |it: &Flow| match (it.server_idx, &it.server) {
+            (Some(_), _) => true,
+            (None, Some(_)) => self.beside.everything,
+            (None, None) => self.beside.elsewhere,
+        };
+        for flow in flows(look, servers).into_iter().filter(is_wanted) {
+            let counts = flow.counts.clone();
+            let processes: Vec<u32> = flow.processes.keys().copied().collect();
+            let who = who(flow, servers, &names);
+            let idx = self.hops.iter().position(|it| it.who == who).unwrap_or_else(|| {
+                let (counts, processes) = (Counts::default(), BTreeSet::new());
+                self.hops.push(Hop { who, processes, counts, looks: Vec::new() });
+                self.hops.len() - 1
+            });
+            let hop = &mut self.hops[idx];
+            if self.keeps_looks {
+                hop.keep_look(&counts, look.over, &self.over);
+            }
+            hop.counts.add(&counts);
+            hop.processes.extend(processes);
+        }
+        self.over.push(look.over);
+        self.n_lost += look.n_lost;
+    }
+
+    /// All that was added, the busiest first.
+    pub fn watched(mut self) -> Watched {
+        let over_s = self.over.iter().sum::<Duration>().as_secs_f64();
+        if self.keeps_looks {
+            // Until the last one.
+            self.hops.iter_mut().for_each(|it| it.miss_looks(&self.over));
+        }
+        self.hops.sort_by_key(|it| std::cmp::Reverse((it.counts.n_turns(), it.counts.n_opened)));
+        let lost = (self.n_lost > 0).then(|| Note {
+            code: NoteCode::HopsLost,
+            what: format!(
+                "{} turns and connections of more processes than there is room for were not counted",
+                self.n_lost
+            ),
+            next: None,
+        });
+        Watched {
+            schema_version: WATCHED_SCHEMA_VERSION,
+            looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
+            at: super::now(),
+            over_s,
+            busy_pct: None,
+            hops: self.hops.into_iter().map(|it| it.watched(over_s)).collect(),
+            notes: lost.into_iter().collect(),
+        }
     }
 }
 
-fn hop(flow: Flow, servers: &[Server], over_s: f64, names: &Names) -> WatchedHop {
+impl Hop {
+    /// Adds to the look that lasted `over`; those `before` it that saw nothing here are empty.
+    fn keep_look(&mut self, counts: &Counts, over: Duration, before: &[Duration]) {
+        self.miss_looks(before);
+        if self.looks.len() == before.len() {
+            self.looks.push(no_look(over));
+        }
+        let Some(look) = self.looks.last_mut() else {
+            return;
+        };
+        look.n_requests += counts.n_turns();
+        look.n_bytes_asked += counts.n_bytes_asked;
+        look.n_bytes_answered += counts.n_bytes_answered;
+        look.times.add(if counts.times.n() > 0 { &counts.times } else { &counts.served });
+    }
+
+    fn miss_looks(&mut self, before: &[Duration]) {
+        let missed = before.get(self.looks.len()..).unwrap_or_default();
+        self.looks.extend(missed.iter().map(|it| no_look(*it)));
+    }
+
+    fn watched(self, over_s: f64) -> WatchedHop {
+        let Self { who, processes, counts, looks } = self;
+        let per_s = |n: u64| n as f64 / over_s;
+        WatchedHop {
+            client: who.client,
+            n_processes: processes.len() as u64,
+            server: who.server,
+            kind: who.kind,
+            version: who.version,
+            way: who.way,
+            address: who.address,
+            n_requests: counts.n_turns(),
+            requests_per_s: per_s(counts.n_turns()),
+            n_overlapping: counts.n_overlapping,
+            times: times(&counts.times),
+            served: times(&counts.served),
+            n_opened: counts.n_opened,
+            opened_per_s: per_s(counts.n_opened),
+            n_closed: (who.way != Way::Unix).then_some(counts.n_closed),
+            n_bytes_asked: counts.n_bytes_asked,
+            n_bytes_answered: counts.n_bytes_answered,
+            looks,
+        }
+    }
+}
+
+fn no_look(over: Duration) -> WatchedLook {
+    let times = Times::default();
+    WatchedLook { over_s: over.as_secs_f64(), n_requests: 0, n_bytes_asked: 0, n_bytes_answered: 0, times }
+}
+
+fn who(flow: Flow, servers: &[Server], names: &Names) -> Who {
     let server = flow.server_idx.map(|idx| &servers[idx]);
-    let counts = flow.counts;
-    let per_s = |n: u64| n as f64 / over_s;
-    WatchedHop {
+    Who {
         client: flow.client.map(|it| end(it, names)),
-        n_processes: flow.processes.len() as u64,
         server: flow.server.map(|it| end(it, names)),
         kind: server.map(|it| it.kind.name().to_owned()),
         version: server.and_then(|it| it.version.clone()),
         way: flow.way,
         address: flow.address,
-        n_requests: counts.n_turns(),
-        requests_per_s: per_s(counts.n_turns()),
-        n_overlapping: counts.n_overlapping,
-        times: times(&counts.times),
-        served: times(&counts.served),
-        n_opened: counts.n_opened,
-        opened_per_s: per_s(counts.n_opened),
-        n_closed: (flow.way != Way::Unix).then_some(counts.n_closed),
-        n_bytes_asked: counts.n_bytes_asked,
-        n_bytes_answered: counts.n_bytes_answered,
     }
 }
 

@@ -1,12 +1,16 @@
-//! Times in the buckets that the kernel counts them in.
+//! Times of requests, counted in buckets: what the programs in the kernel count, and what `watch --save` keeps.
 
-/// Buckets of `kernel/turns.bpf.c`: sixteen to the octave, in units of 64 ns.
-pub(super) const N_BUCKETS: usize = 512;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Buckets of `turns.bpf.c`: sixteen to the octave, in units of 64 ns.
+pub const N_TIME_BUCKETS: usize = 512;
 const UNIT_NS: f64 = 64.0;
 const PER_OCTAVE: u32 = 16;
 
 /// A histogram of times.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "TimesForm", try_from = "TimesForm")]
 pub struct Times {
     buckets: Vec<u32>,
     sum_ns: u64,
@@ -14,13 +18,13 @@ pub struct Times {
 
 impl Default for Times {
     fn default() -> Self {
-        Self { buckets: vec![0; N_BUCKETS], sum_ns: 0 }
+        Self { buckets: vec![0; N_TIME_BUCKETS], sum_ns: 0 }
     }
 }
 
 impl Times {
     /// Two counts to the word, as the kernel has them.
-    pub(super) fn of_words(words: &[u64], sum_ns: u64) -> Self {
+    pub fn of_words(words: &[u64], sum_ns: u64) -> Self {
         let pairs = words.iter().map(|it| it.to_ne_bytes());
         let halves = pairs.flat_map(|it| [[it[0], it[1], it[2], it[3]], [it[4], it[5], it[6], it[7]]]);
         Self { buckets: halves.map(u32::from_ne_bytes).collect(), sum_ns }
@@ -58,13 +62,44 @@ impl Times {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Counts wrap around in the kernel.
-    pub(super) fn since(&self, earlier: &Self) -> Self {
+    /// What came since, where both are counts of one kernel, which wrap around.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
         let pairs = self.buckets.iter().zip(&earlier.buckets);
         Self {
             buckets: pairs.map(|(now, before)| now.wrapping_sub(*before)).collect(),
             sum_ns: self.sum_ns.wrapping_sub(earlier.sum_ns),
         }
+    }
+}
+
+/// Times as they are saved: the buckets that hold some.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct TimesForm {
+    /// All of them together, in ns.
+    sum_ns: u64,
+    /// The number of a bucket, and how many are in it. Buckets 0 to 15 are 64 ns wide each, those that follow 1/16 of an
+    /// octave: bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
+    buckets: Vec<(u32, u32)>,
+}
+
+impl From<Times> for TimesForm {
+    fn from(times: Times) -> Self {
+        let buckets = (0..).zip(times.buckets).filter(|it| it.1 > 0).collect();
+        Self { sum_ns: times.sum_ns, buckets }
+    }
+}
+
+impl TryFrom<TimesForm> for Times {
+    type Error = String;
+
+    fn try_from(form: TimesForm) -> Result<Self, String> {
+        let mut times = Self { sum_ns: form.sum_ns, ..Self::default() };
+        for (idx, n) in form.buckets {
+            let bucket = times.buckets.get_mut(idx as usize);
+            *bucket.ok_or_else(|| format!("bucket {idx} of {N_TIME_BUCKETS}"))? = n;
+        }
+        Ok(times)
     }
 }
 
@@ -83,7 +118,7 @@ mod tests {
 
     #[test]
     fn buckets_follow_each_other_without_a_gap() {
-        for idx in 1..N_BUCKETS as u32 {
+        for idx in 1..N_TIME_BUCKETS as u32 {
             let (before, width) = bounds(idx - 1);
             assert_eq!(bounds(idx).0, before + width, "{idx}");
         }
@@ -91,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_quantile_lies_within_its_bucket() {
-        let mut words = vec![0; N_BUCKETS / 2];
+        let mut words = vec![0; N_TIME_BUCKETS / 2];
         // Bucket 20: 20 to 21 units.
         words[10] = 4;
         let times = Times::of_words(&words, 4 * 1_300);
@@ -103,8 +138,19 @@ mod tests {
     }
 
     #[test]
+    fn what_was_saved_is_read_again() {
+        let mut words = vec![0; N_TIME_BUCKETS / 2];
+        (words[10], words[255]) = (4, 7 << 32);
+        let times = Times::of_words(&words, 99);
+        let text = serde_json::to_string(&times).unwrap();
+        assert_eq!(text, r#"{"sum_ns":99,"buckets":[[20,4],[511,7]]}"#);
+        assert_eq!(serde_json::from_str::<Times>(&text).unwrap(), times);
+        assert!(serde_json::from_str::<Times>(r#"{"sum_ns":9,"buckets":[[512,1]]}"#).is_err());
+    }
+
+    #[test]
     fn counts_that_wrapped_around_in_the_kernel_still_differ_by_what_came() {
-        let mut words = vec![0; N_BUCKETS / 2];
+        let mut words = vec![0; N_TIME_BUCKETS / 2];
         words[0] = u64::from(u32::MAX);
         let before = Times::of_words(&words, u64::MAX);
         words[0] = 2;

@@ -1,0 +1,92 @@
+//! The kernel's counts of who asks whom, look after look: for `watch`, and around a `switch`.
+
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use looptax_bench::cpu_ticks;
+use looptax_host::discover::{Survey, survey};
+use looptax_host::eyes::{Asked, Eyes, Look};
+use looptax_model::failure::Failure;
+use looptax_model::record::Watched;
+use looptax_switch::diagnose::find::watched::{Beside, Gathered, watched};
+
+use crate::signals::has_paused;
+
+/// Servers are looked for again where an address is asked for the first time, but not more often.
+const BETWEEN_SURVEYS: Duration = Duration::from_secs(10);
+/// Looks in which a longer time is counted.
+const N_LOOKS: u32 = 20;
+/// Shorter ones say more of the clock than of the requests.
+const LEAST_LOOK: Duration = Duration::from_secs(1);
+
+pub(crate) struct Watch {
+    eyes: Eyes,
+    survey: Survey,
+    counted: Duration,
+    since_survey: Duration,
+    /// Addresses that were asked before the last survey.
+    asked: HashSet<Asked>,
+    beside: Beside,
+}
+
+impl Watch {
+    pub(crate) fn new(eyes: Eyes, beside: Beside) -> Self {
+        Self {
+            eyes,
+            survey: survey(None),
+            counted: Duration::ZERO,
+            // The first address that is new is looked for at once.
+            since_survey: BETWEEN_SURVEYS,
+            asked: HashSet::new(),
+            beside,
+        }
+    }
+
+    /// How long was counted since [`Watch::begin`].
+    pub(crate) fn counted(&self) -> Duration {
+        self.counted
+    }
+
+    /// What was counted until now is left out.
+    pub(crate) fn begin(&mut self) -> Result<(), Failure> {
+        self.eyes.look()?;
+        self.counted = Duration::ZERO;
+        Ok(())
+    }
+
+    /// What was counted since the last one.
+    pub(crate) fn look(&mut self) -> Result<Watched, Failure> {
+        let look = self.next()?;
+        Ok(watched(&look, &self.survey.servers, self.beside))
+    }
+
+    /// Counts for `time` from now on, or until somebody ends it, in looks of equal length that are kept.
+    pub(crate) fn look_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<Watched, Failure> {
+        self.begin()?;
+        let each = (time / N_LOOKS).max(LEAST_LOOK);
+        let mut gathered = Gathered::new(self.beside, true);
+        let ticks = cpu_ticks();
+        let mut goes_on = true;
+        while goes_on && self.counted + each / 2 < time {
+            goes_on = has_paused(each.min(time.saturating_sub(self.counted)), stop);
+            let look = self.next()?;
+            gathered.add(&look, &self.survey.servers);
+        }
+        let busy_pct = cpu_ticks().zip(ticks).and_then(|(now, then)| now.since(then).busy_pct());
+        Ok(Watched { busy_pct, ..gathered.watched() })
+    }
+
+    fn next(&mut self) -> Result<Look, Failure> {
+        let look = self.eyes.look()?;
+        self.counted += look.over;
+        self.since_survey += look.over;
+        let is_new = look.counted.iter().any(|it| !self.asked.contains(&it.asked));
+        if is_new && self.since_survey >= BETWEEN_SURVEYS {
+            self.survey = survey(Some(&self.survey));
+            self.since_survey = Duration::ZERO;
+            self.asked.extend(look.counted.iter().map(|it| it.asked.clone()));
+        }
+        Ok(look)
+    }
+}
