@@ -31,10 +31,10 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(eyes: Eyes, beside: Beside) -> Self {
+    pub(crate) fn new(eyes: Eyes, survey: Survey, beside: Beside) -> Self {
         Self {
             eyes,
-            survey: survey(None),
+            survey,
             counted: Duration::ZERO,
             // The first address that is new is looked for at once.
             since_survey: BETWEEN_SURVEYS,

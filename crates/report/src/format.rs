@@ -56,6 +56,12 @@ impl Text {
         format!("{}{GLUE}{}", fixed(us, time_decimals(us)), self.micro())
     }
 
+    /// Two times in one unit, which is the larger one's.
+    pub(crate) fn both_micros(self, us: [f64; 2]) -> [String; 2] {
+        let is_ms = us.iter().any(|it| it.abs() >= MS_FROM_US);
+        us.map(|it| if is_ms { format!("{}{GLUE}ms", three_digits(it / 1e3)) } else { self.micros(it) })
+    }
+
     /// `+2.0 µs`: a difference always has its sign.
     pub(crate) fn signed_micros(self, us: f64) -> String {
         let sign = if us >= 0.0 { "+" } else { "" };

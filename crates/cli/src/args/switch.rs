@@ -61,6 +61,13 @@ pub(crate) struct SwitchArgs {
     /// How long connections are waited for: 60s, 5m.
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
     pub(crate) within: Duration,
+    /// Time the application's requests for so long before the move and again after it, in the kernel; needs root, and is
+    /// left out if nothing is asked while the move is planned.
+    #[arg(long, default_value = "10s", value_parser = duration, value_name = "TIME")]
+    pub(crate) times_over: Duration,
+    /// Do not time requests.
+    #[arg(long, conflicts_with = "times_over")]
+    pub(crate) no_times: bool,
     /// Say what would be done; change nothing.
     #[arg(long, conflicts_with_all = ["yes", "patch"])]
     pub(crate) dry_run: bool,

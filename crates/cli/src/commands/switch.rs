@@ -4,11 +4,13 @@ mod doing;
 mod earlier;
 mod fixes;
 mod planned;
+mod times;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_host::discover::{Survey, survey};
-use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched};
+use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched, Watched, WatchedDiff};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
 use looptax_switch::{Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload};
@@ -19,6 +21,7 @@ use crate::signals;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 use doing::{Doing, kept, named};
+use times::Times;
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -76,6 +79,7 @@ impl Doing<'_> {
         let args = self.args;
         self.refuse_while_busy()?;
         let before = survey(None);
+        let times = Times::begin(self, &before);
         let mut subject = self.look(file, &before)?;
         if args.patch {
             return planned::print_patch(&subject.plan);
@@ -112,7 +116,7 @@ impl Doing<'_> {
             subject.commands.reloads.extend(line);
             switched.proof.reload = reload;
         }
-        self.carry_out(subject, switched, page, &source)
+        self.carry_out(subject, switched, page, times, &source)
     }
 
     /// Plans, and changes nothing.
@@ -223,9 +227,15 @@ impl Doing<'_> {
         mut subject: Subject,
         mut switched: Switched,
         page: Option<Page>,
+        mut times: Option<Times>,
         source: &str,
     ) -> Result<Exit, Failure> {
         let stop = signals::stop_flag()?;
+        let before = times.as_mut().and_then(|it| it.before(self, &switched, &stop));
+        if stop.load(Ordering::Relaxed) {
+            switched.outcome = SwitchOutcome::Planned;
+            return self.end(&switched, Exit::Interrupted);
+        }
         let is_watched = !subject.proof.applications().is_empty();
         let is_read = !subject.commands.reloads.is_empty();
         let by_hand = (!is_read).then(|| by_hand(&switched, is_watched));
@@ -257,10 +267,35 @@ impl Doing<'_> {
             _ if steps.iter().any(|it| it.code == StepCode::Stopped) => Exit::Interrupted,
             _ => Exit::No,
         };
+        if let (SwitchOutcome::Moved, Some(times), Some(before)) = (carried.outcome, &mut times, &before) {
+            switched.requests = self.time_again(times, before, &switched, &stop, &mut steps);
+        }
         switched.id = Some(carried.id);
         switched.outcome = carried.outcome;
         switched.steps = steps;
         self.end(&switched, exit)
+    }
+
+    /// How long requests take after the move, a sentence for each hop.
+    fn time_again(
+        self,
+        times: &mut Times,
+        before: &Watched,
+        switched: &Switched,
+        stop: &AtomicBool,
+        steps: &mut Vec<SwitchStep>,
+    ) -> Option<WatchedDiff> {
+        let diff = times.after(before, switched, stop);
+        let words = match &diff {
+            Ok(diff) => diff.hops.iter().map(|it| report::before_and_after(it, diff, self.terminal.style())).collect(),
+            Err(why) => vec![format!("requests were not held against those before: {why:#}")],
+        };
+        for words in words {
+            let step = SwitchStep { code: StepCode::RequestsTimed, words };
+            self.show_step(&step);
+            steps.push(step);
+        }
+        diff.ok()
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use looptax_host::discover::survey;
 use looptax_host::eyes::{Eyes, Reach, Refused};
 use looptax_host::own::make_folder;
 use looptax_model::failure::Failure;
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let eyes = Eyes::open(reach).map_err(refused)?;
     keep_what_looking_needs()?;
     let stop = stop_flag()?;
-    let mut watch = Watch::new(eyes, Beside { everything: args.all, elsewhere: args.elsewhere });
+    let mut watch = Watch::new(eyes, survey(None), Beside { everything: args.all, elsewhere: args.elsewhere });
     if let Some(place) = place {
         let time = args.time.unwrap_or(SAVED);
         terminal.words(&format!("counting for {} s; Ctrl-C ends it earlier\n", time.as_secs()));

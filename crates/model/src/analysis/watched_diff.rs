@@ -46,6 +46,9 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
             notes.push(format!("only in the later one: {}", named(group)));
             continue;
         };
+        if [&group_before, group].iter().all(|it| n_requests(it) == 0) {
+            continue;
+        }
         let (change, p) = change([&group_before, group]);
         hops.push(change);
         chances.push(p);
@@ -121,6 +124,10 @@ fn grouped<'a>(watched: &'a Watched, several: &BTreeSet<Service<'a>>) -> BTreeMa
     groups
 }
 
+fn n_requests(group: &[&WatchedHop]) -> u64 {
+    group.iter().map(|it| it.n_requests).sum()
+}
+
 fn named(group: &[&WatchedHop]) -> String {
     let end = |it: &Option<WatchedEnd>| it.as_ref().map_or("(elsewhere)".to_owned(), |it| it.program.clone());
     let per_s: f64 = group.iter().map(|it| it.requests_per_s).sum();
@@ -187,7 +194,7 @@ fn side(group: &[&WatchedHop], series: &Series) -> WatchedSide {
     WatchedSide {
         way: main.map_or(Way::Unix, |it| it.way),
         address: main.map_or_else(String::new, |it| it.address.clone()),
-        n_requests: group.iter().map(|it| it.n_requests).sum(),
+        n_requests: n_requests(group),
         requests_per_s: group.iter().map(|it| it.requests_per_s).sum(),
         opened_per_s: group.iter().map(|it| it.opened_per_s).sum(),
         mean_us: figure(&series.means, 0.0),

@@ -250,6 +250,8 @@ codes! {
         WorksAsBefore,
         /// Whether the application works as before was not seen.
         NotSeenAgain,
+        /// How long requests took before and after.
+        RequestsTimed,
         /// Something to know of the proof.
         ProofNote,
         /// A line of the server's log.

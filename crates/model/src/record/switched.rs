@@ -6,7 +6,7 @@ use crate::stats::range::{Amount, Count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{CheckedConnection, Edit, StepCode};
+use crate::record::{CheckedConnection, Edit, StepCode, WatchedDiff};
 
 /// A switch: planned, carried out or undone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,9 @@ pub struct Switched {
     pub proof: SwitchProof,
     /// What was done, in order.
     pub steps: Vec<SwitchStep>,
+    /// How long requests took before and after; `null` if they were not timed.
+    #[serde(default)]
+    pub requests: Option<WatchedDiff>,
     /// How it ended.
     pub outcome: SwitchOutcome,
 }

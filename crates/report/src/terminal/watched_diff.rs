@@ -66,12 +66,18 @@ fn heading(hop: &WatchedChange, text: Text) -> String {
 
 fn rows(hop: &WatchedChange, load: &str, text: Text) -> Vec<Vec<String>> {
     let row = |name: &str, sides: [&Figure; 2], change: &Figure, is_shown: bool| {
-        let us = |figure: &Figure| known(figure, |it| text.micros(it.value));
+        let us = match sides {
+            [Figure::Known(one), Figure::Known(other)] => text.both_micros([one.value, other.value]),
+            sides => sides.map(|it| known(it, |it| text.micros(it.value))),
+        };
         let by = known(change, |it| format!("{:+.1} % {}", it.value, ends(it, text)));
         let is_change = is_shown && change.known().is_some_and(Estimate::excludes_zero);
         let load = if is_change { load } else { "" };
         let in_words = if is_shown { words(change, "shorter", "longer") } else { NO_CHANGE.to_owned() };
-        vec![name.to_owned(), us(sides[0]), us(sides[1]), by, format!("{in_words}{load}")]
+        {
+            let [one, other] = us;
+            vec![name.to_owned(), one, other, by, format!("{in_words}{load}")]
+        }
     };
     let (before, after) = (&hop.before, &hop.after);
     let load = |name: &str, sides: [f64; 2]| {
@@ -105,7 +111,10 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
         _ => ("a request took", mean, &hop.mean_pct),
     };
     let [Figure::Known(before), Figure::Known(after)] = sides else {
-        return format!("{who}: too few requests to say how long they took before and after");
+        let [before, after] = [hop.before.n_requests, hop.after.n_requests];
+        return format!(
+            "{who}: {before} requests before and {after} after are too few, or came too seldom, to compare"
+        );
     };
     let change = known(change, |it| {
         let is_one = it.excludes_zero() && (name != "a request took" || is_sure(hop));
@@ -118,14 +127,18 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
         let [one, other] = if it.value < 0.0 { [&ends[1], &ends[0]] } else { [&ends[0], &ends[1]] };
         format!("{} % {word} [{one}, {other}]", fixed(it.value.abs(), 1))
     });
-    let side = |it: &Estimate, side: &WatchedSide, span: &WatchedSpan, when: &str| {
-        format!("{} over {} in the {} s {when}", text.micros(it.value), side.way, fixed(span.over_s, 0))
+    let times = text.both_micros([before.value, after.value]);
+    let side = |time: &str, side: &WatchedSide, span: &WatchedSpan, when: &str| {
+        format!("{time} over {} in the {} s {when}", side.way, fixed(span.over_s, 0))
     };
+    let is_moved = hop.before.way.is_tcp() && !hop.after.way.is_tcp();
+    let send = if is_moved { "; the client's own send, longer over TCP, is not in it" } else { "" };
     let load = diff.other_load_pct().map(|[before, after]| format!("; but {}", busy(before, after)));
-    format!(
-        "{who}: {name} {} and {}: {change}{}",
-        side(before, &hop.before, &diff.before, "before"),
-        side(after, &hop.after, &diff.after, "after"),
+    let words = format!(
+        "{who}: {name} {} and {}: {change}{send}{}",
+        side(&times[0], &hop.before, &diff.before, "before"),
+        side(&times[1], &hop.after, &diff.after, "after"),
         load.unwrap_or_default()
-    )
+    );
+    words.replace('\u{a0}', " ")
 }

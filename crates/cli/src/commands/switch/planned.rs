@@ -37,6 +37,7 @@ pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
             within_s: args.within.as_secs_f64(),
         },
         steps: Vec::new(),
+        requests: None,
         outcome: SwitchOutcome::NotDone,
     }
 }

@@ -41,6 +41,9 @@ fn moved_and_back(app: &Application) {
 /// `looptax switch` of the application's file, as somebody who has read the plan.
 fn switch<'a>(app: &'a Application, args: &[&str]) -> Looptax<'a> {
     let mut words = vec!["switch", "--yes"];
+    if !args.contains(&"--times-over") {
+        words.push("--no-times");
+    }
     if !args.contains(&"--within") {
         words.extend(["--within", "30s"]);
     }

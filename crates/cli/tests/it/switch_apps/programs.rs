@@ -1,11 +1,14 @@
 //! Applications that are programs of their own: Python under gunicorn, Ruby, Node.
 
 use looptax_model::dsn::Kind;
+use looptax_testkit::skips::skip;
+use serde_json::Value;
 
-use super::moved_and_back;
+use super::{moved_and_back, switch};
 use crate::application::programs::{GUNICORN, NODE, can_load, django, node};
 use crate::application::{Application, Group, Place, fill_table};
 use crate::fixture::{Server, is_root};
+use crate::record::check_fits;
 
 /// What keeps a service running that ends when it is told to, as an init system does.
 const KEEPER: &str = "\
@@ -38,6 +41,33 @@ fn django_under_gunicorn_is_moved_and_back() {
     let file = "greetings/settings.py";
     let app = Application::on_http(place, server, file, "/way", vec![gunicorn]);
     moved_and_back(&app.reloaded_by(reload));
+}
+
+#[test]
+fn the_requests_of_django_are_timed_before_the_move_and_after() {
+    let Some((server, place)) = django("60") else {
+        return;
+    };
+    let gunicorn = place.start(GUNICORN[0], &GUNICORN[1..]);
+    let reload = format!("kill -HUP {}", gunicorn.pid());
+    let app = Application::on_http(place, server, "greetings/settings.py", "/way", vec![gunicorn]).reloaded_by(reload);
+    let run = app.while_visited(|| switch(&app, &["--times-over", "7s", "--json"]).run());
+    run.expect_code(0);
+    let switched: Value = serde_json::from_str(&run.stdout).unwrap();
+    check_fits("switch", &switched);
+    if switched["requests"].is_null() {
+        assert!(run.stderr.contains("requests are not timed"), "{}", run.stderr);
+        skip("eyes: the kernel does not let us count");
+        return;
+    }
+    let hops = switched["requests"]["hops"].as_array().unwrap();
+    let ways = |hop: &Value| [hop["before"]["way"].clone(), hop["after"]["way"].clone()];
+    assert!(hops.iter().any(|it| ways(it) == ["loopback", "unix"]), "{hops:#?}");
+    // Its visitors come as before.
+    assert!(hops.iter().any(|it| it["kind"] == "http" && ways(it) == ["loopback", "loopback"]), "{hops:#?}");
+    let steps = switched["steps"].as_array().unwrap();
+    let sentence = steps.iter().find(|it| it["code"] == "requests-timed").unwrap();
+    assert!(sentence["words"].as_str().unwrap().contains("over loopback in the 7 s before"), "{sentence}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub fn switch_step(step: &SwitchStep, style: Style) -> String {
         StepCode::ReloadByHand => "now",
         StepCode::SeenOverSocket | StepCode::PageAsBefore => "proved",
         StepCode::NothingConnected | StepCode::NotSeenAgain => "open",
+        StepCode::RequestsTimed => "times",
         StepCode::ProofNote => "note",
         StepCode::ServerLog => "log",
         StepCode::FilesPutBack | StepCode::WorksAsBefore => "back",
