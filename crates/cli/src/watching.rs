@@ -58,7 +58,13 @@ impl Watch {
     /// What was counted since the last one.
     pub(crate) fn look(&mut self) -> Result<Watched, Failure> {
         let look = self.next()?;
-        Ok(watched(&look, &self.survey.servers, self.beside))
+        Ok(watched(&look, &self.survey.servers, self.beside, false))
+    }
+
+    /// The same with all its times.
+    pub(crate) fn look_with_times(&mut self) -> Result<Watched, Failure> {
+        let look = self.next()?;
+        Ok(watched(&look, &self.survey.servers, self.beside, true))
     }
 
     /// Counts for `time` from now on, or until somebody ends it, in looks of equal length that are kept.

@@ -28,4 +28,4 @@ pub use csv::csv;
 pub use markdown::{markdown, replay_markdown};
 pub use openmetrics::openmetrics;
 pub use openmetrics_found::found_openmetrics;
-pub use openmetrics_watched::watched_openmetrics;
+pub use openmetrics_watched::{WatchedTotals, watched_openmetrics};

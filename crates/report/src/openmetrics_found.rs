@@ -162,12 +162,16 @@ fn gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)
 
 /// A metric with all its samples, under its whole name.
 pub(crate) fn write_gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)>, text: &mut String) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "# HELP {name} {help}");
-    let _ = writeln!(text, "# TYPE {name} gauge");
+    write_head(name, "gauge", help, text);
     for (labels, value) in samples {
         let _ = writeln!(text, "{name}{labels} {value}");
     }
+}
+
+/// The lines before a metric's samples.
+pub(crate) fn write_head(name: &str, kind: &str, help: &str, text: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
 fn as_f64(n: usize) -> f64 {

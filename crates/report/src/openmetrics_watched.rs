@@ -1,17 +1,24 @@
-//! What `watch` counted as OpenMetrics text: gauges of one look, one for each client, server and way.
+//! What `watch` counted as OpenMetrics text: gauges of one look, or counters since it began, one for each client, server
+//! and way.
 //!
 //! Clients are summed by the names of their programs: a collector keeps every name that it ever saw. The label of the
 //! way is called as OpenTelemetry's conventions call it (`network.transport`).
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use looptax_model::record::{Watched, WatchedHop};
+use looptax_model::stats::Times;
 
 use crate::openmetrics::escaped;
-use crate::openmetrics_found::write_gauge;
+use crate::openmetrics_found::{write_gauge, write_head};
 
 /// Most triples with lines of their own: the busiest.
 const MOST_HOPS: usize = 50;
+/// The same of counters, which must not go away again: the first ones. The rest are counted together.
+const MOST_SERIES: usize = 200;
+/// From 8.2 µs to 1.07 s, where buckets of what is counted begin: 64 ns, doubled so often.
+const OCTAVES: std::ops::RangeInclusive<u32> = 7..=24;
 
 struct Family {
     name: &'static str,
@@ -57,12 +64,81 @@ pub fn watched_openmetrics(watched: &Watched) -> String {
     }
     let mut text = String::new();
     for family in &FAMILIES {
-        let samples = hops.iter().filter_map(|(labels, hop)| Some((labels.clone(), (family.pick)(hop)?)));
+        let samples = hops.iter().filter_map(|(labels, hop)| Some((format!("{{{labels}}}"), (family.pick)(hop)?)));
         write_gauge(family.name, family.help, samples, &mut text);
     }
     text.push_str("# EOF\n");
     text
 }
+
+/// Counters since `watch` began.
+#[derive(Debug, Default)]
+pub struct WatchedTotals {
+    series: BTreeMap<String, Total>,
+}
+
+#[derive(Debug, Default)]
+struct Total {
+    n_requests: u64,
+    n_opened: u64,
+    n_bytes_asked: u64,
+    n_bytes_answered: u64,
+    times: Times,
+}
+
+impl WatchedTotals {
+    /// Adds a look that has its times.
+    pub fn add(&mut self, watched: &Watched) {
+        for hop in &watched.hops {
+            let own = labels(hop);
+            let has_room = self.series.len() < MOST_SERIES || self.series.contains_key(&own);
+            let total = self.series.entry(if has_room { own } else { OTHERS.to_owned() }).or_default();
+            total.n_requests += hop.n_requests;
+            total.n_opened += hop.n_opened;
+            total.n_bytes_asked += hop.n_bytes_asked;
+            total.n_bytes_answered += hop.n_bytes_answered;
+            hop.looks.iter().for_each(|it| total.times.add(&it.times));
+        }
+    }
+
+    pub fn openmetrics(&self) -> String {
+        let mut text = String::new();
+        for (name, help, pick) in COUNTERS {
+            write_head(name, "counter", help, &mut text);
+            for (labels, total) in &self.series {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{name}_total{{{labels}}} {}", pick(total));
+            }
+        }
+        write_head(DURATION, "histogram", DURATION_HELP, &mut text);
+        for (labels, total) in &self.series {
+            for octave in OCTAVES {
+                let (below, s) = (total.times.n_below(octave), 64e-9 * f64::from(1_u32 << octave));
+                let _ = writeln!(text, "{DURATION}_bucket{{{labels},le=\"{s}\"}} {below}");
+            }
+            let (n, sum_s) = (total.times.n(), total.times.sum_ns() as f64 / 1e9);
+            let _ = writeln!(text, "{DURATION}_bucket{{{labels},le=\"+Inf\"}} {n}");
+            let _ = writeln!(text, "{DURATION}_sum{{{labels}}} {sum_s}\n{DURATION}_count{{{labels}}} {n}");
+        }
+        text.push_str("# EOF\n");
+        text
+    }
+}
+
+/// What found no series of its own.
+const OTHERS: &str = "client=\"(others)\",server=\"\",network_transport=\"\",address=\"\"";
+
+type Counter = (&'static str, &'static str, fn(&Total) -> u64);
+
+const COUNTERS: [Counter; 4] = [
+    ("looptax_requests", "Requests that a client had answered, counted by the kernel.", |it| it.n_requests),
+    ("looptax_connections_opened", "Connections that a client opened.", |it| it.n_opened),
+    ("looptax_request_bytes", "Bytes that were sent to the server.", |it| it.n_bytes_asked),
+    ("looptax_response_bytes", "Bytes that the client received.", |it| it.n_bytes_answered),
+];
+
+const DURATION: &str = "looptax_request_duration_seconds";
+const DURATION_HELP: &str = "From a request's arrival at the server until the client had the answer.";
 
 fn add(sum: &mut WatchedHop, hop: &WatchedHop) {
     sum.requests_per_s += hop.requests_per_s;
@@ -74,7 +150,7 @@ fn labels(hop: &WatchedHop) -> String {
     let server = hop.kind.as_ref().or(hop.server.as_ref().map(|it| &it.program));
     let transport = if hop.way.is_tcp() { "tcp" } else { "unix" };
     format!(
-        "{{client=\"{}\",server=\"{}\",network_transport=\"{transport}\",address=\"{}\"}}",
+        "client=\"{}\",server=\"{}\",network_transport=\"{transport}\",address=\"{}\"",
         escaped(client),
         escaped(server.map_or("", String::as_str)),
         escaped(&hop.address)

@@ -9,7 +9,6 @@ use super::JsonArgs;
 
 /// Options of `watch`.
 #[derive(Debug, Clone, Args)]
-#[command(group = clap::ArgGroup::new("is_one").args(["once", "save"]).multiple(true))]
 pub(crate) struct WatchArgs {
     /// One look: count for the time of --for, print, and end; Ctrl-C ends it earlier, with exit code 130.
     #[arg(long)]
@@ -27,8 +26,9 @@ pub(crate) struct WatchArgs {
     /// published port may be; each request costs more then.
     #[arg(long)]
     pub(crate) elsewhere: bool,
-    /// With --once, write the counts there as OpenMetrics, for the node exporter's folder of text files; `-` prints them.
-    #[arg(long, value_name = "FILE", requires = "is_one")]
+    /// Write OpenMetrics there, for the node exporter's folder of text files: counters and a histogram of times since the
+    /// start, renewed at each look; with --once gauges of that look, which `-` prints.
+    #[arg(long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
     /// Count once and keep it under this name, or in this file (a name with `/` in it or `.json` at its end), for `looptax
     /// diff before after`; what has the name is replaced.

@@ -10,7 +10,7 @@ use looptax_host::own::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::Watched;
 use looptax_model::stats::LEAST_LOOKS;
-use looptax_report::{terminal as report, watched_openmetrics};
+use looptax_report::{WatchedTotals, terminal as report, watched_openmetrics};
 use looptax_store::{save_for_all, save_value};
 use looptax_switch::diagnose::find::watched::Beside;
 
@@ -46,6 +46,13 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
         return Err(Failure::usage(
             "--json=FILE needs --once: without it watch has no end",
             "`looptax watch --json` prints one object per line",
+        ));
+    }
+    let is_metrics_printed = args.openmetrics.as_deref().is_some_and(|it| it.as_os_str() == "-");
+    if !is_one && (is_metrics_printed || args.openmetrics.is_some() && args.json.is_printed()) {
+        return Err(Failure::usage(
+            "without --once, counters are written to a file at each look, and nothing is printed",
+            "name a file: --openmetrics /var/lib/node_exporter/looptax.prom",
         ));
     }
     sys::require_proc(sys::FOUND)?;
@@ -117,11 +124,18 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
 
 /// Look after look, until somebody ends it or the time is over.
 fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Terminal) -> Result<Exit, Failure> {
-    let mut screen = (!args.json.is_printed()).then(Screen::open).transpose()?;
+    let metrics = args.openmetrics.as_deref();
+    let mut screen = (!args.json.is_printed() && metrics.is_none()).then(Screen::open).transpose()?;
+    let mut totals = WatchedTotals::default();
     loop {
         let rest = args.time.map_or(args.every, |it| it.saturating_sub(watch.counted()));
         if rest.is_zero() || !has_paused(args.every.min(rest), stop) {
             break;
+        }
+        if let Some(path) = metrics {
+            totals.add(&watch.look_with_times()?);
+            save_for_all(totals.openmetrics().as_bytes(), path)?;
+            continue;
         }
         let watched = watch.look()?;
         let is_read = match &mut screen {

@@ -55,6 +55,17 @@ impl Times {
         None
     }
 
+    /// How many took less than 64 · 2^`octave` ns, which is where a bucket begins; from `octave` 4 on.
+    pub fn n_below(&self, octave: u32) -> u64 {
+        let n_buckets = PER_OCTAVE * octave.saturating_sub(PER_OCTAVE.ilog2() - 1);
+        self.buckets.iter().take(n_buckets as usize).map(|it| u64::from(*it)).sum()
+    }
+
+    /// All of them together, in ns.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
     pub fn add(&mut self, other: &Self) {
         for (own, others) in self.buckets.iter_mut().zip(&other.buckets) {
             *own = own.saturating_add(*others);
@@ -135,6 +146,18 @@ mod tests {
         assert_eq!(times.quantile_ns(1.0), Some(64.0 * 21.0));
         assert_eq!(times.mean_ns(), Some(1_300.0));
         assert_eq!(Times::default().quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn what_took_less_than_a_power_of_two_is_counted_exactly() {
+        for idx in 16..N_TIME_BUCKETS as u32 {
+            let form = TimesForm { sum_ns: 1, buckets: vec![(idx, 3)] };
+            let times = Times::try_from(form).unwrap();
+            for octave in 4..=24 {
+                let is_below = bounds(idx).0 < 1 << octave;
+                assert_eq!(times.n_below(octave), if is_below { 3 } else { 0 }, "bucket {idx}, octave {octave}");
+            }
+        }
     }
 
     #[test]

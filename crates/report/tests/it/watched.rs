@@ -1,11 +1,11 @@
 //! The text of `looptax watch`.
 
 use looptax_model::record::{
-    Figure, WATCHED_SCHEMA_VERSION, Watched, WatchedChange, WatchedDiff, WatchedEnd, WatchedHop, WatchedSide,
-    WatchedSpan, WatchedTimes, Way,
+    Figure, WATCHED_SCHEMA_VERSION, Watched, WatchedChange, WatchedDiff, WatchedEnd, WatchedHop, WatchedLook,
+    WatchedSide, WatchedSpan, WatchedTimes, Way,
 };
 use looptax_report::terminal::{Style, before_and_after, watched, watched_diff};
-use looptax_report::watched_openmetrics;
+use looptax_report::{WatchedTotals, watched_openmetrics};
 
 fn end(program: &str, pid: u32) -> WatchedEnd {
     WatchedEnd { program: program.to_owned(), pid: Some(pid), user: Some("www-data".to_owned()), home: None }
@@ -73,6 +73,39 @@ fn gauges_have_the_transport_as_a_label() {
     let labels = "{client=\"gunicorn\",server=\"redis\",network_transport=\"unix\",address=\"127.0.0.1:6379\"}";
     assert!(text.contains(&format!("looptax_watch_requests_per_second{labels} 500\n")), "{text}");
     assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn counters_grow_from_look_to_look_and_keep_their_series() {
+    let mut totals = WatchedTotals::default();
+    let mut hop = hop(Way::Unix, 0);
+    let times = serde_json::from_str(r#"{"sum_ns":90000,"buckets":[[20,2],[200,1]]}"#).unwrap();
+    hop.looks = vec![WatchedLook { over_s: 2.0, n_requests: 3, n_bytes_asked: 6, n_bytes_answered: 9, times }];
+    totals.add(&look(vec![hop.clone()]));
+    totals.add(&look(vec![hop.clone()]));
+    let text = totals.openmetrics();
+    let labels = "client=\"gunicorn\",server=\"redis\",network_transport=\"unix\",address=\"127.0.0.1:6379\"";
+    for line in [
+        format!("looptax_requests_total{{{labels}}} 2000"),
+        format!("looptax_connections_opened_total{{{labels}}} 4"),
+        // Bucket 20 is of 1.3 µs, bucket 200 of 1.6 ms.
+        format!("looptax_request_duration_seconds_bucket{{{labels},le=\"0.000008192\"}} 4"),
+        format!("looptax_request_duration_seconds_bucket{{{labels},le=\"+Inf\"}} 6"),
+        format!("looptax_request_duration_seconds_count{{{labels}}} 6"),
+        format!("looptax_request_duration_seconds_sum{{{labels}}} 0.00018"),
+    ] {
+        assert!(text.contains(&format!("{line}\n")), "{line}\n{text}");
+    }
+    // Clients without end do not make series without end.
+    for idx in 0..1_000 {
+        hop.client = Some(end(&format!("job{idx}"), 7));
+        totals.add(&look(vec![hop.clone()]));
+    }
+    let text = totals.openmetrics();
+    assert_eq!(text.matches("looptax_requests_total{").count(), 201);
+    assert!(text.contains(
+        "looptax_requests_total{client=\"(others)\",server=\"\",network_transport=\"\",address=\"\"} 801000\n"
+    ));
 }
 
 /// A client that moved to the socket; its mean changed by this, its median by −20 %.

@@ -53,9 +53,9 @@ struct Who {
     address: String,
 }
 
-/// One look, put down to services. `servers` are those that a survey found.
-pub fn watched(look: &Look, servers: &[Server], beside: Beside) -> Watched {
-    let mut gathered = Gathered::new(beside, false);
+/// One look, put down to services, with all its times if `keeps_looks`. `servers` are those that a survey found.
+pub fn watched(look: &Look, servers: &[Server], beside: Beside, keeps_looks: bool) -> Watched {
+    let mut gathered = Gathered::new(beside, keeps_looks);
     gathered.add(look, servers);
     gathered.watched()
 }
