@@ -62,7 +62,7 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     if args.watch {
         return watch(args, first, eyes, list, &stop, terminal);
     }
-    let Some((second, counted)) = second_look(&first, eyes.as_mut(), &stop) else {
+    let Some((second, counted)) = second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, &stop) else {
         return Ok(Exit::Interrupted);
     };
     show(args, &list(Some(&first), &second, counted.as_ref()), terminal)?;
@@ -87,7 +87,7 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     let sources = cost::from_newest(&latest_records(cost::MOST_RECORDS));
     let mut eyes = eyes.and_then(|it| it.attach().ok());
     let first = survey(None);
-    let Some((second, counted)) = second_look(&first, eyes.as_mut(), stop) else {
+    let Some((second, counted)) = second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop) else {
         return Ok(None);
     };
     let fallen = fallen_back(&switches(), &second);
@@ -99,11 +99,16 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
 
 /// The look that rates are made of, with what came and went meanwhile and what the kernel counted; `None` where somebody
 /// stops it.
-fn second_look(first: &Survey, mut eyes: Option<&mut Eyes>, stop: &AtomicBool) -> Option<(Survey, Option<Look>)> {
+pub(super) fn second_look(
+    first: &Survey,
+    mut eyes: Option<&mut Eyes>,
+    pause: Duration,
+    stop: &AtomicBool,
+) -> Option<(Survey, Option<Look>)> {
     let counted = |eyes: &mut Option<&mut Eyes>| eyes.as_mut().and_then(|it| it.look().ok());
     counted(&mut eyes);
     let mut glimpses = Glimpses::since(&first.servers, first.at_ns);
-    while let Some(pause) = glimpses.pause(BETWEEN_LOOKS) {
+    while let Some(pause) = glimpses.pause(pause) {
         if !has_paused(pause, stop) {
             return None;
         }

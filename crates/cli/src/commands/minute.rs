@@ -15,12 +15,12 @@ use looptax_switch::diagnose::find::listing::listing;
 
 use crate::args::CompareArgs;
 use crate::chains;
-use crate::commands::begin;
+use crate::commands::{begin, find};
 use crate::failure::Exit;
 use crate::formats;
 use crate::record_place::RecordPlace;
 use crate::results;
-use crate::signals::{has_paused, stop_flag};
+use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::progress::Lines;
 use crate::terminal::stage::Stage;
@@ -91,8 +91,10 @@ fn look(stop: &AtomicBool) -> Option<Found> {
     if first.servers.is_empty() {
         return Some(listing(None, &first, None, &[]));
     }
-    let is_going_on = has_paused(BETWEEN_LOOKS, stop);
-    is_going_on.then(|| listing(Some(&first), &survey(Some(&first)), None, &[]))
+    // Nothing is counted any more when it is measured: each request would cost more.
+    let mut eyes = find::eyes().and_then(|it| it.attach().ok());
+    let (second, counted) = find::second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop)?;
+    Some(listing(Some(&first), &second, counted.as_ref(), &[]))
 }
 
 /// Measures the next kind and says what came of it; nothing where there is none left, or somebody stopped it.

@@ -28,6 +28,9 @@ const BUSY_PCT: f64 = 5.0;
 /// The same for what the hypervisor took.
 const STOLEN_PCT: f64 = 1.0;
 
+/// A connection costs many times what a request does: with more of them per request it is no longer the requests that cost.
+const MOST_OPENED: f64 = 0.05;
+
 /// Where a rate comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Basis {
@@ -50,6 +53,8 @@ pub struct AtRate {
     pub who: String,
     /// Requests per second.
     pub requests_per_s: f64,
+    /// Connections that are opened for them per second; what those cost is not in a request's tax.
+    pub opened_per_s: f64,
 }
 
 /// The pieces; each is a text that ends with a line break, or empty.
@@ -190,6 +195,7 @@ struct Program<'a> {
     n_processes: usize,
     server: Option<&'a FoundServer>,
     requests_per_s: f64,
+    opened_per_s: f64,
 }
 
 impl Program<'_> {
@@ -219,11 +225,13 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
         let Some(requests_per_s) = client.peer.requests_per_s.filter(|it| *it > 0.0) else {
             continue;
         };
+        let opened_per_s = client.peer.opened_per_s.unwrap_or(0.0);
         let is_same = |it: &&mut Program<'_>| {
             (&it.busiest.peer.program, it.busiest.server_pid) == (&client.peer.program, client.server_pid)
         };
         if let Some(program) = programs.iter_mut().find(is_same) {
             program.requests_per_s += requests_per_s;
+            program.opened_per_s += opened_per_s;
             program.n_processes += 1;
             if client.peer.requests_per_s > program.busiest.peer.requests_per_s {
                 program.busiest = client;
@@ -231,7 +239,7 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
             continue;
         }
         let server = found.servers.iter().find(|it| it.pid == client.server_pid);
-        programs.push(Program { busiest: client, n_processes: 1, server, requests_per_s });
+        programs.push(Program { busiest: client, n_processes: 1, server, requests_per_s, opened_per_s });
     }
     programs.sort_by(|one, other| other.requests_per_s.total_cmp(&one.requests_per_s));
     programs
@@ -240,7 +248,7 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
 impl AtRate {
     /// A rate that somebody asked about.
     pub fn asked(requests_per_s: f64) -> Self {
-        Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s }
+        Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s, opened_per_s: 0.0 }
     }
 
     /// A yardstick beside a running server, whose requests nobody has counted.
@@ -260,6 +268,11 @@ impl AtRate {
         if known.is_empty() { vec![yardstick()] } else { known }
     }
 
+    /// Whether what it opens counts beside what it asks.
+    fn opens_many(&self) -> bool {
+        self.opened_per_s > MOST_OPENED * self.requests_per_s
+    }
+
     fn of_closed(found: &Found) -> Vec<Self> {
         let hops = found.chains.iter().flat_map(|it| &it.hops).filter(|it| it.way.is_tcp());
         let mut known: Vec<Self> = Vec::new();
@@ -268,7 +281,13 @@ impl AtRate {
                 continue;
             };
             let who = hop.client.clone().unwrap_or_else(|| "programs that are gone".to_owned());
-            let one = Self { basis: Basis::Closed, kind: Some(kind.clone()), who, requests_per_s: closed_per_s };
+            let one = Self {
+                basis: Basis::Closed,
+                kind: Some(kind.clone()),
+                who,
+                requests_per_s: closed_per_s,
+                opened_per_s: closed_per_s,
+            };
             // A hop stands in each chain that has it.
             if !known.contains(&one) {
                 known.push(one);
@@ -286,6 +305,7 @@ impl AtRate {
                 kind: Some(program.server?.kind.clone()),
                 who: program.busiest.peer.program.clone().unwrap_or_default(),
                 requests_per_s: program.requests_per_s,
+                opened_per_s: program.opened_per_s,
             })
         });
         known.take(MOST_PROGRAMS).collect()
@@ -347,7 +367,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
                 alike().map(|(name, it, _)| format!("{name} {}", text.percent(&it.core_pct))).collect();
             if !named.is_empty() {
                 let named = named.join(", ");
-                let words = worth_words(worth);
+                let words = if it.opens_many() { opening_words(it) } else { worth_words(worth).to_owned() };
                 let beside = if alike().any(|it| it.2) { " (measured beside other work)" } else { "" };
                 let line = format!("{at} TCP adds CPU time, of one core: {named}: {words}{beside}");
                 lines.item(2, &line);
@@ -375,6 +395,16 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
         known.extend(weighed.map(|weighed| (name, weighed, tax.is_some_and(is_busy))));
     }
     known
+}
+
+/// No verdict of the requests holds for these.
+fn opening_words(it: &AtRate) -> String {
+    let kind = it.kind.as_deref().unwrap_or("KIND");
+    let rate = rate(it.opened_per_s);
+    format!(
+        "the requests only; {} new connections/s cost more, which looptax compare private:{kind} --workload connect measures",
+        rate.trim_end_matches("/s")
+    )
 }
 
 fn worth_words(worth: Worth) -> &'static str {

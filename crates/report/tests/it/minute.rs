@@ -98,6 +98,17 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     closing.chains = vec![shop(), shop()];
     let text = minute().end(&record, &AtRate::seen(Some(&closing)), 48.2, None);
     assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes, at one request each,").count(), 1, "{text}");
+    assert!(text.contains("31.0 new connections/s cost more"), "{text}");
+    assert!(!text.contains("worth it"), "{text}");
+    let mut short = look();
+    for client in &mut short.clients {
+        client.peer.opened_per_s = client.peer.requests_per_s.map(|it| it / 3.0);
+    }
+    let text = minute().end(&record, &AtRate::seen(Some(&short)), 48.2, None);
+    assert!(
+        text.contains("3.00K new connections/s cost more, which looptax compare private:mariadb --workload"),
+        "{text}"
+    );
 }
 
 #[test]
