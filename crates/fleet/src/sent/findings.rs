@@ -34,7 +34,17 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "requests_per_s",
             kind: Kind::Number,
-            doc: "Requests per second over all of them, counted as segments with data.",
+            doc: "Requests per second over all of them, counted in the kernel, else as segments with data.",
+        },
+        Column {
+            name: "opened_per_s",
+            kind: Kind::Number,
+            doc: "Connections opened per second, also those that are gone; none where the kernel did not count them.",
+        },
+        Column {
+            name: "median_us",
+            kind: Kind::Number,
+            doc: "Half of the requests took less, microseconds; none where the kernel did not count them.",
         },
         Column {
             name: "cpu_ms_per_s",
@@ -91,6 +101,8 @@ fn row(
         Value::Flag(peer.way.is_tcp()),
         Value::Count(peer.n_connections),
         Value::Number(peer.requests_per_s.filter(|it| it.is_finite())),
+        Value::Number(peer.opened_per_s.filter(|it| it.is_finite())),
+        Value::Number(peer.p50_us.filter(|it| it.is_finite())),
     ]);
     row.extend(with_ends(client.cpu_ms_per_s.as_ref()));
     let has_fallen = peer.pid.is_some_and(|pid| fallen.contains(&pid));

@@ -75,6 +75,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
             asks_by_its_files: false,
             requests_per_s: Some([f64::NAN, f64::from(rng.next_u32())][idx % 2]),
             opened_per_s: None,
+            p50_us: None,
         },
         // Now and then of a server that is not in the list.
         server_pid: 1 + rng.next_u32() % 3,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use looptax_model::record::Way;
+use looptax_model::stats::Times;
 
 use crate::discover::family::{Families, places};
 use crate::discover::home::Home;
@@ -30,17 +31,20 @@ pub struct Party {
 }
 
 /// How much one process asked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asks {
     pub n_turns: u64,
     /// Connections that it opened.
     pub n_opened: u64,
+    /// How long its requests took.
+    pub times: Times,
 }
 
 impl Asks {
-    pub fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: &Self) {
         self.n_turns += other.n_turns;
         self.n_opened += other.n_opened;
+        self.times.add(&other.times);
     }
 }
 
@@ -90,8 +94,9 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
             counts: Counts::default(),
         });
         if let Some(client) = &counted.client {
-            let asks = Asks { n_turns: counted.counts.n_turns(), n_opened: counted.counts.n_opened };
-            flow.processes.entry(client.pid).or_default().add(asks);
+            let Counts { n_opened, times, .. } = counted.counts.clone();
+            let asks = Asks { n_turns: counted.counts.n_turns(), n_opened, times };
+            flow.processes.entry(client.pid).or_default().add(&asks);
         }
         flow.counts.add(&counted.counts);
     }

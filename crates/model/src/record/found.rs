@@ -195,6 +195,11 @@ pub struct FoundPeer {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub opened_per_s: Option<f64>,
+    /// Half of its requests took less, µs, from their arrival at the server until the client had the answer; `null` where
+    /// the kernel did not count them.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub p50_us: Option<f64>,
 }
 
 /// What requests were counted by.

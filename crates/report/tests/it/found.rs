@@ -39,6 +39,7 @@ pub(crate) fn look() -> Found {
             n_connections: 3,
             requests_per_s: rate,
             opened_per_s: None,
+            p50_us: None,
         },
         server_pid: 812,
         via: None,
@@ -272,6 +273,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         n_connections: 1,
         requests_per_s: Some(rate),
         opened_per_s: None,
+        p50_us: None,
     };
     let listener = |address: &str, server_pids, clients: Vec<FoundPeer>| FoundListener {
         transport: EndpointTransport::Tcp,

@@ -13,6 +13,8 @@ use looptax_model::record::Way;
 pub(super) struct PerSecond {
     pub(super) requests_per_s: f64,
     pub(super) opened_per_s: f64,
+    /// Half of its requests took less; `None` without any.
+    pub(super) p50_us: Option<f64>,
 }
 
 /// The flows between a survey's servers and their clients.
@@ -32,8 +34,8 @@ impl<'a> Counts<'a> {
         let pid = client.peer.process.as_ref().filter(|_| client.via.is_none())?.pid;
         let own = self.flows.iter().filter(|it| is_to(it, client.server_idx, client.peer.way));
         let mut sum = Asks::default();
-        own.filter_map(|it| it.processes.get(&pid)).for_each(|it| sum.add(*it));
-        Some(self.per_second(sum))
+        own.filter_map(|it| it.processes.get(&pid)).for_each(|it| sum.add(it));
+        Some(self.per_second(&sum))
     }
 
     /// What one service asked another.
@@ -44,8 +46,8 @@ impl<'a> Counts<'a> {
         };
         let mut sum = Asks::default();
         let own = self.flows.iter().filter(is_own);
-        own.flat_map(|it| it.processes.values()).for_each(|it| sum.add(*it));
-        self.per_second(sum)
+        own.flat_map(|it| it.processes.values()).for_each(|it| sum.add(it));
+        self.per_second(&sum)
     }
 
     /// Services of which no process that asked is connected any more: a client without a connection, the name that it was
@@ -61,16 +63,17 @@ impl<'a> Counts<'a> {
             let connected: BTreeSet<u32> = clients.filter_map(|it| Some(it.peer.process.as_ref()?.pid)).collect();
             let mut sum = Asks::default();
             let gone = flow.processes.iter().filter(|(pid, _)| !connected.contains(pid));
-            gone.for_each(|(_, asks)| sum.add(*asks));
+            gone.for_each(|(_, asks)| sum.add(asks));
             let peer = Peer { process: party.process.clone(), uid: None, way: flow.way, connections: Vec::new() };
             let client = Client { peer, server_idx, via: None };
-            (sum != Asks::default()).then(|| (client, party.name.clone(), self.per_second(sum)))
+            (sum != Asks::default()).then(|| (client, party.name.clone(), self.per_second(&sum)))
         })
     }
 
-    fn per_second(&self, asks: Asks) -> PerSecond {
+    fn per_second(&self, asks: &Asks) -> PerSecond {
         let per_s = |n: u64| n as f64 / self.seconds;
-        PerSecond { requests_per_s: per_s(asks.n_turns), opened_per_s: per_s(asks.n_opened) }
+        let p50_us = asks.times.quantile_ns(0.5).map(|it| it / 1e3);
+        PerSecond { requests_per_s: per_s(asks.n_turns), opened_per_s: per_s(asks.n_opened), p50_us }
     }
 }
 

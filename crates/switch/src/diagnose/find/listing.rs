@@ -28,7 +28,11 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, counted: Option<&Look>
         let asked = counts.as_ref().and_then(|it| it.of(client));
         let rate = asked.as_ref().map_or_else(|| rate(&client.peer), |it| Some(it.requests_per_s));
         clients.push(FoundClient {
-            peer: FoundPeer { opened_per_s: asked.map(|it| it.opened_per_s), ..found_peer(&client.peer, rate, &names) },
+            peer: FoundPeer {
+                opened_per_s: asked.map(|it| it.opened_per_s),
+                p50_us: asked.and_then(|it| it.p50_us),
+                ..found_peer(&client.peer, rate, &names)
+            },
             ..found_client(client, survey, rate, sources, &names)
         });
     }
@@ -36,7 +40,7 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, counted: Option<&Look>
         let found = found_client(&client, survey, Some(asked.requests_per_s), sources, &names);
         let program = found.peer.program.clone().or(Some(name));
         let opened_per_s = Some(asked.opened_per_s);
-        FoundClient { peer: FoundPeer { program, opened_per_s, ..found.peer }, ..found }
+        FoundClient { peer: FoundPeer { program, opened_per_s, p50_us: asked.p50_us, ..found.peer }, ..found }
     }));
     Found {
         schema_version: FOUND_SCHEMA_VERSION,
@@ -142,6 +146,7 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
         n_connections: peer.connections.len() as u64,
         requests_per_s,
         opened_per_s: None,
+        p50_us: None,
     }
 }
 
