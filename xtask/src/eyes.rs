@@ -17,12 +17,15 @@ const FOLDER: &str = "crates/host/src/eyes/kernel";
 const CLANG: &str = "clang-14";
 const STRIP: &str = "llvm-strip-14";
 
+/// Those of `watch`, and those of `watch -w`.
+const NAMES: [&str; 2] = ["turns.bpf", "bytes.bpf"];
+
 /// Compiles them, or checks that they are what the source says.
 pub(crate) fn run(is_check: bool) -> Result<()> {
     let root = root()?;
-    let object = root.join(FOLDER).join("turns.bpf.o");
+    let folder = root.join(FOLDER);
     if !is_check {
-        compile(&root, &object)?;
+        NAMES.iter().try_for_each(|name| compile(&root, name, &folder.join(format!("{name}.o"))))?;
         return EYES.write(&root);
     }
     EYES.check(&root)?;
@@ -31,19 +34,22 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
         return Ok(());
     }
     let again = tempfile::tempdir()?;
-    let again = again.path().join("turns.bpf.o");
-    compile(&root, &again)?;
-    if fs::read(&again)? != fs::read(&object).context("cannot read the object")? {
-        bail!("{CLANG} makes another object of {FOLDER}: run `cargo xtask eyes`");
+    for name in NAMES {
+        let object = format!("{name}.o");
+        let compiled = again.path().join(&object);
+        compile(&root, name, &compiled)?;
+        if fs::read(&compiled)? != fs::read(folder.join(&object)).context("cannot read the object")? {
+            bail!("{CLANG} makes another {object} of {FOLDER}: run `cargo xtask eyes`");
+        }
     }
     Ok(())
 }
 
 /// In its folder, so that no path of this machine is in it.
-fn compile(root: &Path, object: &Path) -> Result<()> {
+fn compile(root: &Path, name: &str, object: &Path) -> Result<()> {
     let mut clang = Command::new(CLANG);
     clang.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", "-Wall", "-Werror"]);
-    clang.args(["-fdebug-compilation-dir=.", "-c", "turns.bpf.c", "-o"]).arg(object);
+    clang.args(["-fdebug-compilation-dir=.", "-c", &format!("{name}.c"), "-o"]).arg(object);
     run_to_success(clang.current_dir(root.join(FOLDER)))?;
     run_to_success(Command::new(STRIP).arg("-g").arg(object))
 }

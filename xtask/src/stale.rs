@@ -34,9 +34,9 @@ pub(crate) const PAGE: Built = Built {
 /// The programs for the kernel.
 pub(crate) const EYES: Built = Built {
     sources: "crates/host/src/eyes/kernel",
-    source_names: &["kernel.h", "turns.bpf.c"],
+    source_names: &["bytes.bpf.c", "kernel.h", "sockets.h", "turns.bpf.c"],
     assets: "crates/host/src/eyes/kernel",
-    asset_names: &["turns.bpf.o"],
+    asset_names: &["bytes.bpf.o", "turns.bpf.o"],
     by: "cargo xtask eyes",
 };
 

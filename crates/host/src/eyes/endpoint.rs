@@ -23,6 +23,17 @@ pub enum Name {
     Abstract(Vec<u8>),
 }
 
+impl Name {
+    /// The name in a `sockaddr_un`, without its family.
+    pub(super) fn of_address(bytes: &[u8]) -> Self {
+        if let Some((0, rest)) = bytes.split_first() {
+            return Self::Abstract(rest.to_vec());
+        }
+        let path = bytes.split(|it| *it == 0).next().unwrap_or_default();
+        Self::Path(PathBuf::from(OsString::from_vec(path.to_vec())))
+    }
+}
+
 /// The address that clients connect to. Network namespaces are told by the number that `/proc/PID/ns` shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Asked {
@@ -45,13 +56,7 @@ pub(super) fn read(words: &Words) -> Option<Asked> {
         AF_INET => Ipv4Addr::from(<[u8; 4]>::try_from(name.get(8..12)?).ok()?).into(),
         AF_INET6 => Ipv6Addr::from(<[u8; 16]>::try_from(name).ok()?).into(),
         AF_UNIX => {
-            let path = name.get(2..)?;
-            let name = match path.split_first() {
-                Some((0, rest)) => Name::Abstract(rest.to_vec()),
-                _ => Name::Path(PathBuf::from(OsString::from_vec(
-                    path.split(|it| *it == 0).next().unwrap_or_default().to_vec(),
-                ))),
-            };
+            let name = Name::of_address(name.get(2..)?);
             return Some(Asked::Unix { name, file: (inode != 0).then_some((inode, device)), network });
         }
         _ => return None,

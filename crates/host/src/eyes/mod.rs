@@ -5,17 +5,21 @@
 //! times at its own tracepoints, never a byte of what is said. They are held by our descriptors alone, so that they are
 //! gone with the process however it ends. Called by `watch` and `find`.
 
+pub mod bytes;
 mod endpoint;
+mod load;
 mod refused;
 
 use std::collections::HashMap;
-use std::io::{self, Read as _};
+use std::io;
 use std::time::{Duration, Instant};
 
 use aya::maps::{Array, HashMap as KernelMap, MapData};
 use aya::programs::{BtfTracePoint, Iter};
 use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 use looptax_model::stats::{N_TIME_BUCKETS, Times};
+
+use load::{list_what_is_there, program};
 
 pub use endpoint::{Asked, Name};
 pub use refused::Refused;
@@ -252,24 +256,6 @@ impl Eyes {
         (self.earlier, self.earlier_at, self.earlier_lost) = (earlier, now, lost);
         Ok(look)
     }
-}
-
-fn program<'a, P>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut P, Refused>
-where
-    &'a mut P: TryFrom<&'a mut aya::programs::Program>,
-{
-    let program = programs.program_mut(name).ok_or(Refused::Object)?;
-    program.try_into().map_err(|_| Refused::Object)
-}
-
-/// Lets the kernel go through the files of all processes.
-fn list_what_is_there(programs: &mut Ebpf) -> Result<(), Refused> {
-    let before: &mut Iter = program(programs, "before")?;
-    let link = before.attach().and_then(|it| before.take_link(it)).map_err(|error| refused::of_program(&error))?;
-    let mut file = link.into_file().map_err(|error| Refused::Kernel(error.to_string()))?;
-    let mut nothing = Vec::new();
-    file.read_to_end(&mut nothing).map_err(|error| Refused::Kernel(error.to_string()))?;
-    Ok(())
 }
 
 fn is_there(pid: u32) -> bool {

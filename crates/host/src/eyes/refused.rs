@@ -23,6 +23,8 @@ pub enum Refused {
     Verifier(String),
     #[error("the kernel does not let us count on sockets: {0}")]
     Kernel(String),
+    #[error("reading bytes of connections works on x86_64 only")]
+    Processor,
     #[error("our own programs for the kernel cannot be read")]
     Object,
 }

@@ -5,6 +5,7 @@
     reason = "lays out files as another user would; what fails there fails the test"
 )]
 
+mod bytes;
 mod eyes;
 mod output;
 mod own;

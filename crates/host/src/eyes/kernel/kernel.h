@@ -24,6 +24,7 @@ enum {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
+	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
@@ -43,10 +44,15 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 } KERNEL;
 struct sk_buff_head { u32 qlen; } KERNEL;
+struct upid { int nr; } KERNEL;
+struct pid { struct upid numbers[0]; } KERNEL;
+struct socket;
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
 	u16 sk_type, sk_protocol;
+	struct socket *sk_socket;
+	struct pid *sk_peer_pid;
 } KERNEL;
 typedef struct { int counter; } KERNEL atomic_t;
 typedef struct { atomic_t refs; } KERNEL refcount_t;
@@ -57,9 +63,12 @@ struct inode { u64 i_ino; struct super_block *i_sb; } KERNEL;
 struct dentry { struct inode *d_inode; } KERNEL;
 struct path { struct dentry *dentry; } KERNEL;
 struct unix_sock { struct unix_address *addr; struct path path; struct sock *peer; } KERNEL;
-struct socket { struct sock *sk; } KERNEL;
 struct file;
-struct task_struct { int tgid; struct task_struct *real_parent; } KERNEL;
+struct socket { struct sock *sk; struct file *file; } KERNEL;
+struct thread_info { u32 status; } KERNEL;
+struct task_struct { struct thread_info thread_info; int tgid; u32 flags; struct task_struct *real_parent; } KERNEL;
+// Of x86_64: where a system call's number and arguments are.
+struct pt_regs { unsigned long dx, si, di, orig_ax; } KERNEL;
 struct bpf_iter_meta;
 struct bpf_iter__task_file {
 	struct bpf_iter_meta *meta;

@@ -6,23 +6,8 @@
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include "sockets.h"
 
-#define AF_UNIX 1
-#define AF_INET 2
-#define AF_INET6 10
-#define SOCK_STREAM 1
-#define IPPROTO_TCP 6
-#define TCP_ESTABLISHED 1
-#define TCP_SYN_SENT 2
-#define TCP_SYN_RECV 3
-#define TCP_CLOSE 7
-#define TCP_LISTEN 10
-#define MSG_PEEK 2
-#define BIG_ENDIAN_32(it) __builtin_bswap32(it)
-
-// Bytes of a socket's name with its family, rounded up to words.
-#define NAME_BYTES 112
-#define COMM_BYTES 16
 // Sixteen to the octave, in units of 64 ns: a bucket is at most 6.3 % wide, the last ones hold all above 68 s.
 #define N_BUCKETS 512
 // The server's part is timed in one of so many turns.
@@ -30,13 +15,8 @@
 #define LOG2_PAIRS 16
 #define N_PAIRS (1 << LOG2_PAIRS)
 
-// Dereferences of null that the compiler would fold together are kept apart: the verifier forbids arithmetic with them.
-#define BARRIER() asm volatile("" ::: "memory")
-
 // bpf_probe_read_kernel and bpf_get_current_task_btf are for such licences.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-enum { ROLE_UNKNOWN, ROLE_CLIENT, ROLE_SERVER, ROLE_NEITHER };
 
 struct pair_key {
 	u64 addresses;
@@ -231,40 +211,6 @@ static __always_inline u32 bucket(u64 ns)
 	return at & (N_BUCKETS - 1);
 }
 
-struct tcp {
-	u64 own_hi, own_lo, other_hi, other_lo;
-	u32 network;
-	u16 own_port, other_port;
-	u8 is_v6, is_loopback;
-};
-
-// An IPv4 address in IPv6 clothes is the IPv4 address.
-static __always_inline void read_tcp(struct tcp *it, const struct sock *sk)
-{
-	const struct sock_common *common = &sk->__sk_common;
-	it->own_port = common->skc_num;
-	it->other_port = __builtin_bswap16(common->skc_dport);
-	it->network = common->skc_net.net->ns.inum;
-	if (common->skc_family == AF_INET6) {
-		const u32 *other = common->skc_v6_daddr.in6_u.u6_addr32;
-		const u32 *own = common->skc_v6_rcv_saddr.in6_u.u6_addr32;
-		u32 a = other[0], b = other[1], c = other[2], d = other[3];
-		if (a || b || c != BIG_ENDIAN_32(0xffff)) {
-			it->is_v6 = 1;
-			it->other_hi = (u64)b << 32 | a;
-			it->other_lo = (u64)d << 32 | c;
-			it->is_loopback = !it->other_hi && !c && d == BIG_ENDIAN_32(1);
-			a = own[0]; b = own[1]; c = own[2]; d = own[3];
-			it->own_hi = (u64)b << 32 | a;
-			it->own_lo = (u64)d << 32 | c;
-			return;
-		}
-	}
-	it->other_lo = common->skc_daddr;
-	it->own_lo = common->skc_rcv_saddr;
-	it->is_loopback = (it->other_lo & 0xff) == 127;
-}
-
 // Both ends come to the same key and the same endpoint. A loopback address is another one in every network.
 static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int role, int notes_elsewhere)
 {
@@ -368,12 +314,6 @@ static __always_inline int sit_unix(struct seat *seat, struct sock *sk)
 	return 1;
 }
 
-static __always_inline int is_stream(const struct sock *sk)
-{
-	u16 family = sk->__sk_common.skc_family;
-	return sk->sk_type == SOCK_STREAM && (family == AF_UNIX || family == AF_INET || family == AF_INET6);
-}
-
 static __always_inline struct seat *seat_of(struct sock *sk)
 {
 	if (!is_stream(sk))
@@ -441,11 +381,6 @@ static __always_inline struct pair *pair_of(struct seat *seat)
 	if (pair && seat->role == ROLE_CLIENT)
 		pair->client = seat->client;
 	return pair;
-}
-
-static __always_inline u32 current_pid(void)
-{
-	return bpf_get_current_pid_tgid() >> 32;
 }
 
 static __always_inline void note_current(struct end *end)
