@@ -4,6 +4,7 @@
 //! page, `docs/src/cli.md` and the completions are made from them.
 
 mod begin;
+mod capture;
 mod check;
 mod dsn;
 pub(crate) mod echo;
@@ -33,6 +34,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use looptax_experiment::spec::typed;
 
 pub(crate) use begin::{BeginArgs, TurnArgs};
+pub(crate) use capture::CaptureArgs;
 pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;

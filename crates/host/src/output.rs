@@ -109,6 +109,14 @@ impl Output {
         Ok(File::from(openat(&self.folder, &*self.name, flags, Mode::empty())?))
     }
 
+    /// Makes the file under its own name, to be written bit by bit. Nothing may be there.
+    ///
+    /// # Errors
+    /// What the kernel reports; `AlreadyExists` if anything has that name, a link of another user's too.
+    pub fn create(&self, mode: u32) -> io::Result<File> {
+        self.folder.create(&self.name, mode)
+    }
+
     /// Makes a neighbour that becomes the file when it is whole.
     ///
     /// # Errors

@@ -10,9 +10,11 @@
 pub mod echo;
 pub mod fastcgi;
 pub mod http;
+pub mod logins;
 pub mod memcached;
 pub mod mongodb;
 pub mod mysql;
+pub mod packets;
 pub mod postgres;
 pub mod redis;
 pub mod site;

@@ -33,7 +33,7 @@ pub(crate) enum Switch {
 }
 
 /// `65536`, `64K`, `64KiB`, `4M`, `1G`.
-fn bytes(typed: &str) -> Result<u64, String> {
+pub(super) fn bytes(typed: &str) -> Result<u64, String> {
     let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
     let shift = match unit {
         "" => 0,

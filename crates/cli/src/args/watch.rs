@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::JsonArgs;
+use super::{CaptureArgs, JsonArgs};
 
 /// Options of `watch`.
 #[derive(Debug, Clone, Args)]
@@ -36,4 +36,6 @@ pub(crate) struct WatchArgs {
     pub(crate) save: Option<String>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
 }

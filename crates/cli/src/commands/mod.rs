@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod begin;
+pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;

@@ -15,6 +15,7 @@ use looptax_store::{save_for_all, save_value};
 use looptax_switch::diagnose::find::watched::Beside;
 
 use crate::args::WatchArgs;
+use crate::commands::capture;
 use crate::earlier_runs::saved_watch;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
@@ -34,6 +35,9 @@ const LEAST_SAVED: Duration = Duration::from_secs(LEAST_LOOKS as u64);
 
 /// Runs `watch`.
 pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    if let Some(file) = &args.capture.file {
+        return capture::run(file, &args.capture, args.time, terminal);
+    }
     let is_one = args.once || args.save.is_some();
     let outputs = Outputs::default().writes("--json", args.json.path())?;
     let outputs = outputs.writes("--openmetrics", args.openmetrics.as_deref())?;

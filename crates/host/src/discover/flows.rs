@@ -105,6 +105,11 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
     flows
 }
 
+/// The server that listens at an address.
+pub fn server_at<'a>(asked: &Asked, servers: &'a [Server]) -> Option<&'a Server> {
+    servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_at(asked, endpoint)))
+}
+
 /// Who stands behind a process.
 pub(crate) struct Parties<'a> {
     pub(crate) families: &'a Families<'a>,

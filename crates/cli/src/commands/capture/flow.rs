@@ -1,0 +1,153 @@
+//! One connection: whose it is, where it is in its streams, what of it may be written.
+
+use std::net::SocketAddr;
+
+use looptax_host::eyes::bytes::{Connection, Ends, Side};
+use looptax_host::eyes::{Asked, Name};
+use looptax_model::dsn::Protocol;
+use looptax_wire::logins::{Fate, Logins, Sender};
+use looptax_wire::packets::Conversation;
+
+/// Ports of invented addresses begin here, and end where the kernel's own begin.
+const INVENTED_PORTS: std::ops::Range<u32> = 1024..32_768;
+/// The port of an invented address if no protocol names one.
+const ANY_PORT: u16 = 64_000;
+/// A record of TLS begins so: a handshake, version 3.
+const TLS: [u8; 2] = [0x16, 3];
+/// So many bytes of a client are looked at for TLS: a request for it may come before.
+const MOST_BEFORE_TLS: u64 = 64;
+
+pub(super) struct Flow {
+    pub(super) side: Side,
+    pub(super) conversation: Conversation,
+    pub(super) interface: u32,
+    /// What the first packet is said to be of; nothing once it is written.
+    pub(super) comment: Option<String>,
+    pub(super) has_handshake: bool,
+    pub(super) is_encrypted: bool,
+    pub(super) is_old: bool,
+    pub(super) n_packets: u64,
+    watch: Watch,
+    /// Where the next piece of each direction begins: sent, received.
+    next: [u64; 2],
+    n_of_client: u64,
+}
+
+enum Watch {
+    /// Everything is written.
+    Everything,
+    Logins(Logins),
+    /// Nothing is written: its logins are not known.
+    Nothing,
+}
+
+impl Flow {
+    pub(super) fn new(
+        it: &Connection,
+        number: u32,
+        interface: u32,
+        protocol: Option<Protocol>,
+        with_logins: bool,
+    ) -> Self {
+        let watch = match protocol.and_then(|protocol| Logins::new(protocol, !it.is_old)) {
+            _ if with_logins => Watch::Everything,
+            Some(logins) => Watch::Logins(logins),
+            None => Watch::Nothing,
+        };
+        let (client, server) = addresses(it, number, protocol);
+        Self {
+            side: it.side,
+            conversation: Conversation::new(client, server, number),
+            interface,
+            comment: Some(comment(it)),
+            has_handshake: !it.is_old,
+            is_encrypted: false,
+            is_old: it.is_old,
+            n_packets: 0,
+            watch,
+            next: [0; 2],
+            n_of_client: 0,
+        }
+    }
+
+    pub(super) fn sender(&self, is_received: bool) -> Sender {
+        if is_received == (self.side == Side::Server) { Sender::Client } else { Sender::Server }
+    }
+
+    /// Bytes between the last piece and this one, which nobody has seen.
+    pub(super) fn gap_before(&mut self, is_received: bool, at: u64, n_bytes: u64) -> u64 {
+        let next = &mut self.next[usize::from(is_received)];
+        let gap = at.saturating_sub(*next);
+        *next = at + n_bytes;
+        gap
+    }
+
+    /// Bytes of this sender are missing here.
+    pub(super) fn skip(&mut self, sender: Sender, n: u64) {
+        self.conversation.skip(sender, n);
+        if let Watch::Logins(logins) = &mut self.watch {
+            logins.skip(sender, n);
+        }
+    }
+
+    /// What may be written of these bytes, with secrets hidden, and how many were hidden.
+    pub(super) fn look(&mut self, sender: Sender, bytes: &mut [u8]) -> (Fate, u64) {
+        if sender == Sender::Client && !self.is_encrypted {
+            self.is_encrypted = self.n_of_client <= MOST_BEFORE_TLS && bytes.starts_with(&TLS);
+            self.n_of_client += bytes.len() as u64;
+        }
+        match &mut self.watch {
+            Watch::Everything => (Fate::Write, 0),
+            Watch::Nothing => (Fate::LeaveOut, 0),
+            Watch::Logins(logins) => {
+                let before = logins.n_hidden();
+                let fate = logins.feed(sender, bytes);
+                self.is_encrypted |= logins.is_encrypted();
+                (fate, logins.n_hidden() - before)
+            }
+        }
+    }
+
+    pub(super) fn has_known_logins(&self) -> bool {
+        !matches!(self.watch, Watch::Nothing)
+    }
+}
+
+/// Those of TCP are its own. Those of a socket are invented: the server's port is the protocol's, so that a dissector
+/// is chosen by it.
+fn addresses(it: &Connection, number: u32, protocol: Option<Protocol>) -> (SocketAddr, SocketAddr) {
+    match (&it.ends, it.side) {
+        (Ends::Tcp { own, other, .. }, Side::Client) => (*own, *other),
+        (Ends::Tcp { own, other, .. }, Side::Server) => (*other, *own),
+        (Ends::Unix { .. }, _) => {
+            let n = INVENTED_PORTS.end - INVENTED_PORTS.start;
+            let client = (INVENTED_PORTS.start + number % n) as u16;
+            let server = protocol.map(Protocol::port).filter(|it| *it != 0).unwrap_or(ANY_PORT);
+            (SocketAddr::from(([127, 0, 0, 1], client)), SocketAddr::from(([127, 0, 0, 1], server)))
+        }
+    }
+}
+
+fn comment(it: &Connection) -> String {
+    let own = format!("{} {}", it.comm, it.pid);
+    let other = match &it.ends {
+        Ends::Unix { other_pid: Some(pid), .. } => {
+            super::comm(*pid).map_or(format!("process {pid}"), |it| format!("{it} {pid}"))
+        }
+        Ends::Unix { .. } => "a process that is not known".to_owned(),
+        Ends::Tcp { other, .. } => other.to_string(),
+    };
+    let (client, server) = if it.side == Side::Client { (own, other) } else { (other, own) };
+    let old = if it.is_old { "; it may have begun before the capture" } else { "" };
+    let end = if it.side == Side::Client { "client" } else { "server" };
+    format!("client {client}, server {server}, over {}; seen at the {end}'s end{old}", way(&it.asked()))
+}
+
+/// The true name of a way, for Wireshark's columns.
+pub(super) fn way(asked: &Asked) -> String {
+    match asked {
+        Asked::Tcp { to, .. } => format!("tcp:{to}"),
+        Asked::Unix { name: Name::Path(path), .. } => format!("unix:{}", path.display()),
+        Asked::Unix { name: Name::Abstract(name), .. } => format!("unix:@{}", String::from_utf8_lossy(name)),
+    }
+}

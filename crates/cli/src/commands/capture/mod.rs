@@ -1,0 +1,241 @@
+//! `watch -w`: what chosen connections send and receive, as a file for Wireshark.
+//!
+//! The kernel hands over the bytes (`eyes::bytes`), `wire::logins` hides what logins hold, `wire::packets` makes packets of
+//! the rest. Here it is decided which connections are read, that somebody agrees to it, and when it ends.
+
+mod file;
+mod flow;
+mod flows;
+mod summary;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use looptax_host::discover::{Server, process, server_at, survey};
+use looptax_host::eyes::bytes::{Bytes, Chosen, Loaded, ServerPlace, socket_file};
+use looptax_host::eyes::{Asked, Name, Refused};
+use looptax_host::kernel;
+use looptax_host::output::Output;
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
+use looptax_wire::logins;
+
+use crate::args::CaptureArgs;
+use crate::failure::Exit;
+use crate::outputs::Outputs;
+use crate::rights::keep_what_looking_needs;
+use crate::signals::stop_flag;
+use crate::sys;
+use crate::terminal::{self, Terminal};
+use file::CaptureFile;
+use flows::Flows;
+use summary::{amount, ended};
+
+/// The longest wait for bytes: after it, what was read is written, and the end is looked for.
+const STEP: Duration = Duration::from_millis(100);
+/// What the ring holds at the end is read at most so long.
+const REST: Duration = Duration::from_secs(2);
+
+/// Runs `watch -w`.
+pub(crate) fn run(
+    path: &Path,
+    args: &CaptureArgs,
+    time: Option<Duration>,
+    terminal: Terminal,
+) -> Result<Exit, Failure> {
+    let chosen = chosen(args)?;
+    let place = place(path)?;
+    sys::require_proc(sys::FOUND)?;
+    let loaded = Loaded::new(&chosen).map_err(refused)?;
+    keep_what_looking_needs()?;
+    let servers = survey(None).servers;
+    require_known_logins(args, &servers)?;
+    agree(path, args, time)?;
+    let stop = stop_flag()?;
+    let file = CaptureFile::create(&place, args.max)?;
+    let mut bytes = loaded.attach().map_err(refused)?;
+    let mut flows = Flows::new(file, servers, args.with_logins);
+    terminal.words(&format!("writing to {}{}\n", path.display(), if time.is_some() { "" } else { "; Ctrl-C ends it" }));
+    follow(&mut bytes, &mut flows, time, &|| stop.load(std::sync::atomic::Ordering::Relaxed))?;
+    let missing = bytes.missing()?;
+    drop(bytes);
+    terminal::data(&ended(path, &flows.finish()?, missing, args))?;
+    Ok(Exit::Done)
+}
+
+/// Reads until the time is over, the file is full, or somebody ends it.
+#[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+fn follow(
+    bytes: &mut Bytes,
+    flows: &mut Flows,
+    time: Option<Duration>,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let left = || time.map_or(STEP, |it| it.saturating_sub(begun.elapsed()));
+    while !left().is_zero() && !is_stopped() && !flows.is_full() {
+        let end = Instant::now() + STEP;
+        let is_any = bytes.read(left().min(STEP), |event| {
+            flows.take(event)?;
+            Ok(Instant::now() < end && !flows.is_full())
+        })?;
+        if !is_any {
+            flows.flush()?;
+        }
+    }
+    // What was sent before the end is still in the ring.
+    let end = Instant::now() + REST;
+    while !flows.is_full() && bytes.read(Duration::ZERO, |event| flows.take(event).map(|()| Instant::now() < end))? {
+        if Instant::now() >= end {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Which connections the options name.
+fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
+    if args.pid.is_empty() && args.server.is_empty() && args.socket.is_empty() {
+        return Err(Failure::usage(
+            "-w needs to know which connections to read",
+            "choose with --pid PID, --server 127.0.0.1:3306 or --socket PATH; `looptax find` lists them",
+        ));
+    }
+    if let Some(pid) = args.pid.iter().find(|it| process(**it).is_none()) {
+        return Err(Failure::usage(format!("there is no process {pid}"), "`looptax find` lists servers and clients"));
+    }
+    let file = |path: &std::path::PathBuf| {
+        socket_file(path).map_err(|error| {
+            Failure::from(error)
+                .context(format!("cannot read the connections of {}", path.display()))
+                .with_hint("--socket takes the path of a server's socket; --pid takes servers and clients without one")
+        })
+    };
+    let files = args.socket.iter().map(file).collect::<Result<_, _>>()?;
+    Ok(Chosen { pids: args.pid.clone(), places: args.server.clone(), files, most_bytes: args.snaplen })
+}
+
+/// A new file: what was there before is not replaced.
+fn place(path: &Path) -> Result<Output, Failure> {
+    Outputs::default().writes("-w", Some(path))?;
+    let output = (path.as_os_str() != "-").then(|| Output::find(path)).transpose()?;
+    match output {
+        Some(output) if output.is_there() => {
+            Err(Failure::usage(format!("{} is there already", path.display()), "name a new file, or remove this one"))
+        }
+        Some(output) if !output.is_stream() => Ok(output),
+        _ => Err(Failure::usage("-w writes an ordinary file", "name a new file, such as looptax.pcapng")),
+    }
+}
+
+/// A server that is named, and whose logins cannot be followed, is read with its logins or not at all.
+fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Failure> {
+    if args.with_logins {
+        return Ok(());
+    }
+    let places = args.server.iter().map(|it| (place_name(*it), server_of_place(*it, servers)));
+    let sockets = args.socket.iter().map(|it| (it.display().to_string(), server_of_socket(it, servers)));
+    for (name, server) in places.chain(sockets) {
+        let protocol = server.and_then(|it| it.kind.protocol());
+        if protocol.is_some_and(logins::are_followed) {
+            continue;
+        }
+        let what = match (server, protocol) {
+            (Some(_), Some(protocol)) => format!("cannot tell logins of {}", protocol.title()),
+            (Some(server), None) => format!("cannot tell logins of {}", server.name()),
+            (None, _) => "sees no server there that it knows".to_owned(),
+        };
+        return Err(Failure::usage(
+            format!("looptax {what}, at {name}, from other bytes"),
+            "--with-logins writes all that is sent, passwords included",
+        ));
+    }
+    Ok(())
+}
+
+fn place_name(place: ServerPlace) -> String {
+    match place {
+        ServerPlace::Port(port) => format!("port {port}"),
+        ServerPlace::Address(address) => address.to_string(),
+    }
+}
+
+fn server_of_place(place: ServerPlace, servers: &[Server]) -> Option<&Server> {
+    use looptax_host::discover::Place;
+    let is_it = |it: &Place| match (place, it) {
+        (ServerPlace::Port(port), Place::Tcp(own)) => own.port() == port,
+        (ServerPlace::Address(address), own) => own.takes(address),
+        _ => false,
+    };
+    servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_it(&endpoint.place)))
+}
+
+fn server_of_socket<'a>(path: &Path, servers: &'a [Server]) -> Option<&'a Server> {
+    let file = socket_file(path).ok();
+    let asked = |network| Asked::Unix { name: Name::Path(path.to_owned()), file, network };
+    let networks = servers.iter().flat_map(|it| &it.endpoints).map(|it| it.network.0);
+    let mut networks: Vec<u64> = networks.collect();
+    networks.dedup();
+    networks.into_iter().find_map(|network| server_at(&asked(network), servers))
+}
+
+/// Says what will be in the file, and asks.
+fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), Failure> {
+    if args.yes {
+        return Ok(());
+    }
+    let logins = if args.with_logins {
+        "Passwords of logins are among them."
+    } else {
+        "Passwords of logins are left out; those within statements are not."
+    };
+    let end = if time.is_some() { "--for" } else { "Ctrl-C" };
+    let question = format!(
+        "This reads what the chosen connections send and receive, statements and results in clear, and writes it to {}, \
+         which only you can read. {logins} It ends by {end}, or at {}. Go ahead?",
+        path.display(),
+        amount(args.max),
+    );
+    if !terminal::can_ask() {
+        return Err(Failure::usage("-w writes what is sent, and there is no terminal to ask on", "add --yes to agree"));
+    }
+    if terminal::agrees(&question) {
+        return Ok(());
+    }
+    Err(Failure::usage("nothing was read: not agreed to", "`looptax watch` counts requests without reading them"))
+}
+
+fn refused(error: Refused) -> Failure {
+    let hint = match error {
+        Refused::Rights => "run it as root",
+        Refused::Processor => "tcpdump reads connections over TCP",
+        _ => "`looptax find` shows servers and clients without it; tcpdump reads connections over TCP",
+    };
+    Failure::new(error).with_hint(hint)
+}
+
+/// What a connection speaks: as the server that listens there, else as its port says.
+fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
+    // MySQL's X Protocol has another port and another socket of the same server.
+    const MYSQL_X: u16 = 33_060;
+    let is_x = match asked {
+        Asked::Tcp { to, .. } => to.port() == MYSQL_X,
+        Asked::Unix { name: Name::Path(path), .. } => path.to_string_lossy().contains("mysqlx"),
+        Asked::Unix { .. } => false,
+    };
+    if is_x {
+        return None;
+    }
+    let by_port = || {
+        let Asked::Tcp { to, .. } = asked else { return None };
+        let known = [Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached];
+        known.into_iter().find(|it| it.port() == to.port())
+    };
+    server_at(asked, servers).map_or_else(by_port, |it| it.kind.protocol())
+}
+
+/// The name of a process that is there.
+fn comm(pid: u32) -> Option<String> {
+    let text = kernel::text(format!("/proc/{pid}/comm")).ok()?;
+    Some(text.trim_end().to_owned())
+}

@@ -1,0 +1,99 @@
+//! What a capture came to, in words.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use looptax_host::eyes::bytes::Missing;
+
+use super::flows::Written;
+use crate::args::CaptureArgs;
+
+/// The words at its end.
+pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &CaptureArgs) -> String {
+    let mut text = format!(
+        "{}: {}, {}, {} of what they sent; the file has {}\n",
+        path.display(),
+        counted(written.n_connections, "connection"),
+        counted(written.n_packets, "packet"),
+        amount(written.n_bytes),
+        amount(written.n_file_bytes),
+    );
+    let mut line = |is_there: bool, words: String| {
+        if is_there {
+            let _ = writeln!(text, "  {words}");
+        }
+    };
+    line(written.is_full, format!("it ended at --max ({})", amount(args.max)));
+    line(written.n_hidden > 0, format!("{} of logins were replaced by `*`", counted(written.n_hidden, "byte")));
+    line(
+        written.n_unfollowed > 0,
+        format!(
+            "left out whole: {}, because looptax cannot tell their logins from other bytes; --with-logins writes them",
+            counted(written.n_unfollowed, "connection")
+        ),
+    );
+    line(
+        written.n_unknown > 0 && !args.with_logins,
+        format!(
+            "{} were left out because it is not known whether they are a login's: those of such connections, of \
+             connections that began before until their second request, and after a gap",
+            counted(written.n_unknown, "byte")
+        ),
+    );
+    line(missing.n_snapped > 0, format!("{} were cut off by --snaplen", counted(missing.n_snapped, "byte")));
+    line(
+        missing.n_dropped > 0,
+        format!("{} were lost: they came faster than they could be written", counted(missing.n_dropped, "byte")),
+    );
+    line(
+        missing.n_unreadable > 0,
+        format!(
+            "{} could not be read: sent or received by io_uring, sendfile, splice, sendmmsg or a 32-bit program",
+            counted(missing.n_unreadable, "byte")
+        ),
+    );
+    line(
+        written.n_encrypted > 0,
+        format!(
+            "encrypted: {}; their bytes are as sent, and Wireshark needs their keys",
+            counted(written.n_encrypted, "connection")
+        ),
+    );
+    let ports = written.decode_as.iter().map(|(port, name)| format!(" -d tcp.port=={port},{name}"));
+    line(true, format!("to read it: tshark -r {}{}", path.display(), ports.collect::<String>()));
+    text
+}
+
+/// `1 packet`, `3,456 packets`.
+fn counted(n: u64, noun: &str) -> String {
+    let digits = n.to_string();
+    let mut words = String::new();
+    for (idx, digit) in digits.chars().enumerate() {
+        if idx > 0 && (digits.len() - idx) % 3 == 0 {
+            words.push(',');
+        }
+        words.push(digit);
+    }
+    format!("{words} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// `12 bytes`, `3.4 MB`.
+pub(super) fn amount(n: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    let unit = UNITS.iter().find(|(unit, _)| n >= *unit);
+    unit.map_or_else(|| counted(n, "byte"), |(unit, name)| format!("{:.1} {name}", n as f64 / *unit as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_write_them() {
+        assert_eq!(counted(1, "byte"), "1 byte");
+        assert_eq!(counted(1_234_567, "byte"), "1,234,567 bytes");
+        assert_eq!(counted(123, "packet"), "123 packets");
+        assert_eq!(amount(999), "999 bytes");
+        assert_eq!(amount(3_449_000), "3.4 MB");
+    }
+}

@@ -1,0 +1,193 @@
+//! Logins in a conversation of two other programs: where their secrets are, so that a capture can leave them out.
+//!
+//! A [`Logins`] is fed what passes one end of a connection, in its order and in pieces of any size, and overwrites each
+//! secret byte of a login with `*`. The rest of the bytes stay, so that a dissector still reads the login. If it does
+//! not know what a byte belongs to (a connection that began before, or bytes that are lost), it says that the bytes are
+//! to be left out, until a request and its answer have passed whose form proves where a request begins. What is not of
+//! the protocol is left out to its end.
+//! A statement is not a login: a password within one stays. Called by `looptax watch -w`.
+
+mod memcached;
+mod mysql;
+mod postgres;
+mod redis;
+
+use looptax_model::dsn::Protocol;
+
+/// What a secret byte is replaced by.
+const HIDDEN: u8 = b'*';
+
+/// What is to be done with bytes that were fed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// They hold no secret of a login any more.
+    Write,
+    /// What they belong to is not known.
+    LeaveOut,
+}
+
+/// Which end of a connection sent something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    Client,
+    Server,
+}
+
+/// The bytes are not of the protocol, or in a place that is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Unknown;
+
+/// How a connection goes on after what was fed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    Plain,
+    /// TLS, or another encryption: what follows cannot be read by anybody without its keys.
+    Encrypted,
+    /// Compressed: what follows cannot be read here.
+    Opaque,
+}
+
+/// One protocol, one connection.
+trait Follow: Send {
+    /// Hides the secrets in `bytes`; adds their number to `n_hidden`.
+    fn feed(&mut self, sender: Sender, bytes: &mut [u8], n_hidden: &mut u64) -> Result<(), Unknown>;
+
+    /// Bytes that nobody has seen. False if what follows them is not known.
+    fn skip(&mut self, sender: Sender, n: u64) -> bool;
+
+    /// Whether a message of this sender has ended and none has begun.
+    fn is_between(&self, sender: Sender) -> bool;
+
+    fn course(&self) -> Course;
+}
+
+/// Follows one connection.
+pub struct Logins {
+    protocol: Protocol,
+    stage: Stage,
+    n_hidden: u64,
+}
+
+enum Stage {
+    Known(Box<dyn Follow>),
+    /// Waits for a request behind an answer.
+    Waiting {
+        is_answered: bool,
+    },
+    /// A request that may be one, and its answer.
+    Trying {
+        follow: Box<dyn Follow>,
+        is_answered: bool,
+    },
+    Encrypted,
+    Opaque,
+}
+
+impl Logins {
+    /// `None` for a protocol whose logins are not followed.
+    pub fn new(protocol: Protocol, is_from_its_start: bool) -> Option<Self> {
+        let follow = follow(protocol, true)?;
+        let stage = if is_from_its_start { Stage::Known(follow) } else { Stage::Waiting { is_answered: false } };
+        Some(Self { protocol, stage, n_hidden: 0 })
+    }
+
+    /// Hides the secrets in bytes that were sent.
+    pub fn feed(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
+        match &mut self.stage {
+            Stage::Encrypted => return Fate::Write,
+            Stage::Opaque => return Fate::LeaveOut,
+            Stage::Known(follow) => {
+                // Another protocol, whose messages may look like this one's later.
+                if follow.feed(sender, bytes, &mut self.n_hidden).is_err() {
+                    self.stage = Stage::Opaque;
+                    return Fate::LeaveOut;
+                }
+                match follow.course() {
+                    Course::Plain => {}
+                    Course::Encrypted => self.stage = Stage::Encrypted,
+                    Course::Opaque => self.stage = Stage::Opaque,
+                }
+                return Fate::Write;
+            }
+            Stage::Waiting { .. } | Stage::Trying { .. } => {}
+        }
+        self.find_a_request(sender, bytes)
+    }
+
+    /// Looks for a request that begins behind an answer, ends where its own answer begins, and whose answer ends where
+    /// the next request begins: from there on the place of each byte is known.
+    fn find_a_request(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
+        let stage = std::mem::replace(&mut self.stage, Stage::Waiting { is_answered: sender == Sender::Server });
+        let is_client = sender == Sender::Client;
+        let (mut follow, is_answered) = match stage {
+            Stage::Trying { follow, is_answered: true } if is_client => {
+                if follow.is_between(Sender::Server) && follow.course() == Course::Plain {
+                    self.stage = Stage::Known(follow);
+                    return self.feed(sender, bytes);
+                }
+                match self::follow(self.protocol, false) {
+                    Some(follow) => (follow, false),
+                    None => return Fate::LeaveOut,
+                }
+            }
+            Stage::Trying { follow, is_answered } => {
+                if !is_client && !follow.is_between(Sender::Client) {
+                    return Fate::LeaveOut;
+                }
+                (follow, is_answered || !is_client)
+            }
+            Stage::Waiting { is_answered: true } if is_client => match self::follow(self.protocol, false) {
+                Some(follow) => (follow, false),
+                None => return Fate::LeaveOut,
+            },
+            _ => return Fate::LeaveOut,
+        };
+        let mut n_not_written = 0;
+        if follow.feed(sender, bytes, &mut n_not_written).is_ok() {
+            self.stage = Stage::Trying { follow, is_answered };
+        }
+        Fate::LeaveOut
+    }
+
+    /// Bytes of this sender are missing here.
+    pub fn skip(&mut self, sender: Sender, n: u64) {
+        let is_lost = match &mut self.stage {
+            Stage::Known(follow) => !follow.skip(sender, n),
+            Stage::Waiting { .. } | Stage::Trying { .. } => true,
+            Stage::Encrypted | Stage::Opaque => false,
+        };
+        if is_lost {
+            self.stage = Stage::Waiting { is_answered: false };
+        }
+    }
+
+    /// Secret bytes that were overwritten until now.
+    pub fn n_hidden(&self) -> u64 {
+        self.n_hidden
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self.stage, Stage::Encrypted)
+    }
+}
+
+/// Whether this protocol's logins are followed.
+pub fn are_followed(protocol: Protocol) -> bool {
+    follow(protocol, true).is_some()
+}
+
+fn follow(protocol: Protocol, is_from_its_start: bool) -> Option<Box<dyn Follow>> {
+    match protocol {
+        Protocol::Mysql => Some(Box::new(mysql::Mysql::new(is_from_its_start))),
+        Protocol::Postgres => Some(Box::new(postgres::Postgres::new(is_from_its_start))),
+        Protocol::Redis => Some(Box::new(redis::Redis::new(is_from_its_start))),
+        Protocol::Memcached => Some(Box::new(memcached::Memcached::new())),
+        Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
+    }
+}
+
+/// Overwrites a secret.
+fn hide(bytes: &mut [u8], n_hidden: &mut u64) {
+    bytes.fill(HIDDEN);
+    *n_hidden += bytes.len() as u64;
+}

@@ -1,0 +1,269 @@
+//! Redis' logins: `AUTH`, `HELLO … AUTH`, and the commands that set a password, also among others in one send.
+//!
+//! # Source
+//! Redis' "Serialization protocol specification", and `processInlineBuffer` and `processMultibulkBuffer` of its
+//! `networking.c` (read 2026-11).
+
+use super::{Course, Follow, Sender, Unknown, hide};
+
+/// The first byte of TLS.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// Longer words are none of those that are looked for.
+const MOST_WORD: usize = 16;
+/// Digits of a length or a number of words.
+const MOST_DIGITS: usize = 12;
+
+/// Where the next byte is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Command,
+    /// The number of words, behind `*`.
+    Count,
+    /// The `$` before a word's length.
+    Dollar,
+    Length,
+    Word,
+    /// The line's end behind a word.
+    End,
+    /// A command in one line.
+    Line,
+}
+
+pub(super) struct Redis {
+    at: At,
+    /// The number that is read, and how many digits it has.
+    number: u64,
+    n_digits: usize,
+    has_return: bool,
+    /// Words of the command that are to come, this one included.
+    n_words: u64,
+    word_idx: u64,
+    n_left: u64,
+    name: Word,
+    word: Word,
+    /// The word from which on all are hidden.
+    hides_from: Option<u64>,
+    is_first_byte: bool,
+    is_answered: bool,
+    is_strict: bool,
+    course: Course,
+}
+
+/// The beginning of a word, in capitals.
+#[derive(Debug, Clone, Copy, Default)]
+struct Word {
+    bytes: [u8; MOST_WORD],
+    n: usize,
+}
+
+impl Word {
+    fn push(&mut self, byte: u8) {
+        if self.n < MOST_WORD {
+            self.bytes[self.n] = byte.to_ascii_uppercase();
+        }
+        self.n += 1;
+    }
+
+    fn is(&self, word: &[u8]) -> bool {
+        self.n == word.len() && self.bytes.starts_with(word)
+    }
+}
+
+impl Redis {
+    pub(super) fn new(is_from_its_start: bool) -> Self {
+        Self {
+            at: At::Command,
+            number: 0,
+            n_digits: 0,
+            has_return: false,
+            n_words: 0,
+            word_idx: 0,
+            n_left: 0,
+            name: Word::default(),
+            word: Word::default(),
+            hides_from: None,
+            is_first_byte: is_from_its_start,
+            is_answered: false,
+            is_strict: !is_from_its_start,
+            course: Course::Plain,
+        }
+    }
+
+    fn client(&mut self, mut bytes: &mut [u8], n_hidden: &mut u64) -> Result<(), Unknown> {
+        while !bytes.is_empty() && self.course == Course::Plain {
+            if self.at == At::Word {
+                let n = bytes.len().min(usize::try_from(self.n_left).unwrap_or(usize::MAX));
+                let (word, rest) = bytes.split_at_mut(n);
+                self.word(word, n_hidden);
+                bytes = rest;
+                continue;
+            }
+            self.byte(&mut bytes[0], n_hidden)?;
+            bytes = &mut bytes[1..];
+        }
+        Ok(())
+    }
+
+    fn byte(&mut self, byte: &mut u8, n_hidden: &mut u64) -> Result<(), Unknown> {
+        match self.at {
+            At::Command => {
+                if self.is_first_byte && *byte == TLS_HANDSHAKE {
+                    self.course = Course::Encrypted;
+                    return Ok(());
+                }
+                self.is_first_byte = false;
+                (self.name, self.word, self.word_idx, self.hides_from) = (Word::default(), Word::default(), 0, None);
+                if *byte == b'*' {
+                    self.at = At::Count;
+                } else if self.is_strict {
+                    return Err(Unknown);
+                } else {
+                    self.at = At::Line;
+                    return self.line(byte, n_hidden);
+                }
+            }
+            At::Count => {
+                if let Some(n) = self.number(*byte)? {
+                    self.n_words = n;
+                    self.at = if n == 0 { At::Command } else { At::Dollar };
+                }
+            }
+            At::Dollar if *byte == b'$' => self.at = At::Length,
+            At::Dollar => return Err(Unknown),
+            At::Length => {
+                if let Some(n) = self.number(*byte)? {
+                    (self.n_left, self.word) = (n, Word::default());
+                    self.at = At::Word;
+                    if n == 0 {
+                        self.end_word();
+                    }
+                }
+            }
+            At::Word => {}
+            At::End if !self.has_return && *byte == b'\r' => self.has_return = true,
+            At::End if self.has_return && *byte == b'\n' => {
+                self.has_return = false;
+                self.n_words -= 1;
+                self.word_idx += 1;
+                self.at = if self.n_words == 0 { At::Command } else { At::Dollar };
+            }
+            At::End => return Err(Unknown),
+            At::Line => return self.line(byte, n_hidden),
+        }
+        Ok(())
+    }
+
+    /// A number and the line's end behind it. A negative one is none at all.
+    fn number(&mut self, byte: u8) -> Result<Option<u64>, Unknown> {
+        match byte {
+            b'0'..=b'9' if !self.has_return && self.n_digits < MOST_DIGITS => {
+                self.number = self.number * 10 + u64::from(byte - b'0');
+                self.n_digits += 1;
+                Ok(None)
+            }
+            b'\r' if !self.has_return && self.n_digits > 0 => {
+                self.has_return = true;
+                Ok(None)
+            }
+            b'\n' if self.has_return => {
+                let number = self.number;
+                (self.number, self.n_digits, self.has_return) = (0, 0, false);
+                Ok(Some(number))
+            }
+            _ => Err(Unknown),
+        }
+    }
+
+    fn word(&mut self, word: &mut [u8], n_hidden: &mut u64) {
+        for byte in word.iter().take((MOST_WORD + 1).saturating_sub(self.word.n)) {
+            self.word.push(*byte);
+        }
+        self.n_left -= word.len() as u64;
+        if self.hides_from.is_some_and(|it| self.word_idx >= it) {
+            hide(word, n_hidden);
+        }
+        if self.n_left == 0 {
+            self.end_word();
+        }
+    }
+
+    fn end_word(&mut self) {
+        self.at = At::End;
+        let is = |it: &[u8]| self.name.is(it);
+        match self.word_idx {
+            0 => {
+                self.name = self.word;
+                if self.word.is(b"AUTH") {
+                    self.hides_from = Some(1);
+                }
+            }
+            1 if is(b"ACL") && self.word.is(b"SETUSER") || is(b"CONFIG") && self.word.is(b"SET") || is(b"SENTINEL") => {
+                self.hides_from = Some(3);
+            }
+            idx if (is(b"HELLO") && self.word.is(b"AUTH"))
+                || (is(b"MIGRATE") && (self.word.is(b"AUTH") || self.word.is(b"AUTH2"))) =>
+            {
+                self.hides_from = self.hides_from.or(Some(idx + 1));
+            }
+            _ => {}
+        }
+    }
+
+    /// A command as a person types it: a word, and what follows up to the line's end.
+    fn line(&mut self, byte: &mut u8, n_hidden: &mut u64) -> Result<(), Unknown> {
+        match *byte {
+            b'\n' => self.at = At::Command,
+            // A return within the line parts words, too.
+            b' ' | b'\t' | b'\r' if self.hides_from.is_none() && self.word_idx == 0 => {
+                if self.word.n > 0 {
+                    self.word_idx = 1;
+                    let names: [&[u8]; 6] = [b"AUTH", b"HELLO", b"ACL", b"CONFIG", b"SENTINEL", b"MIGRATE"];
+                    self.hides_from = names.iter().any(|it| self.word.is(it)).then_some(1);
+                }
+            }
+            b'\r' => {}
+            _ if self.hides_from.is_some() => hide(std::slice::from_mut(byte), n_hidden),
+            // A name in quotes may be spelled in many ways.
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' if self.word_idx == 0 => self.word.push(*byte),
+            _ if self.word_idx == 0 => return Err(Unknown),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Follow for Redis {
+    fn feed(&mut self, sender: Sender, bytes: &mut [u8], n_hidden: &mut u64) -> Result<(), Unknown> {
+        match sender {
+            Sender::Client => self.client(bytes, n_hidden),
+            Sender::Server => {
+                self.is_answered = true;
+                self.is_strict = false;
+                Ok(())
+            }
+        }
+    }
+
+    fn skip(&mut self, sender: Sender, n: u64) -> bool {
+        if sender == Sender::Server {
+            return true;
+        }
+        // A word that decides what is hidden is short.
+        let is_within = self.at == At::Word && self.word.n > MOST_WORD && self.n_left > n && self.hides_from.is_none();
+        if is_within {
+            self.n_left -= n;
+        }
+        is_within
+    }
+
+    fn is_between(&self, sender: Sender) -> bool {
+        match sender {
+            Sender::Client => self.at == At::Command,
+            Sender::Server => self.is_answered,
+        }
+    }
+
+    fn course(&self) -> Course {
+        self.course
+    }
+}
