@@ -18,6 +18,9 @@ const SERVERS: &[u8] = b"123ACDEGHIKNRSTVWZcdnstv";
 /// `AuthenticationOk` and those whose data are no answer to a secret.
 const PLAIN_REQUESTS: [u32; 5] = [0, 3, 5, 7, 10];
 
+/// `AuthenticationSASL`: the client answers with the name of a method.
+const SASL: u32 = 10;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The client's first packet is next; it has no type.
@@ -79,6 +82,11 @@ pub(super) struct Postgres {
     server: Messages,
     /// The number of the server's request for a login.
     request: u32,
+    /// The last one of them.
+    login: u32,
+    /// Whether the client's answer is in the name of its method; how many bytes of a length follow it.
+    is_in_name: bool,
+    n_of_length: u8,
     is_cancel: bool,
     /// Whether the server waits for the next request.
     is_ready: bool,
@@ -92,6 +100,9 @@ impl Postgres {
             client: Messages::default(),
             server: Messages::default(),
             request: 0,
+            login: 0,
+            is_in_name: false,
+            n_of_length: 0,
             is_cancel: false,
             is_ready: false,
             course: Course::Plain,
@@ -107,10 +118,11 @@ impl Postgres {
             } else {
                 let n = bytes.len().min(self.client.n_left as usize);
                 let (payload, rest) = bytes.split_at_mut(n);
-                let is_secret = self.phase == Phase::Messages && self.client.kind == b'p';
-                // The number of the process stays, the key behind it does not.
-                let from = if self.is_cancel { 4_u32.saturating_sub(self.client.at) as usize } else { 0 };
-                if (is_secret || self.is_cancel) && from < n {
+                if self.phase == Phase::Messages && self.client.kind == b'p' {
+                    self.answer(payload, n_hidden);
+                } else if self.is_cancel {
+                    // The number of the process stays, the key behind it does not.
+                    let from = n.min(4_u32.saturating_sub(self.client.at) as usize);
                     hide(&mut payload[from..], n_hidden);
                 }
                 self.client.pass(n);
@@ -121,6 +133,30 @@ impl Postgres {
             }
         }
         Ok(())
+    }
+
+    /// A password, or a message of SASL or GSS. The name of a method and the end of a text stay: dissectors want them.
+    fn answer(&mut self, payload: &mut [u8], n_hidden: &mut u64) {
+        let mut n_plain = 0;
+        if self.client.at == 0 {
+            self.is_in_name = self.login == SASL;
+            self.n_of_length = 0;
+        }
+        while n_plain < payload.len() && (self.is_in_name || self.n_of_length > 0) {
+            if self.is_in_name {
+                if payload[n_plain] == 0 {
+                    (self.is_in_name, self.n_of_length) = (false, 4);
+                }
+            } else {
+                self.n_of_length -= 1;
+            }
+            n_plain += 1;
+        }
+        let ends = self.client.n_left as usize == payload.len() && payload.last() == Some(&0);
+        let n = payload.len() - usize::from(ends);
+        if n_plain < n {
+            hide(&mut payload[n_plain..n], n_hidden);
+        }
     }
 
     fn client_header(&mut self, byte: u8) -> Result<(), Unknown> {
@@ -207,6 +243,9 @@ impl Postgres {
         let is_request = self.server.kind == b'R';
         if at < 4 {
             self.request = self.request << 8 | u32::from(*byte);
+            if is_request && at == 3 {
+                self.login = self.request;
+            }
         } else if !is_request || !PLAIN_REQUESTS.contains(&self.request) {
             hide(std::slice::from_mut(byte), n_hidden);
         }

@@ -3,6 +3,7 @@
 
 mod echo;
 mod http;
+mod logins;
 mod memcached;
 mod mongodb;
 mod mysql;

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use looptax_host::discover::Server;
 use looptax_host::eyes::Asked;
 use looptax_host::eyes::bytes::{Connection, Ends, Event, Piece, Side, now_ns};
+use looptax_model::dsn::Protocol;
 use looptax_model::failure::Failure;
 use looptax_wire::logins::{Fate, Sender};
 use looptax_wire::packets::{self, MOST_BYTES, Packet};
@@ -126,7 +127,7 @@ impl Flows {
             if let (Asked::Tcp { to, .. }, Some(protocol)) = (&asked, protocol)
                 && to.port() != protocol.port()
             {
-                let entry = (to.port(), protocol.name());
+                let entry = (to.port(), dissector(protocol));
                 if !self.written.decode_as.contains(&entry) {
                     self.written.decode_as.push(entry);
                 }
@@ -235,6 +236,19 @@ fn write(file: &mut CaptureFile, flow: &mut Flow, sender: Sender, bytes: &[u8], 
         n_written += payload.len() as u64;
     }
     Ok(n_written)
+}
+
+/// What tshark calls it.
+fn dissector(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Mysql => "mysql",
+        Protocol::Postgres => "pgsql",
+        Protocol::Redis => "resp",
+        Protocol::Memcached => "memcache",
+        Protocol::Mongodb => "mongo",
+        Protocol::Fastcgi => "fcgi",
+        Protocol::Http | Protocol::Echo => "http",
+    }
 }
 
 fn key(connection: &Connection) -> Key {
