@@ -12,12 +12,13 @@ use looptax_host::eyes::bytes::ServerPlace;
 pub(crate) struct CaptureArgs {
     /// Write what the chosen connections send and receive into this new file, which Wireshark and tshark read. Asks first.
     /// Choose with --pid, --server or --socket.
-    #[arg(short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "all", "elsewhere", "json", "openmetrics"])]
+    #[arg(short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
     pub(crate) file: Option<PathBuf>,
     /// All connections of this process and its children; may be repeated.
     #[arg(long, value_name = "PID", requires = "file")]
     pub(crate) pid: Vec<u32>,
-    /// The connections of a server of this machine that listens here: 3306, 127.0.0.1:5432, [::1]:6379; may be repeated.
+    /// The connections of a server of this machine that listens here: 3306, 127.0.0.1:5432, `[::1]:6379`; may be
+    /// repeated.
     #[arg(long, value_name = "ADDRESS", requires = "file", value_parser = place)]
     pub(crate) server: Vec<ServerPlace>,
     /// The connections of the server that listens on this socket; may be repeated.

@@ -10,6 +10,7 @@ mod application;
 mod arms;
 mod bad_input;
 mod begin;
+mod capture;
 mod check;
 mod check_app;
 mod check_hostile;

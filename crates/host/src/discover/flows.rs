@@ -110,6 +110,12 @@ pub fn server_at<'a>(asked: &Asked, servers: &'a [Server]) -> Option<&'a Server>
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_at(asked, endpoint)))
 }
 
+/// The server that listens on the socket with this file: inode and device, as the kernel has them.
+pub fn server_with_file((inode, device): (u64, u32), servers: &[Server]) -> Option<&Server> {
+    let file = Some((inode as u32, device));
+    servers.iter().find(|it| it.endpoints.iter().any(|endpoint| endpoint.file == file))
+}
+
 /// Who stands behind a process.
 pub(crate) struct Parties<'a> {
     pub(crate) families: &'a Families<'a>,

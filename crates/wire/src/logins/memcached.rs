@@ -2,9 +2,9 @@
 //! and a password if the server has a file of these.
 //!
 //! # Source
-//! memcached's `doc/protocol.txt` ("Authentication") and its wiki's "BinaryProtocolRevamped" (read 2026-11).
+//! memcached's `doc/protocol.txt` ("Authentication") and its wiki's `BinaryProtocolRevamped` (read 2026-11).
 
-use super::{Course, Follow, Sender, Unknown, hide};
+use super::follow::{Course, Follow, Sender, Unknown, hide};
 
 const TLS_HANDSHAKE: u8 = 0x16;
 const REQUEST: u8 = 0x80;
@@ -134,7 +134,7 @@ impl Memcached {
 
     fn begin_text(&mut self) -> Result<(), Unknown> {
         self.at = At::Command;
-        let mut words = self.line.split(|it| it.is_ascii_whitespace()).filter(|it| !it.is_empty());
+        let mut words = self.line.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty());
         let name = words.next().unwrap_or_default();
         if !STORING.contains(&name) {
             return Ok(());
@@ -155,7 +155,7 @@ impl Memcached {
         let n = bytes.len().min(MOST_ANSWER - self.answer.len());
         self.answer.extend_from_slice(&bytes[..n]);
         let may_be = |it: &&[u8]| it.starts_with(&self.answer) || self.answer.starts_with(it);
-        self.is_let_in = !REFUSED.iter().any(|it| may_be(&it));
+        self.is_let_in = !REFUSED.iter().any(may_be);
     }
 }
 

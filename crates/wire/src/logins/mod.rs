@@ -7,6 +7,7 @@
 //! the protocol is left out to its end.
 //! A statement is not a login: a password within one stays. Called by `looptax watch -w`.
 
+mod follow;
 mod memcached;
 mod mysql;
 mod postgres;
@@ -14,8 +15,8 @@ mod redis;
 
 use looptax_model::dsn::Protocol;
 
-/// What a secret byte is replaced by.
-const HIDDEN: u8 = b'*';
+pub use follow::Sender;
+use follow::{Course, Follow};
 
 /// What is to be done with bytes that were fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,41 +25,6 @@ pub enum Fate {
     Write,
     /// What they belong to is not known.
     LeaveOut,
-}
-
-/// Which end of a connection sent something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sender {
-    Client,
-    Server,
-}
-
-/// The bytes are not of the protocol, or in a place that is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Unknown;
-
-/// How a connection goes on after what was fed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
-    Plain,
-    /// TLS, or another encryption: what follows cannot be read by anybody without its keys.
-    Encrypted,
-    /// Compressed: what follows cannot be read here.
-    Opaque,
-}
-
-/// One protocol, one connection.
-trait Follow: Send {
-    /// Hides the secrets in `bytes`; adds their number to `n_hidden`.
-    fn feed(&mut self, sender: Sender, bytes: &mut [u8], n_hidden: &mut u64) -> Result<(), Unknown>;
-
-    /// Bytes that nobody has seen. False if what follows them is not known.
-    fn skip(&mut self, sender: Sender, n: u64) -> bool;
-
-    /// Whether a message of this sender has ended and none has begun.
-    fn is_between(&self, sender: Sender) -> bool;
-
-    fn course(&self) -> Course;
 }
 
 /// Follows one connection.
@@ -184,10 +150,4 @@ fn follow(protocol: Protocol, is_from_its_start: bool) -> Option<Box<dyn Follow>
         Protocol::Memcached => Some(Box::new(memcached::Memcached::new())),
         Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
     }
-}
-
-/// Overwrites a secret.
-fn hide(bytes: &mut [u8], n_hidden: &mut u64) {
-    bytes.fill(HIDDEN);
-    *n_hidden += bytes.len() as u64;
 }

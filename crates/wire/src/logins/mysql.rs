@@ -4,7 +4,7 @@
 //! MySQL's and MariaDB's pages of their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER` (read
 //! 2026-11).
 
-use super::{Course, Follow, Sender, Unknown, hide};
+use super::follow::{Course, Follow, Sender, Unknown, hide};
 
 const CLIENT_COMPRESS: u32 = 0x20;
 const CLIENT_PROTOCOL_41: u32 = 0x200;

@@ -3,7 +3,7 @@
 //! # Source
 //! PostgreSQL's documentation, "Frontend/Backend Protocol", "Message Formats" (read 2026-11).
 
-use super::{Course, Follow, Sender, Unknown, hide};
+use super::follow::{Course, Follow, Sender, Unknown, hide};
 
 const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;

@@ -4,7 +4,7 @@
 //! Redis' "Serialization protocol specification", and `processInlineBuffer` and `processMultibulkBuffer` of its
 //! `networking.c` (read 2026-11).
 
-use super::{Course, Follow, Sender, Unknown, hide};
+use super::follow::{Course, Follow, Sender, Unknown, hide};
 
 /// The first byte of TLS.
 const TLS_HANDSHAKE: u8 = 0x16;
@@ -23,18 +23,16 @@ enum At {
     Dollar,
     Length,
     Word,
-    /// The line's end behind a word.
-    End,
+    /// The return behind a word, and the end of the line.
+    Return,
+    Newline,
     /// A command in one line.
     Line,
 }
 
 pub(super) struct Redis {
     at: At,
-    /// The number that is read, and how many digits it has.
-    number: u64,
-    n_digits: usize,
-    has_return: bool,
+    number: Number,
     /// Words of the command that are to come, this one included.
     n_words: u64,
     word_idx: u64,
@@ -69,13 +67,38 @@ impl Word {
     }
 }
 
+/// A number that is read, up to the line's end behind it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Number {
+    value: u64,
+    n_digits: usize,
+    has_return: bool,
+}
+
+impl Number {
+    /// The number, if this is its last byte. A negative one is not a number.
+    fn push(&mut self, byte: u8) -> Result<Option<u64>, Unknown> {
+        match byte {
+            b'0'..=b'9' if !self.has_return && self.n_digits < MOST_DIGITS => {
+                self.value = self.value * 10 + u64::from(byte - b'0');
+                self.n_digits += 1;
+                Ok(None)
+            }
+            b'\r' if !self.has_return && self.n_digits > 0 => {
+                self.has_return = true;
+                Ok(None)
+            }
+            b'\n' if self.has_return => Ok(Some(std::mem::take(self).value)),
+            _ => Err(Unknown),
+        }
+    }
+}
+
 impl Redis {
     pub(super) fn new(is_from_its_start: bool) -> Self {
         Self {
             at: At::Command,
-            number: 0,
-            n_digits: 0,
-            has_return: false,
+            number: Number::default(),
             n_words: 0,
             word_idx: 0,
             n_left: 0,
@@ -123,15 +146,14 @@ impl Redis {
                 }
             }
             At::Count => {
-                if let Some(n) = self.number(*byte)? {
+                if let Some(n) = self.number.push(*byte)? {
                     self.n_words = n;
                     self.at = if n == 0 { At::Command } else { At::Dollar };
                 }
             }
             At::Dollar if *byte == b'$' => self.at = At::Length,
-            At::Dollar => return Err(Unknown),
             At::Length => {
-                if let Some(n) = self.number(*byte)? {
+                if let Some(n) = self.number.push(*byte)? {
                     (self.n_left, self.word) = (n, Word::default());
                     self.at = At::Word;
                     if n == 0 {
@@ -140,38 +162,16 @@ impl Redis {
                 }
             }
             At::Word => {}
-            At::End if !self.has_return && *byte == b'\r' => self.has_return = true,
-            At::End if self.has_return && *byte == b'\n' => {
-                self.has_return = false;
+            At::Return if *byte == b'\r' => self.at = At::Newline,
+            At::Newline if *byte == b'\n' => {
                 self.n_words -= 1;
                 self.word_idx += 1;
                 self.at = if self.n_words == 0 { At::Command } else { At::Dollar };
             }
-            At::End => return Err(Unknown),
+            At::Dollar | At::Return | At::Newline => return Err(Unknown),
             At::Line => return self.line(byte, n_hidden),
         }
         Ok(())
-    }
-
-    /// A number and the line's end behind it. A negative one is none at all.
-    fn number(&mut self, byte: u8) -> Result<Option<u64>, Unknown> {
-        match byte {
-            b'0'..=b'9' if !self.has_return && self.n_digits < MOST_DIGITS => {
-                self.number = self.number * 10 + u64::from(byte - b'0');
-                self.n_digits += 1;
-                Ok(None)
-            }
-            b'\r' if !self.has_return && self.n_digits > 0 => {
-                self.has_return = true;
-                Ok(None)
-            }
-            b'\n' if self.has_return => {
-                let number = self.number;
-                (self.number, self.n_digits, self.has_return) = (0, 0, false);
-                Ok(Some(number))
-            }
-            _ => Err(Unknown),
-        }
     }
 
     fn word(&mut self, word: &mut [u8], n_hidden: &mut u64) {
@@ -188,7 +188,7 @@ impl Redis {
     }
 
     fn end_word(&mut self) {
-        self.at = At::End;
+        self.at = At::Return;
         let is = |it: &[u8]| self.name.is(it);
         match self.word_idx {
             0 => {
@@ -214,12 +214,11 @@ impl Redis {
         match *byte {
             b'\n' => self.at = At::Command,
             // A return within the line parts words, too.
-            b' ' | b'\t' | b'\r' if self.hides_from.is_none() && self.word_idx == 0 => {
-                if self.word.n > 0 {
-                    self.word_idx = 1;
-                    let names: [&[u8]; 6] = [b"AUTH", b"HELLO", b"ACL", b"CONFIG", b"SENTINEL", b"MIGRATE"];
-                    self.hides_from = names.iter().any(|it| self.word.is(it)).then_some(1);
-                }
+            b' ' | b'\t' | b'\r' if self.word_idx == 0 && self.word.n == 0 => {}
+            b' ' | b'\t' | b'\r' if self.word_idx == 0 => {
+                self.word_idx = 1;
+                let names: [&[u8]; 6] = [b"AUTH", b"HELLO", b"ACL", b"CONFIG", b"SENTINEL", b"MIGRATE"];
+                self.hides_from = names.iter().any(|it| self.word.is(it)).then_some(1);
             }
             b'\r' => {}
             _ if self.hides_from.is_some() => hide(std::slice::from_mut(byte), n_hidden),

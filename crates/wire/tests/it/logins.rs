@@ -1,4 +1,5 @@
 //! Logins as a capture sees them: whole, in pieces of any size, from their middle, and after a gap.
+#![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 use looptax_model::dsn::Protocol;
 use looptax_testkit::dice::Dice;

@@ -8,6 +8,8 @@ use looptax_model::dsn::Protocol;
 use looptax_wire::logins::{Fate, Logins, Sender};
 use looptax_wire::packets::Conversation;
 
+use super::known::comm;
+
 /// Ports of invented addresses begin here, and end where the kernel's own begin.
 const INVENTED_PORTS: std::ops::Range<u32> = 1024..32_768;
 /// The port of an invented address if no protocol names one.
@@ -132,7 +134,7 @@ fn comment(it: &Connection) -> String {
     let own = format!("{} {}", it.comm, it.pid);
     let other = match &it.ends {
         Ends::Unix { other_pid: Some(pid), .. } => {
-            super::comm(*pid).map_or(format!("process {pid}"), |it| format!("{it} {pid}"))
+            comm(*pid).map_or(format!("process {pid}"), |it| format!("{it} {pid}"))
         }
         Ends::Unix { .. } => "a process that is not known".to_owned(),
         Ends::Tcp { other, .. } => other.to_string(),

@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::file::CaptureFile;
 use super::flow::{Flow, way};
-use super::protocol_at;
+use super::known::protocol_at;
 
 /// Connections that are kept in mind. When there are more, those that were silent longest are forgotten.
 const MOST_FLOWS: usize = 50_000;
@@ -25,7 +25,7 @@ pub(super) struct Flows {
     servers: Vec<Server>,
     with_logins: bool,
     /// By the socket that is read.
-    flows: HashMap<u64, Kept>,
+    by_cookie: HashMap<u64, Kept>,
     /// Which end of a connection is read.
     ends: HashMap<Key, (u64, Side)>,
     interfaces: HashMap<Asked, u32>,
@@ -77,7 +77,7 @@ impl Flows {
             file,
             servers,
             with_logins,
-            flows: HashMap::new(),
+            by_cookie: HashMap::new(),
             ends: HashMap::new(),
             interfaces: HashMap::new(),
             offset_ns: real_ns.saturating_sub(now_ns()),
@@ -103,7 +103,7 @@ impl Flows {
 
     /// Writes what is left, and says what it came to.
     pub(super) fn finish(mut self) -> Result<Written, Failure> {
-        let flows: Vec<Kept> = std::mem::take(&mut self.flows).into_values().collect();
+        let flows: Vec<Kept> = std::mem::take(&mut self.by_cookie).into_values().collect();
         flows.iter().filter_map(|it| it.flow.as_ref()).for_each(|it| self.count(it));
         self.file.flush()?;
         Ok(Written { n_file_bytes: self.file.n_bytes(), is_full: self.file.is_full(), ..self.written })
@@ -133,7 +133,7 @@ impl Flows {
                 }
             }
         }
-        self.flows.insert(connection.cookie, kept);
+        self.by_cookie.insert(connection.cookie, kept);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Flows {
     }
 
     fn piece(&mut self, piece: &Piece<'_>) -> io::Result<()> {
-        let Some(kept) = self.flows.get_mut(&piece.cookie) else {
+        let Some(kept) = self.by_cookie.get_mut(&piece.cookie) else {
             // It was forgotten.
             self.written.n_unknown += piece.bytes.len() as u64;
             return Ok(());
@@ -189,17 +189,17 @@ impl Flows {
     }
 
     fn forget_some(&mut self) {
-        if self.flows.len() < MOST_FLOWS {
+        if self.by_cookie.len() < MOST_FLOWS {
             return;
         }
-        let mut times: Vec<u64> = self.flows.values().map(|it| it.last_ns).collect();
+        let mut times: Vec<u64> = self.by_cookie.values().map(|it| it.last_ns).collect();
         let middle = times.len() / 2;
         let (_, middle, _) = times.select_nth_unstable(middle);
         let middle = *middle;
         let gone: Vec<u64> =
-            self.flows.iter().filter(|(_, it)| it.last_ns < middle).map(|(cookie, _)| *cookie).collect();
+            self.by_cookie.iter().filter(|(_, it)| it.last_ns < middle).map(|(cookie, _)| *cookie).collect();
         for cookie in gone {
-            let Some(kept) = self.flows.remove(&cookie) else { continue };
+            let Some(kept) = self.by_cookie.remove(&cookie) else { continue };
             if self.ends.get(&kept.key).is_some_and(|it| it.0 == cookie) {
                 self.ends.remove(&kept.key);
             }

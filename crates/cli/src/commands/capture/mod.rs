@@ -6,17 +6,16 @@
 mod file;
 mod flow;
 mod flows;
+mod known;
 mod summary;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use looptax_host::discover::{Server, process, server_at, survey};
+use looptax_host::discover::{Server, process, server_with_file, survey};
+use looptax_host::eyes::Refused;
 use looptax_host::eyes::bytes::{Bytes, Chosen, Loaded, ServerPlace, socket_file};
-use looptax_host::eyes::{Asked, Name, Refused};
-use looptax_host::kernel;
 use looptax_host::output::Output;
-use looptax_model::dsn::Protocol;
 use looptax_model::failure::Failure;
 use looptax_wire::logins;
 
@@ -104,7 +103,7 @@ fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     if let Some(pid) = args.pid.iter().find(|it| process(**it).is_none()) {
         return Err(Failure::usage(format!("there is no process {pid}"), "`looptax find` lists servers and clients"));
     }
-    let file = |path: &std::path::PathBuf| {
+    let file = |path: &PathBuf| {
         socket_file(path).map_err(|error| {
             Failure::from(error)
                 .context(format!("cannot read the connections of {}", path.display()))
@@ -134,7 +133,8 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
         return Ok(());
     }
     let places = args.server.iter().map(|it| (place_name(*it), server_of_place(*it, servers)));
-    let sockets = args.socket.iter().map(|it| (it.display().to_string(), server_of_socket(it, servers)));
+    let of_socket = |path: &PathBuf| server_with_file(socket_file(path).ok()?, servers);
+    let sockets = args.socket.iter().map(|it| (it.display().to_string(), of_socket(it)));
     for (name, server) in places.chain(sockets) {
         let protocol = server.and_then(|it| it.kind.protocol());
         if protocol.is_some_and(logins::are_followed) {
@@ -170,15 +170,6 @@ fn server_of_place(place: ServerPlace, servers: &[Server]) -> Option<&Server> {
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_it(&endpoint.place)))
 }
 
-fn server_of_socket<'a>(path: &Path, servers: &'a [Server]) -> Option<&'a Server> {
-    let file = socket_file(path).ok();
-    let asked = |network| Asked::Unix { name: Name::Path(path.to_owned()), file, network };
-    let networks = servers.iter().flat_map(|it| &it.endpoints).map(|it| it.network.0);
-    let mut networks: Vec<u64> = networks.collect();
-    networks.dedup();
-    networks.into_iter().find_map(|network| server_at(&asked(network), servers))
-}
-
 /// Says what will be in the file, and asks.
 fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), Failure> {
     if args.yes {
@@ -212,30 +203,4 @@ fn refused(error: Refused) -> Failure {
         _ => "`looptax find` shows servers and clients without it; tcpdump reads connections over TCP",
     };
     Failure::new(error).with_hint(hint)
-}
-
-/// What a connection speaks: as the server that listens there, else as its port says.
-fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
-    // MySQL's X Protocol has another port and another socket of the same server.
-    const MYSQL_X: u16 = 33_060;
-    let is_x = match asked {
-        Asked::Tcp { to, .. } => to.port() == MYSQL_X,
-        Asked::Unix { name: Name::Path(path), .. } => path.to_string_lossy().contains("mysqlx"),
-        Asked::Unix { .. } => false,
-    };
-    if is_x {
-        return None;
-    }
-    let by_port = || {
-        let Asked::Tcp { to, .. } = asked else { return None };
-        let known = [Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached];
-        known.into_iter().find(|it| it.port() == to.port())
-    };
-    server_at(asked, servers).map_or_else(by_port, |it| it.kind.protocol())
-}
-
-/// The name of a process that is there.
-fn comm(pid: u32) -> Option<String> {
-    let text = kernel::text(format!("/proc/{pid}/comm")).ok()?;
-    Some(text.trim_end().to_owned())
 }

@@ -69,7 +69,7 @@ fn counted(n: u64, noun: &str) -> String {
     let digits = n.to_string();
     let mut words = String::new();
     for (idx, digit) in digits.chars().enumerate() {
-        if idx > 0 && (digits.len() - idx) % 3 == 0 {
+        if idx > 0 && (digits.len() - idx).is_multiple_of(3) {
             words.push(',');
         }
         words.push(digit);

@@ -1,0 +1,32 @@
+//! What is known of a connection besides its bytes: the protocol of its server, the name of a process.
+
+use looptax_host::discover::{Server, server_at};
+use looptax_host::eyes::{Asked, Name};
+use looptax_host::kernel;
+use looptax_model::dsn::Protocol;
+
+/// What a connection speaks: as the server that listens there, else as its port says.
+pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
+    // MySQL's X Protocol has another port and another socket of the same server.
+    const MYSQL_X: u16 = 33_060;
+    let is_x = match asked {
+        Asked::Tcp { to, .. } => to.port() == MYSQL_X,
+        Asked::Unix { name: Name::Path(path), .. } => path.to_string_lossy().contains("mysqlx"),
+        Asked::Unix { .. } => false,
+    };
+    if is_x {
+        return None;
+    }
+    let by_port = || {
+        let Asked::Tcp { to, .. } = asked else { return None };
+        let known = [Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached];
+        known.into_iter().find(|it| it.port() == to.port())
+    };
+    server_at(asked, servers).map_or_else(by_port, |it| it.kind.protocol())
+}
+
+/// The name of a process that is there.
+pub(super) fn comm(pid: u32) -> Option<String> {
+    let text = kernel::text(format!("/proc/{pid}/comm")).ok()?;
+    Some(text.trim_end().to_owned())
+}
