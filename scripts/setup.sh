@@ -138,7 +138,7 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     setfacl) echo acl ;;
-    perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma | uvicorn | curl) echo "$1" ;;
+    perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma | uvicorn | curl | tshark) echo "$1" ;;
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
     php) echo php-cli ;;
     node) echo nodejs ;;
@@ -157,7 +157,7 @@ find_missing() {
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
     replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
-    test) programs+=(haproxy pgbouncer pgpool ip nft perl setfacl) ;;
+    test) programs+=(haproxy pgbouncer pgpool ip nft perl setfacl tshark) ;;
     applications)
       programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal

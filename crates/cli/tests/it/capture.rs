@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 use rustix::process::Signal;
 
-use crate::fixture::{Server, exe, is_root};
+use crate::fixture::{Server, exe, is_root, is_there};
 
 const NOBODY: u32 = 65_534;
 /// What was sent is read a moment later.
@@ -111,6 +112,47 @@ fn statements_are_written_as_sent_and_passwords_are_not() {
         has(&client, "****", true);
         has(&fs::read(&file).unwrap(), &format!("unix:{}", server.socket()), true);
     }
+}
+
+/// What tshark reads of a field; every packet has to be one that it can decode.
+fn dissected(file: &Path, filter: &str, field: &str) -> String {
+    let run = |filter: &str, field: &str| {
+        let mut tshark = Command::new("tshark");
+        tshark.arg("-r").arg(file).args(["-Y", filter, "-T", "fields", "-e", field]);
+        let output = tshark.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(run("_ws.malformed || tcp.analysis.flags", "frame.number"), "");
+    run(filter, field)
+}
+
+#[test]
+fn wireshark_reads_statements_and_logins_by_itself() {
+    if !is_there("tshark") {
+        return;
+    }
+    let cases = [
+        (Kind::Mariadb, "mysql.user", "mysql.query"),
+        (Kind::Postgres, "pgsql.parameter_name == \"user\"", "pgsql.query"),
+    ];
+    for (kind, login, query) in cases {
+        let Some(server) = Server::start(kind) else { continue };
+        let scratch = Scratch::new();
+        let Some(running) = capture(&scratch, &["--socket", &server.socket()]) else { return };
+        server.column("SELECT 'a statement'");
+        end(running);
+        let file = scratch.work().join("w.pcapng");
+        assert!(dissected(&file, query, query).contains("SELECT 'a statement'"));
+        assert_eq!(dissected(&file, login, "frame.number").lines().count(), 1, "{kind}");
+    }
+    let Some(server) = Server::start(Kind::Redis) else { return };
+    let scratch = Scratch::new();
+    let Some(running) = capture(&scratch, &["--socket", &server.socket()]) else { return };
+    server.redis(&["ECHO", "a word"]);
+    end(running);
+    let info = dissected(&scratch.work().join("w.pcapng"), "resp", "_ws.col.Info");
+    assert!(info.contains("ECHO a word") && info.contains("****"), "{info}");
 }
 
 #[test]
