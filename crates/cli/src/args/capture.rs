@@ -25,10 +25,10 @@ pub(crate) struct CaptureArgs {
     #[arg(long, value_name = "PATH", requires = "file")]
     pub(crate) socket: Vec<PathBuf>,
     /// Most bytes of each send and each receive: 256, 64K, 1M.
-    #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = super::echo::bytes)]
+    #[arg(long, value_name = "BYTES", default_value = "1M", requires = "file", value_parser = super::echo::bytes)]
     pub(crate) snaplen: u64,
     /// Stop when the file has this size: 100M, 4G.
-    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = super::echo::bytes)]
+    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = super::echo::bytes)]
     pub(crate) max: u64,
     /// Write the secrets of logins, too, and connections whose logins looptax cannot follow.
     #[arg(long, requires = "file")]

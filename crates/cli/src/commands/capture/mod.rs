@@ -28,7 +28,7 @@ use crate::sys;
 use crate::terminal::{self, Terminal};
 use file::CaptureFile;
 use flows::Flows;
-use summary::{amount, ended};
+use summary::{ended, size};
 
 /// The longest wait for bytes: after it, what was read is written, and the end is looked for.
 const STEP: Duration = Duration::from_millis(100);
@@ -185,7 +185,7 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
         "This reads what the chosen connections send and receive, statements and results in clear, and writes it to {}, \
          which only you can read. {logins} It ends by {end}, or at {}. Go ahead?",
         path.display(),
-        amount(args.max),
+        size(args.max),
     );
     if !terminal::can_ask() {
         return Err(Failure::usage("-w writes what is sent, and there is no terminal to ask on", "add --yes to agree"));

@@ -23,7 +23,7 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
             let _ = writeln!(text, "  {words}");
         }
     };
-    line(written.is_full, format!("it ended at --max ({})", amount(args.max)));
+    line(written.is_full, format!("it ended at --max ({})", size(args.max)));
     line(written.n_hidden > 0, format!("{} of logins were replaced by `*`", counted(written.n_hidden, "byte")));
     line(
         written.n_unfollowed > 0,
@@ -35,8 +35,8 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         written.n_unknown > 0 && !args.with_logins,
         format!(
-            "{} were left out because it is not known whether they are a login's: those of such connections, of \
-             connections that began before until their second request, and after a gap",
+            "{} were left out because they may be a login's: of connections whose protocol is not followed, of those that \
+             began before (until their second request), and behind missing bytes",
             counted(written.n_unknown, "byte")
         ),
     );
@@ -77,8 +77,15 @@ fn counted(n: u64, noun: &str) -> String {
     format!("{words} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// A size that somebody chose: `64 KiB`, `1 GiB`.
+pub(super) fn size(n: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = units.into_iter().find(|(unit, _)| n >= *unit && n.is_multiple_of(*unit));
+    unit.map_or_else(|| counted(n, "byte"), |(unit, name)| format!("{} {name}", n / unit))
+}
+
 /// `12 bytes`, `3.4 MB`.
-pub(super) fn amount(n: u64) -> String {
+fn amount(n: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     let unit = UNITS.iter().find(|(unit, _)| n >= *unit);
     unit.map_or_else(|| counted(n, "byte"), |(unit, name)| format!("{:.1} {name}", n as f64 / *unit as f64))
@@ -93,6 +100,7 @@ mod tests {
         assert_eq!(counted(1, "byte"), "1 byte");
         assert_eq!(counted(1_234_567, "byte"), "1,234,567 bytes");
         assert_eq!(counted(123, "packet"), "123 packets");
+        assert_eq!((size(1 << 30), size(65_536)), ("1 GiB".to_owned(), "64 KiB".to_owned()));
         assert_eq!(amount(999), "999 bytes");
         assert_eq!(amount(3_449_000), "3.4 MB");
     }
