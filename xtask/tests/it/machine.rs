@@ -16,7 +16,7 @@ const TOOLS: [&str; 25] = [
     "bash", "cat", "chmod", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls", "mkdir", "mktemp",
     "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat", "tail", "tr",
 ];
-const WANTED: [&str; 16] = [
+const WANTED: [&str; 17] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",
@@ -32,6 +32,7 @@ const WANTED: [&str; 16] = [
     "ip",
     "nft",
     "setfacl",
+    "tshark",
     "perl",
 ];
 
