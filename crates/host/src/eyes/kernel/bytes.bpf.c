@@ -475,8 +475,11 @@ static __always_inline int note(struct sock *sk, int n_bytes, int flags, int is_
 		struct socket *socket = sk->sk_socket;
 		if (!socket || !socket->file)
 			return 0;
-		if (!choose(sk, seat))
+		if (!choose(sk, seat)) {
+			// A chosen process may be handed it later: then these bytes were not seen.
+			seat->is_old = 1;
 			return 0;
+		}
 	}
 	u64 at = __sync_fetch_and_add(&seat->n_bytes[is_received], n_bytes);
 	if (!seat->is_told) {
