@@ -1,6 +1,6 @@
 //! Blocks of a pcapng file: the section's beginning, an interface, a packet.
 //!
-//! `pcap-file`, the crate for this, has had no release since 2023 but a candidate; what is needed of the format is short.
+//! `pcap-file`, the crate for this, offers a release candidate; what is needed of the format is short.
 //!
 //! # Source
 //! draft-ietf-opsawg-pcapng, sections 3.5, 4.1, 4.2 and 4.3 (read 2026-11).
