@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use looptax_model::record::{FleetMover as Mover, FleetSilent as Silent};
+use looptax_model::record::FleetSilent as Silent;
 use looptax_model::stats::Estimate;
 use looptax_model::stats::meta::Effect;
 
@@ -63,6 +63,22 @@ pub struct Measured {
     /// CPU time, in µs.
     pub cpu_us: Estimate,
     pub effect: Effect,
+}
+
+/// A pair of a machine that goes another way.
+#[derive(Debug, Clone)]
+pub struct Mover {
+    pub host_id: String,
+    pub host: String,
+    pub client: String,
+    pub server: String,
+    /// `socket`, `tcp`, or `both`.
+    pub before: String,
+    /// The same, now.
+    pub now: String,
+    /// `to socket` or `to tcp`.
+    pub direction: String,
+    pub requests_per_s: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -144,7 +160,7 @@ pub(super) const MEASURED: [&str; 12] = [
     "epochs",
 ];
 const MACHINES: [&str; 5] = ["kernel", "cpu_model", "virtualised", "hosts", "tcp_requests_per_s"];
-const MOVER: [&str; 7] = ["host", "client", "server", "before", "now", "direction", "requests_per_s"];
+const MOVER: [&str; 8] = ["host_id", "host", "client", "server", "before", "now", "direction", "requests_per_s"];
 const SILENT: [&str; 2] = ["host", "days"];
 
 fn payer(row: &mut Cells) -> Option<Payer> {
@@ -195,6 +211,7 @@ fn machines(row: &mut Cells) -> Option<Machines> {
 
 fn mover(row: &mut Cells) -> Option<Mover> {
     Some(Mover {
+        host_id: row.text()?,
         host: row.text()?,
         client: row.text()?,
         server: row.text()?,

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use looptax_model::record::{FleetHost, FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
+use looptax_model::record::{FleetHost, FleetList, FleetLost, FleetMove, FleetMover, FleetPair, FleetUnlike};
 use looptax_model::stats::meta::{
     self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost, groups, without_each,
 };
 
-use super::answers::{Measured, Payer};
+use super::answers::{Measured, Mover, Payer};
 use super::cells::Listed;
 use super::saved::{ALPHA, saved};
 
@@ -54,13 +54,22 @@ impl<'a> Kinds<'a> {
     }
 
     fn own<'p>(&'p self, payer: &'p Payer) -> Option<&'p Effect> {
-        self.own.get(&(payer.host_id.as_str(), payer.server.as_str()))
+        self.own_of(&payer.host_id, &payer.server)
+    }
+
+    fn own_of<'p>(&'p self, host_id: &'p str, server: &'p str) -> Option<&'p Effect> {
+        self.own.get(&(host_id, server))
     }
 
     /// What TCP costs a payer: in the light of its kind, or where nothing is known of that, as it measured itself.
     fn posterior(&self, payer: &Payer) -> Option<Posterior> {
-        let own = self.own(payer);
-        let idx = self.prior_idx(&payer.server);
+        self.posterior_of(&payer.host_id, &payer.server)
+    }
+
+    /// The same of any server of a machine.
+    fn posterior_of(&self, host_id: &str, server: &str) -> Option<Posterior> {
+        let own = self.own_of(host_id, server);
+        let idx = self.prior_idx(server);
         match idx.and_then(|idx| self.priors.get(idx)) {
             Some(prior) => Some(prior.posterior(own)),
             None => own.map(Posterior::alone),
@@ -149,6 +158,26 @@ impl<'a> Kinds<'a> {
         let weight = |it: &FleetHost| weight_of(it.cores.as_ref(), it.requests_per_s);
         hosts.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
         hosts
+    }
+
+    /// Who goes another way, and what that saves.
+    pub(super) fn movers(&self, movers: &[Mover]) -> Vec<FleetMover> {
+        let saves = |it: &Mover| {
+            let is_moved = it.direction == "to socket" && it.now == "socket" && it.before == "tcp";
+            let rate = it.requests_per_s.filter(|_| is_moved)?;
+            cores_lost(rate, &self.posterior_of(&it.host_id, &it.server)?, ALPHA)
+        };
+        let movers = movers.iter().map(|it| FleetMover {
+            host: it.host.clone(),
+            client: it.client.clone(),
+            server: it.server.clone(),
+            before: it.before.clone(),
+            now: it.now.clone(),
+            direction: it.direction.clone(),
+            requests_per_s: it.requests_per_s,
+            cores: saves(it).map(|it| saved(&it)),
+        });
+        movers.collect()
     }
 
     /// Where moving pays most, of all clients of machines.

@@ -50,7 +50,7 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
         unlike: list(kinds.unlike(&answers.measured.rows), answers.measured.is_cut, limits.rows),
         conditions: list(conditions, answers.conditions.is_cut, limits.rows),
         fell_back: list(fell_back(&payers.rows), payers.is_cut, limits.rows),
-        movers: list(answers.movers.rows, answers.movers.is_cut, limits.rows),
+        movers: list(kinds.movers(&answers.movers.rows), answers.movers.is_cut, limits.rows),
         silent: list(answers.silent.rows, answers.silent.is_cut, limits.rows),
     }
 }

@@ -263,6 +263,9 @@ pub struct FleetMover {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
+    /// CPU time that it saves now, in cores; `null` where it goes over TCP, or requests or costs are not known.
+    #[serde(default)]
+    pub cores: Option<Estimate>,
 }
 
 /// A machine that is silent.

@@ -216,12 +216,13 @@ pub(crate) fn movers(fleet: &Fleet, text: Text) -> Section {
             text.clean(&it.before),
             text.clean(&it.now),
             it.requests_per_s.map_or_else(dash, rate),
+            cores(it.cores.as_ref(), text),
         ]
     });
     Section {
         title: "Another way than a week ago".to_owned(),
         lines: Vec::new(),
-        head: vec!["machine", "client and server", "before", "now", "requests"],
+        head: vec!["machine", "client and server", "before", "now", "requests", "cores saved"],
         closing: more(&fleet.movers),
         is_of_effects: false,
         rows: rows.collect(),

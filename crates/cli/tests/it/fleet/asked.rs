@@ -68,6 +68,13 @@ fn a_report_says_what_was_sent() {
         movers.sort();
         let wanted = [("web0", "to socket"), ("web0", "to socket"), ("web7", "to tcp")];
         assert_eq!(movers, names(&wanted));
+        // 100.5 requests a second of each client, at 3.2 µs, are saved; who goes over TCP saves nothing.
+        for it in &fleet.movers.rows {
+            let cores = it.cores.as_ref().map(|it| it.value);
+            let wanted = (it.direction == "to socket").then(|| it.requests_per_s.unwrap() * 3.2e-6);
+            assert!(cores.is_some() == wanted.is_some(), "{it:?}");
+            assert!(cores.zip(wanted).is_none_or(|(cores, wanted)| (cores - wanted).abs() < 1e-4), "{it:?}");
+        }
         assert_eq!((fleet.first.n, fleet.pairs.n, fleet.silent.n), (22, 2, 0));
         let page = fs::read_to_string(scratch.file("f.html")).unwrap();
         assert!(page.contains("&lt;/script&gt;&lt;img src=x&gt;"));
