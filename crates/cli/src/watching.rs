@@ -6,15 +6,19 @@ use std::time::Duration;
 
 use looptax_bench::cpu_ticks;
 use looptax_host::discover::{Survey, survey};
-use looptax_host::eyes::{Asked, Eyes, Look};
+use looptax_host::eyes::{Asked, Counted, Eyes, Look};
 use looptax_model::failure::Failure;
 use looptax_model::record::Watched;
+use looptax_model::stats::LEAST_LOOKS;
 use looptax_switch::diagnose::find::watched::{Beside, Gathered, watched};
 
 use crate::signals::has_paused;
 
-/// Servers are looked for again where an address is asked for the first time, but not more often.
-const BETWEEN_SURVEYS: Duration = Duration::from_secs(10);
+/// Servers are looked for again if one answers that is not known, or an address is asked for the first time, but not more
+/// often.
+const BETWEEN_SURVEYS: Duration = Duration::from_secs(2);
+/// More are forgotten, and looked for again.
+const MOST_ASKED: usize = 20_000;
 /// Looks in which a longer time is counted.
 const N_LOOKS: u32 = 20;
 /// Shorter ones say more of the clock than of the requests.
@@ -25,8 +29,8 @@ pub(crate) struct Watch {
     survey: Survey,
     counted: Duration,
     since_survey: Duration,
-    /// Addresses that were asked before the last survey.
-    asked: HashSet<Asked>,
+    /// Addresses that were asked before the last survey, with the process that answered.
+    asked: HashSet<(Asked, u32)>,
     beside: Beside,
 }
 
@@ -67,32 +71,46 @@ impl Watch {
         Ok(watched(&look, &self.survey.servers, self.beside, true))
     }
 
-    /// Counts for `time` from now on, or until somebody ends it, in looks of equal length that are kept.
-    pub(crate) fn look_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<Watched, Failure> {
+    /// Counts for `time` from now on, or until somebody ends it, in looks of equal length that are kept; `None` if it ended
+    /// before there were enough for an interval.
+    pub(crate) fn look_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<Option<Watched>, Failure> {
         self.begin()?;
         let each = (time / N_LOOKS).max(LEAST_LOOK);
         let mut gathered = Gathered::new(self.beside, true);
         let ticks = cpu_ticks();
-        let mut goes_on = true;
+        let (mut goes_on, mut n_looks) = (true, 0);
         while goes_on && self.counted + each / 2 < time {
             goes_on = has_paused(each.min(time.saturating_sub(self.counted)), stop);
             let look = self.next()?;
             gathered.add(&look, &self.survey.servers);
+            n_looks += 1;
         }
         let busy_pct = cpu_ticks().zip(ticks).and_then(|(now, then)| now.since(then).busy_pct());
-        Ok(Watched { busy_pct, ..gathered.watched() })
+        Ok((n_looks >= LEAST_LOOKS).then(|| Watched { busy_pct, ..gathered.watched() }))
     }
 
     fn next(&mut self) -> Result<Look, Failure> {
         let look = self.eyes.look()?;
         self.counted += look.over;
         self.since_survey += look.over;
-        let is_new = look.counted.iter().any(|it| !self.asked.contains(&it.asked));
+        let is_new = look.counted.iter().any(|it| !self.asked.contains(&self.answered(it)));
         if is_new && self.since_survey >= BETWEEN_SURVEYS {
             self.survey = survey(Some(&self.survey));
             self.since_survey = Duration::ZERO;
-            self.asked.extend(look.counted.iter().map(|it| it.asked.clone()));
+            let answered: Vec<_> = look.counted.iter().map(|it| self.answered(it)).collect();
+            if self.asked.len() > MOST_ASKED {
+                self.asked.clear();
+            }
+            self.asked.extend(answered);
         }
         Ok(look)
+    }
+
+    /// An address, and who answers there: 0 for a server that is known, by itself or by the one that started it. One that
+    /// was restarted is not, though its socket may have the same name and number.
+    fn answered(&self, counted: &Counted) -> (Asked, u32) {
+        let is_known = |pid: u32| self.survey.servers.iter().any(|it| it.process.pid == pid);
+        let unknown = counted.server.as_ref().filter(|it| !is_known(it.pid) && !is_known(it.parent));
+        (counted.asked.clone(), unknown.map_or(0, |it| it.pid))
     }
 }

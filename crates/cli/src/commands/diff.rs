@@ -31,6 +31,8 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
         }
         [one, _] => {
             let [watch, other] = if one.is_some() { words } else { [words[1], words[0]] };
+            // What is nothing at all is told first.
+            record_of(other)?;
             return Err(Failure::usage(
                 format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
                 "hold two of a kind against each other: `looptax watch --save NAME`, or `looptax history` for runs",

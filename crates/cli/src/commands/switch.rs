@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_host::discover::{Survey, survey};
-use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched, Watched, WatchedDiff};
+use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched, Watched, WatchedChange, WatchedDiff};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
 use looptax_switch::{Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload};
@@ -22,6 +22,9 @@ use crate::sys;
 use crate::terminal::{self, Terminal};
 use doing::{Doing, kept, named};
 use times::Times;
+
+const TIMES_CAVEAT: &str = "what else changed on the machine between the two is in these times; `looptax trial` measures \
+                            both ways in turn";
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -286,8 +289,15 @@ impl Doing<'_> {
         steps: &mut Vec<SwitchStep>,
     ) -> Option<WatchedDiff> {
         let diff = times.after(before, switched, stop);
-        let words = match &diff {
-            Ok(diff) => diff.hops.iter().map(|it| report::before_and_after(it, diff, self.terminal.style())).collect(),
+        let words: Vec<String> = match &diff {
+            Ok(diff) if diff.hops.is_empty() => Vec::new(),
+            Ok(diff) => {
+                // Beside the moved way, what was asked too seldom is not told.
+                let is_known = |it: &WatchedChange| it.mean_pct.known().is_some() || it.p50_pct.known().is_some();
+                let told = diff.hops.iter().filter(|it| it.before.way != it.after.way || is_known(it));
+                let each = told.map(|it| report::before_and_after(it, diff, self.terminal.style()));
+                each.chain([TIMES_CAVEAT.to_owned()]).collect()
+            }
             Err(why) => vec![format!("requests were not held against those before: {why:#}")],
         };
         for words in words {

@@ -68,7 +68,10 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     if let Some(place) = place {
         let time = args.time.unwrap_or(SAVED);
         terminal.words(&format!("counting for {} s; Ctrl-C ends it earlier\n", time.as_secs()));
-        let watched = watch.look_for(time, &stop)?;
+        let Some(watched) = watch.look_for(time, &stop)? else {
+            terminal.words(&format!("ended before {LEAST_LOOKS} looks: nothing is kept, and nothing replaced\n"));
+            return Ok(Exit::Interrupted);
+        };
         place.save(&watched)?;
         show(args, &watched, terminal)?;
         terminal.words(&format!("kept: {}\n", place.words));

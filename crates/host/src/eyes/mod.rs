@@ -228,6 +228,8 @@ impl Eyes {
         let now = Instant::now();
         let mut earlier = HashMap::with_capacity(hops.len());
         let mut counted = Vec::new();
+        // At addresses that found no room in the kernel's table.
+        let mut n_nowhere = 0;
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
             let counts = counts(&words);
@@ -244,6 +246,7 @@ impl Eyes {
                 continue;
             }
             let Ok(endpoint) = self.endpoints.get(&key[0], 0) else {
+                n_nowhere += new.n_turns() + new.n_opened;
                 continue;
             };
             let server = end(&endpoint[endpoint::SERVER_AT..]);
@@ -252,7 +255,8 @@ impl Eyes {
             }
         }
         let lost = self.lost.get(&0, 0).map_err(io::Error::other)?;
-        let look = Look { over: now - self.earlier_at, counted, n_lost: lost.saturating_sub(self.earlier_lost) };
+        let look =
+            Look { over: now - self.earlier_at, counted, n_lost: lost.saturating_sub(self.earlier_lost) + n_nowhere };
         (self.earlier, self.earlier_at, self.earlier_lost) = (earlier, now, lost);
         Ok(look)
     }

@@ -12,10 +12,16 @@ use crate::record::{
 };
 use crate::stats::{self, Estimate, LEAST_LOOKS, Times, serial_mean, tested_difference};
 
+/// More than are ever saved.
+const MOST_LOOKS: usize = 1_000;
 /// Level of the intervals.
 const ALPHA: f64 = 0.05;
 /// A quantile lies somewhere in its bucket, which is one sixteenth wide at most.
 const BUCKET: f64 = 1.0 / 16.0;
+/// An interval from a third to three times the value says nothing.
+const MOST_HALF_WIDTH: f64 = 1.1;
+/// Of what is in only one of the two, so much is named.
+const MOST_NAMED: usize = 8;
 /// Requests whose size changed by more are other requests.
 const OTHER_SIZE: f64 = 1.1;
 /// A share of requests in percent that goes another way, from which on it is told.
@@ -27,6 +33,13 @@ const LEAST_OTHER_WAY_PCT: f64 = 1.0;
 /// A failure that says why nothing in them can be compared.
 pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Watched)) -> Result<WatchedDiff, Failure> {
     for (name, it) in [before, after] {
+        if it.hops.iter().any(|hop| hop.looks.len() > MOST_LOOKS) {
+            let name = name.unwrap_or("it");
+            return Err(Failure::usage(
+                format!("{name} has more than {MOST_LOOKS} looks of one client: looptax saves no such file"),
+                "count again with `looptax watch --save NAME`",
+            ));
+        }
         let has_looks = it.hops.is_empty() || it.hops.iter().any(|hop| hop.looks.len() >= LEAST_LOOKS);
         if !has_looks {
             return Err(Failure::usage(
@@ -36,14 +49,14 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
         }
     }
     let (earlier, later) = (before.1, after.1);
-    let servers = several(&[earlier, later]);
-    let (mut earlier_hops, later_hops) = (grouped(earlier, &servers), grouped(later, &servers));
-    let mut notes = Vec::new();
+    let (servers, only) = (Servers::new([earlier, later]), only_ones([earlier, later]));
+    let (mut earlier_hops, later_hops) = (grouped(earlier, &servers, &only), grouped(later, &servers, &only));
+    let mut only_later = Vec::new();
     let mut hops = Vec::new();
     let mut chances = Vec::new();
     for (who, group) in &later_hops {
         let Some(group_before) = earlier_hops.remove(who) else {
-            notes.push(format!("only in the later one: {}", named(group)));
+            only_later.push(&**group);
             continue;
         };
         if [&group_before, group].iter().all(|it| n_requests(it) == 0) {
@@ -53,7 +66,8 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
         hops.push(change);
         chances.push(p);
     }
-    notes.extend(earlier_hops.values().map(|it| format!("only in the earlier one: {}", named(it))));
+    let only_earlier = earlier_hops.values().map(|it| &**it).collect();
+    let mut notes = [alone("later", only_later), alone("earlier", only_earlier)].concat();
     if hops.is_empty() {
         return Err(Failure::usage(
             "no client asked the same server in both",
@@ -81,42 +95,115 @@ fn span((name, it): (Option<&str>, &Watched)) -> WatchedSpan {
     WatchedSpan { name: name.map(str::to_owned), at: it.at.clone(), over_s: it.over_s, busy_pct: it.busy_pct }
 }
 
-/// Program, user and home of a client; program, home and kind of a server, with its process if there are several.
-type Who<'a> = (Option<[&'a str; 3]>, Service<'a>, Option<u32>);
-type Service<'a> = (&'a str, &'a str, &'a str);
+/// Program, user and home of a client; a server's place in [`Servers`].
+type Who<'a> = (Option<[&'a str; 3]>, usize);
 
-fn service(hop: &WatchedHop) -> Service<'_> {
+/// Servers of both, each once: those of a program, kind and home that were one process or had one address, or that are the
+/// only one of their kind in each.
+struct Servers<'a> {
+    known: Vec<Same<'a>>,
+}
+
+struct Same<'a> {
+    service: [&'a str; 3],
+    pids: BTreeSet<u32>,
+    addresses: BTreeSet<&'a str>,
+}
+
+impl<'a> Servers<'a> {
+    fn new(both: [&'a Watched; 2]) -> Self {
+        let mut it = Self { known: Vec::new() };
+        for hop in both.iter().flat_map(|it| &it.hops) {
+            it.add(hop);
+        }
+        let mut services: BTreeSet<[&str; 3]> = it.known.iter().map(|it| it.service).collect();
+        // Several at once are not told apart by their kind.
+        services.retain(|service| {
+            let is_one = |watched: &&Watched| {
+                let own = watched.hops.iter().filter(|hop| self::service(hop) == *service);
+                own.filter_map(|hop| it.idx(hop)).collect::<BTreeSet<_>>().len() <= 1
+            };
+            both.iter().all(is_one)
+        });
+        for service in services {
+            let (own, rest): (Vec<_>, Vec<_>) = it.known.into_iter().partition(|it| it.service == service);
+            it.known = rest;
+            it.known.extend(own.into_iter().reduce(Same::and));
+        }
+        it
+    }
+
+    fn add(&mut self, hop: &'a WatchedHop) {
+        let own = Same {
+            service: service(hop),
+            pids: pid(hop).into_iter().collect(),
+            addresses: BTreeSet::from([&*hop.address]),
+        };
+        let is_same = |it: &Same<'_>| {
+            it.service == own.service && !(it.pids.is_disjoint(&own.pids) && it.addresses.is_disjoint(&own.addresses))
+        };
+        let (same, mut rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.known).into_iter().partition(is_same);
+        rest.push(same.into_iter().fold(own, Same::and));
+        self.known = rest;
+    }
+
+    fn idx(&self, hop: &WatchedHop) -> Option<usize> {
+        let service = service(hop);
+        self.known.iter().position(|it| it.service == service && it.addresses.contains(&*hop.address))
+    }
+}
+
+impl Same<'_> {
+    fn and(mut self, other: Self) -> Self {
+        self.pids.extend(other.pids);
+        self.addresses.extend(other.addresses);
+        self
+    }
+}
+
+fn pid(hop: &WatchedHop) -> Option<u32> {
+    hop.server.as_ref().and_then(|it| it.pid)
+}
+
+fn service(hop: &WatchedHop) -> [&str; 3] {
     let server = hop.server.as_ref();
-    (
+    [
         server.map_or(&*hop.address, |it| &it.program),
         server.and_then(|it| it.home.as_deref()).unwrap_or_default(),
         hop.kind.as_deref().unwrap_or_default(),
-    )
+    ]
 }
 
-/// Services that are several processes at once.
-fn several<'a>(both: &[&'a Watched]) -> BTreeSet<Service<'a>> {
-    let mut several = BTreeSet::new();
-    for watched in both {
-        let mut pids: BTreeMap<Service<'_>, BTreeSet<u32>> = BTreeMap::new();
-        for hop in &watched.hops {
-            pids.entry(service(hop)).or_default().extend(hop.server.as_ref().and_then(|it| it.pid));
+/// User and home of each program that is there as only one of them: a client that has ended has neither.
+fn only_ones(both: [&Watched; 2]) -> BTreeMap<&str, Option<[&str; 2]>> {
+    let mut only = BTreeMap::new();
+    for client in both.iter().flat_map(|it| &it.hops).filter_map(|it| it.client.as_ref()) {
+        let Some(user) = client.user.as_deref() else { continue };
+        let own = Some([user, client.home.as_deref().unwrap_or_default()]);
+        let known = only.entry(&*client.program).or_insert(own);
+        if *known != own {
+            *known = None;
         }
-        several.extend(pids.into_iter().filter(|it| it.1.len() > 1).map(|it| it.0));
     }
-    several
+    only
 }
 
-fn grouped<'a>(watched: &'a Watched, several: &BTreeSet<Service<'a>>) -> BTreeMap<Who<'a>, Vec<&'a WatchedHop>> {
+fn grouped<'a>(
+    watched: &'a Watched,
+    servers: &Servers<'a>,
+    only: &BTreeMap<&'a str, Option<[&'a str; 2]>>,
+) -> BTreeMap<Who<'a>, Vec<&'a WatchedHop>> {
     let mut groups: BTreeMap<Who<'_>, Vec<&WatchedHop>> = BTreeMap::new();
     for hop in &watched.hops {
         let client = hop.client.as_ref().map(|it| {
-            let or_none = |it: &'a Option<String>| it.as_deref().unwrap_or_default();
-            [&*it.program, or_none(&it.user), or_none(&it.home)]
+            let own = [it.user.as_deref().unwrap_or_default(), it.home.as_deref().unwrap_or_default()];
+            let known = only.get(&*it.program).copied().flatten().filter(|_| it.user.is_none());
+            let [user, home] = known.unwrap_or(own);
+            [&*it.program, user, home]
         });
-        let service = service(hop);
-        let pid = hop.server.as_ref().and_then(|it| it.pid).filter(|_| several.contains(&service));
-        groups.entry((client, service, pid)).or_default().push(hop);
+        if let Some(server) = servers.idx(hop) {
+            groups.entry((client, server)).or_default().push(hop);
+        }
     }
     for group in groups.values_mut() {
         group.sort_by_key(|it| std::cmp::Reverse(it.n_requests));
@@ -132,15 +219,26 @@ fn named(group: &[&WatchedHop]) -> String {
     let end = |it: &Option<WatchedEnd>| it.as_ref().map_or("(elsewhere)".to_owned(), |it| it.program.clone());
     let per_s: f64 = group.iter().map(|it| it.requests_per_s).sum();
     group.first().map_or_else(String::new, |hop| {
-        format!("{} -> {} over {}, {per_s:.1} requests/s", end(&hop.client), end(&hop.server), hop.way)
+        format!("{} -> {} at {}, {per_s:.1} requests/s", end(&hop.client), end(&hop.server), hop.address)
     })
+}
+
+/// What only one of the two has, the busiest first.
+fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
+    groups.retain(|it| n_requests(it) > 0);
+    groups.sort_by_key(|it| std::cmp::Reverse(n_requests(it)));
+    let n_more = groups.len().saturating_sub(MOST_NAMED);
+    let named = groups.iter().take(MOST_NAMED).map(|it| format!("only in the {which} one: {}", named(it)));
+    let more = (n_more > 0).then(|| format!("only in the {which} one: {n_more} more"));
+    named.chain(more).collect()
 }
 
 /// The change of one hop, and how often chance makes such a one.
 fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) {
     let series = [before, after].map(series);
-    let changed = |pick: fn(&Series) -> &Vec<f64>, open: f64| changed([pick(&series[0]), pick(&series[1])], open);
-    let (mean_pct, p) = changed(|it| &it.means, 0.0);
+    let changed =
+        |pick: fn(&Series) -> Option<Estimate>, open: f64| changed([pick(&series[0]), pick(&series[1])], open);
+    let (mean_pct, p) = changed(|it| it.mean, 0.0);
     let sides = [(before, &series[0]), (after, &series[1])].map(|(group, series)| side(group, series));
     let last = after.first().or(before.first());
     let [before_side, after_side] = sides;
@@ -152,44 +250,58 @@ fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) 
         before: before_side,
         after: after_side,
         mean_pct,
-        p50_pct: changed(|it| &it.p50s, BUCKET).0,
-        p99_pct: changed(|it| &it.p99s, BUCKET).0,
+        p50_pct: changed(|it| it.p50, BUCKET).0,
+        p99_pct: changed(|it| it.p99, BUCKET).0,
         p: None,
         notes: notes.into_iter().flatten().collect(),
     };
     (change, p)
 }
 
-/// The logarithms of times in µs, of each look that has any.
+/// The logarithms of times in µs, with intervals.
 #[derive(Default)]
 struct Series {
-    means: Vec<f64>,
-    p50s: Vec<f64>,
-    p99s: Vec<f64>,
+    mean: Option<Estimate>,
+    p50: Option<Estimate>,
+    p99: Option<Estimate>,
 }
 
+/// The mean of all requests and the quantiles of all, as `watch` says them; how they vary is seen from look to look.
 fn series(group: &[&WatchedHop]) -> Series {
     let n_looks = group.iter().map(|it| it.looks.len()).max().unwrap_or(0);
-    let mut series = Series::default();
-    for idx in 0..n_looks {
+    let looks = (0..n_looks).map(|idx| {
         let mut times = Times::default();
         group.iter().filter_map(|it| it.looks.get(idx)).for_each(|it| times.add(&it.times));
-        let ln_us = |ns: f64| (ns / 1e3).ln();
-        let (Some(mean), Some(p50), Some(p99)) = (times.mean_ns(), times.quantile_ns(0.5), times.quantile_ns(0.99))
-        else {
-            continue;
-        };
-        series.means.push(ln_us(mean.max(1.0)));
-        series.p50s.push(ln_us(p50));
-        series.p99s.push(ln_us(p99));
+        times
+    });
+    let looks: Vec<Times> = looks.filter(|it| it.n() > 0).collect();
+    let mut all = Times::default();
+    for look in &looks {
+        all.add(look);
     }
-    series
+    let Some(mean_ns) = all.mean_ns().filter(|it| *it > 0.0) else {
+        return Series::default();
+    };
+    // What each look adds to the ratio of two sums, linearised.
+    let per_look = all.n() as f64 / looks.len() as f64;
+    let shares = looks.iter().map(|it| (it.sum_ns() as f64 / mean_ns - it.n() as f64) / per_look);
+    let quantile = |quantile: f64| {
+        let logs = looks.iter().filter_map(|it| it.quantile_ns(quantile)).map(f64::ln);
+        around(all.quantile_ns(quantile)?, &logs.collect::<Vec<_>>())
+    };
+    Series { mean: around(mean_ns, &shares.collect::<Vec<_>>()), p50: quantile(0.5), p99: quantile(0.99) }
+}
+
+/// The logarithm of a time, in µs, with the interval that values on this scale have around their own mean.
+fn around(ns: f64, values: &[f64]) -> Option<Estimate> {
+    let (found, ln_us) = (serial_mean(values, ALPHA)?, (ns / 1e3).ln());
+    let half = found.half_width();
+    Some(Estimate { value: ln_us, lo: ln_us - half, hi: ln_us + half, n: found.n })
 }
 
 fn side(group: &[&WatchedHop], series: &Series) -> WatchedSide {
-    let figure = |values: &[f64], open: f64| {
-        serial_mean(values, ALPHA).map_or_else(too_few, |it| shown(widened(it, open / 2.0).map_monotone(f64::exp)))
-    };
+    let figure =
+        |it: Option<Estimate>, open: f64| it.map_or_else(too_few, |it| shown(widened(it, open / 2.0), f64::exp));
     let main = group.first();
     WatchedSide {
         way: main.map_or(Way::Unix, |it| it.way),
@@ -197,19 +309,18 @@ fn side(group: &[&WatchedHop], series: &Series) -> WatchedSide {
         n_requests: n_requests(group),
         requests_per_s: group.iter().map(|it| it.requests_per_s).sum(),
         opened_per_s: group.iter().map(|it| it.opened_per_s).sum(),
-        mean_us: figure(&series.means, 0.0),
-        p50_us: figure(&series.p50s, BUCKET),
-        p99_us: figure(&series.p99s, BUCKET),
+        mean_us: figure(series.mean, 0.0),
+        p50_us: figure(series.p50, BUCKET),
+        p99_us: figure(series.p99, BUCKET),
     }
 }
 
-fn changed([before, after]: [&[f64]; 2], open: f64) -> (Figure, Option<f64>) {
-    let means = [before, after].map(|it| serial_mean(it, ALPHA));
-    let [Some(before), Some(after)] = means else {
+fn changed(sides: [Option<Estimate>; 2], open: f64) -> (Figure, Option<f64>) {
+    let [Some(before), Some(after)] = sides else {
         return (too_few(), None);
     };
     let found = tested_difference(before, after, ALPHA);
-    (shown(widened(found.estimate, open).map_monotone(|ln| 100.0 * ln.exp_m1())), found.p)
+    (shown(widened(found.estimate, open), |ln| 100.0 * ln.exp_m1()), found.p)
 }
 
 /// What a wider interval leaves open on each side.
@@ -217,7 +328,12 @@ fn widened(it: Estimate, by: f64) -> Estimate {
     Estimate { lo: it.lo - by, hi: it.hi + by, ..it }
 }
 
-fn shown(it: Estimate) -> Figure {
+/// On the scale of `back`; none where the looks leave it as good as open.
+fn shown(it: Estimate, back: impl Fn(f64) -> f64) -> Figure {
+    if it.half_width() > MOST_HALF_WIDTH {
+        return Figure::missing("varies too much from look to look");
+    }
+    let it = it.map_monotone(back);
     Figure::new(it.value, it.lo, it.hi, it.n as u64)
 }
 
@@ -363,6 +479,54 @@ mod tests {
         for hop in &found.hops {
             assert!(hop.mean_pct.known().unwrap().value.abs() < 3.0, "{hop:?}");
         }
+    }
+
+    #[test]
+    fn of_two_servers_one_that_was_restarted_is_known_by_its_address() {
+        let mut times = random(7);
+        let mut other = || hop(("mariadbd", 10), TCP.0, "127.0.0.1:3307", &times(900.0));
+        let (one, two) = (other(), other());
+        let before = vec![hop(("mariadbd", 9), TCP.0, TCP.1, &[200.0; 20]), one];
+        let after = vec![hop(("mariadbd", 12), TCP.0, TCP.1, &[200.0; 20]), two];
+        let found = diff(before, after).unwrap();
+        assert_eq!((found.hops.len(), &*found.notes), (2, &[][..]));
+        // Moved as well, nothing says which one it was.
+        let before = vec![hop(("mariadbd", 9), TCP.0, TCP.1, &[200.0; 20]), other()];
+        let after = vec![hop(("mariadbd", 12), SOCKET.0, SOCKET.1, &[200.0; 20]), other()];
+        let found = diff(before, after).unwrap();
+        assert_eq!(found.hops.len(), 1);
+        assert!(found.notes[0].starts_with("only in the later one: php-fpm -> mariadbd at /run"), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn a_client_that_ended_meanwhile_is_the_one_of_its_name() {
+        let mut times = random(8);
+        let mut ended = hop(("mariadbd", 9), TCP.0, TCP.1, &times(200.0));
+        if let Some(client) = &mut ended.client {
+            (client.pid, client.user) = (None, None);
+        }
+        let [before, after] = [(); 2].map(|()| hop(("mariadbd", 9), TCP.0, TCP.1, &times(200.0)));
+        let found = diff(vec![before], vec![after, ended]).unwrap();
+        assert_eq!((found.hops.len(), &*found.notes), (1, &[][..]));
+        assert_eq!(found.hops[0].after.n_requests, 4_000);
+    }
+
+    #[test]
+    fn the_mean_is_that_of_all_requests_and_an_interval_that_says_nothing_is_none() {
+        let mut uneven = hop(("mariadbd", 9), TCP.0, TCP.1, &[100.0; 10]);
+        for (idx, look) in (0..).zip(&mut uneven.looks) {
+            // Half of the looks have a tenth of the requests, which took ten times as long.
+            if idx % 2 == 0 {
+                look.times = serde_json::from_str(r#"{"sum_ns":10000000,"buckets":[[150,10]]}"#).unwrap();
+            }
+        }
+        let found = diff(vec![uneven.clone()], vec![uneven]).unwrap();
+        let mean_us = found.hops[0].before.mean_us.known().unwrap().value;
+        assert!((mean_us - 2_000.0 / 11.0).abs() < 0.01, "{mean_us}");
+        let wild: Vec<f64> = (0..20).map(|idx| if idx < 10 { 10.0 } else { 100_000.0 }).collect();
+        let wild = hop(("mariadbd", 9), TCP.0, TCP.1, &wild);
+        let found = diff(vec![wild.clone()], vec![wild]).unwrap();
+        assert!(found.hops[0].p50_pct.known().is_none(), "{:?}", found.hops[0]);
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub fn watched_diff(diff: &WatchedDiff, style: Style) -> String {
     let text = style.text();
     lines.item(0, &format!("A: {}", span(&diff.before, text)));
     lines.item(0, &format!("B: {}", span(&diff.after, text)));
-    for hop in &diff.hops {
+    let is_known = |it: &&WatchedChange| [&it.mean_pct, &it.p50_pct].iter().any(|it| it.known().is_some());
+    let (known, unknown): (Vec<_>, Vec<_>) = diff.hops.iter().partition(is_known);
+    for hop in known {
         lines.blank();
         lines.heading(0, &heading(hop, text));
         let load = if diff.other_load_pct().is_some() { ", other load" } else { "" };
@@ -31,6 +33,9 @@ pub fn watched_diff(diff: &WatchedDiff, style: Style) -> String {
         }
     }
     lines.blank();
+    for hop in unknown {
+        lines.item(0, &before_and_after(hop, diff, style));
+    }
     lines.item(0, NOT_PAIRED);
     if let Some([before, after]) = diff.other_load_pct() {
         lines.item(0, &format!("the load was not the same: {}", busy(before, after)));

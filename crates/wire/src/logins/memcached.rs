@@ -14,6 +14,42 @@ const N_HEADER: usize = 24;
 /// A key has 250 bytes at most; `get` may name many.
 const MOST_LINE: usize = 64 * 1024;
 const STORING: [&[u8]; 7] = [b"set", b"add", b"replace", b"append", b"prepend", b"cas", b"ms"];
+/// All commands in text: a word that is none is of another protocol, and may be its login.
+const COMMANDS: [&[u8]; 33] = [
+    b"set",
+    b"add",
+    b"replace",
+    b"append",
+    b"prepend",
+    b"cas",
+    b"ms",
+    b"get",
+    b"gets",
+    b"gat",
+    b"gats",
+    b"mg",
+    b"md",
+    b"ma",
+    b"mn",
+    b"me",
+    b"incr",
+    b"decr",
+    b"touch",
+    b"delete",
+    b"flush_all",
+    b"stats",
+    b"version",
+    b"verbosity",
+    b"quit",
+    b"shutdown",
+    b"slabs",
+    b"lru",
+    b"lru_crawler",
+    b"watch",
+    b"cache_memlimit",
+    b"misbehave",
+    b"refresh_certs",
+];
 /// What a server answers that has not let the client in.
 const REFUSED: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 /// Enough to tell a refusal from another answer.
@@ -108,6 +144,9 @@ impl Memcached {
             };
         }
         self.line.push(byte);
+        if self.at == At::Line && !may_be_command(&self.line) {
+            return Err(Unknown);
+        }
         if self.at == At::Header {
             if self.line.len() == N_HEADER {
                 self.begin_binary();
@@ -140,9 +179,9 @@ impl Memcached {
             return Ok(());
         }
         let length = words.nth(if name == b"ms" { 1 } else { 3 }).ok_or(Unknown)?;
-        let length: u64 = std::str::from_utf8(length).ok().and_then(|it| it.parse().ok()).ok_or(Unknown)?;
+        let length: u32 = std::str::from_utf8(length).ok().and_then(|it| it.parse().ok()).ok_or(Unknown)?;
         self.is_secret = !self.is_let_in;
-        self.n_left = length + 2;
+        self.n_left = u64::from(length) + 2;
         self.at = At::Value;
         Ok(())
     }
@@ -157,6 +196,11 @@ impl Memcached {
         let may_be = |it: &&[u8]| it.starts_with(&self.answer) || self.answer.starts_with(it);
         self.is_let_in = !REFUSED.iter().any(may_be);
     }
+}
+
+fn may_be_command(line: &[u8]) -> bool {
+    let n_name = line.iter().position(u8::is_ascii_whitespace);
+    COMMANDS.iter().any(|it| n_name.map_or_else(|| it.starts_with(line), |n| *it == &line[..n]))
 }
 
 /// The line's end behind a value stays.

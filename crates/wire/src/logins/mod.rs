@@ -12,11 +12,13 @@ mod memcached;
 mod mysql;
 mod postgres;
 mod redis;
+mod tls;
 
 use looptax_model::dsn::Protocol;
 
 pub use follow::Sender;
 use follow::{Course, Follow};
+use tls::Records;
 
 /// What is to be done with bytes that were fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +47,7 @@ enum Stage {
         follow: Box<dyn Follow>,
         is_answered: bool,
     },
-    Encrypted,
+    Encrypted(Records),
     Opaque,
 }
 
@@ -60,7 +62,14 @@ impl Logins {
     /// Hides the secrets in bytes that were sent.
     pub fn feed(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
         match &mut self.stage {
-            Stage::Encrypted => return Fate::Write,
+            Stage::Encrypted(records) => {
+                // Clear bytes behind a word of encryption may be anything.
+                if records.take(sender, bytes) {
+                    return Fate::Write;
+                }
+                self.stage = Stage::Opaque;
+                return Fate::LeaveOut;
+            }
             Stage::Opaque => return Fate::LeaveOut,
             Stage::Known(follow) => {
                 // Another protocol, whose messages may look like this one's later.
@@ -70,7 +79,14 @@ impl Logins {
                 }
                 match follow.course() {
                     Course::Plain => {}
-                    Course::Encrypted => self.stage = Stage::Encrypted,
+                    Course::Encrypted => {
+                        let mut records = Records::default();
+                        if !records.take_first(sender, bytes) {
+                            self.stage = Stage::Opaque;
+                            return Fate::LeaveOut;
+                        }
+                        self.stage = Stage::Encrypted(records);
+                    }
                     Course::Opaque => self.stage = Stage::Opaque,
                 }
                 return Fate::Write;
@@ -120,7 +136,13 @@ impl Logins {
         let is_lost = match &mut self.stage {
             Stage::Known(follow) => !follow.skip(sender, n),
             Stage::Waiting { .. } | Stage::Trying { .. } => true,
-            Stage::Encrypted | Stage::Opaque => false,
+            Stage::Encrypted(records) => {
+                if !records.skip(sender, n) {
+                    self.stage = Stage::Opaque;
+                }
+                return;
+            }
+            Stage::Opaque => false,
         };
         if is_lost {
             self.stage = Stage::Waiting { is_answered: false };
@@ -133,7 +155,7 @@ impl Logins {
     }
 
     pub fn is_encrypted(&self) -> bool {
-        matches!(self.stage, Stage::Encrypted)
+        matches!(self.stage, Stage::Encrypted(_))
     }
 }
 

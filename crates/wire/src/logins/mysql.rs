@@ -16,6 +16,8 @@ const CLIENT_ZSTD: u32 = 0x0400_0000;
 const FIXED_BYTES: u32 = 32;
 const GREETING: u8 = 10;
 const COM_CHANGE_USER: u8 = 0x11;
+/// It holds the account that a replica reports, with its password.
+const COM_REGISTER_SLAVE: u8 = 0x15;
 /// Commands have smaller numbers, but for MariaDB's own from 0xf0 on.
 const MOST_COMMAND: u8 = 0x21;
 const MARIADB_COMMANDS: u8 = 0xf0;
@@ -160,6 +162,7 @@ impl Mysql {
                     self.is_refused = false;
                     Packet::ChangeUser(Field::Fixed)
                 }
+                COM_REGISTER_SLAVE => Packet::Secret,
                 1..MOST_COMMAND | MARIADB_COMMANDS.. => Packet::Plain,
                 _ => return Err(Unknown),
             },

@@ -202,7 +202,8 @@ impl Postgres {
         while !bytes.is_empty() && self.course == Course::Plain {
             if self.phase == Phase::Asked {
                 match bytes[0] {
-                    b'S' | b'G' => self.course = Course::Encrypted,
+                    b'S' => self.course = Course::Encrypted,
+                    b'G' => self.course = Course::Opaque,
                     b'N' => self.phase = Phase::First,
                     // A server that does not know the question sends an error, and closes.
                     b'E' => self.phase = Phase::Messages,

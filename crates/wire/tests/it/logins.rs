@@ -336,3 +336,42 @@ fn a_login_that_never_was_one_request_is_never_written_in_clear() {
 fn protocols_that_are_not_followed_are_named() {
     assert!(!are_followed(Protocol::Mongodb) && !are_followed(Protocol::Http));
 }
+
+/// What is written of a conversation: `None` for a piece that is left out.
+fn written(protocol: Protocol, pieces: &[(Sender, &[u8])]) -> Vec<Option<Vec<u8>>> {
+    let mut logins = Logins::new(protocol, true).unwrap();
+    let mut written = Vec::new();
+    for (sender, piece) in pieces {
+        let mut bytes = piece.to_vec();
+        let fate = logins.feed(*sender, &mut bytes);
+        written.push((fate == Fate::Write).then_some(bytes));
+    }
+    written
+}
+
+#[test]
+fn a_byte_that_claims_encryption_hides_no_login_from_us() {
+    use Sender::{Client, Server};
+    let no = |protocol, pieces: &[(Sender, &[u8])]| {
+        for it in written(protocol, pieces).into_iter().flatten() {
+            assert!(!it.windows(6).any(|it| it == b"SECRET"), "{}", String::from_utf8_lossy(&it));
+        }
+    };
+    let redis = b"\x16\r\n";
+    no(Protocol::Redis, &[(Client, redis), (Server, b"-ERR unknown command\r\n"), (Client, b"AUTH SECRET\r\n")]);
+    no(Protocol::Redis, &[(Client, b"\x16\r\nAUTH SECRET\r\n")]);
+    // Records at first, and clear bytes behind them: the kernel's own TLS.
+    no(
+        Protocol::Redis,
+        &[(Client, &[22, 3, 1, 0, 1, 1]), (Server, &[22, 3, 3, 0, 1, 2]), (Client, b"AUTH SECRET\r\n")],
+    );
+    no(Protocol::Memcached, &[(Client, redis), (Server, b"ERROR\r\n"), (Client, b"set u 0 0 8\r\na SECRET\r\n")]);
+    no(Protocol::Memcached, &[(Client, b"au"), (Client, b"th SECRET\r\n")]);
+    no(Protocol::Memcached, &[(Client, b"pass SECRET\r\n")]);
+    no(Protocol::Memcached, &[(Client, b"set a 0 0 18446744073709551615\r\n"), (Client, b"user SECRET\r\n")]);
+    let ssl_request = [0, 0, 0, 8, 4, 210, 22, 47];
+    no(Protocol::Postgres, &[(Client, &ssl_request), (Server, b"S"), (Client, b"password SECRET")]);
+    // True records are written.
+    let tls: [(Sender, &[u8]); 3] = [(Client, &ssl_request), (Server, b"S"), (Client, &[22, 3, 1, 0, 2, 1, 2])];
+    assert!(written(Protocol::Postgres, &tls).iter().all(Option::is_some));
+}

@@ -5,7 +5,8 @@ use looptax_host::eyes::{Asked, Name};
 use looptax_host::kernel;
 use looptax_model::dsn::Protocol;
 
-/// What a connection speaks: as the server that listens there, else as its port says.
+/// What a connection speaks: as the server that listens there, else as its port says, if the protocol is one whose
+/// messages are not taken for another's.
 pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
     // MySQL's X Protocol has another port and another socket of the same server.
     const MYSQL_X: u16 = 33_060;
@@ -19,7 +20,7 @@ pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol>
     }
     let by_port = || {
         let Asked::Tcp { to, .. } = asked else { return None };
-        let known = [Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached];
+        let known = [Protocol::Mysql, Protocol::Postgres];
         known.into_iter().find(|it| it.port() == to.port())
     };
     server_at(asked, servers).map_or_else(by_port, |it| it.kind.protocol())

@@ -143,7 +143,12 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
         let what = match (server, protocol) {
             (Some(_), Some(protocol)) => format!("cannot tell logins of {}", protocol.title()),
             (Some(server), None) => format!("cannot tell logins of {}", server.name()),
-            (None, _) => "sees no server there that it knows".to_owned(),
+            (None, _) => {
+                return Err(Failure::usage(
+                    format!("no server that looptax knows listens at {name}"),
+                    "`looptax find` lists servers; --with-logins reads whatever is there, passwords included",
+                ));
+            }
         };
         return Err(Failure::usage(
             format!("looptax {what}, at {name}, from other bytes"),

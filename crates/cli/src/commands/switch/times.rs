@@ -49,7 +49,7 @@ impl Times {
             return None;
         }
         doing.terminal.words(&format!("timing requests for {} s before and after\n", self.time.as_secs()));
-        self.watch.look_for(self.time, stop).ok()
+        self.watch.look_for(self.time, stop).ok()?
     }
 
     /// The same clients after the move, with those that ask them.
@@ -59,7 +59,9 @@ impl Times {
         switched: &Switched,
         stop: &AtomicBool,
     ) -> Result<WatchedDiff, Failure> {
-        let after = self.watch.look_for(self.time, stop)?;
+        let Some(after) = self.watch.look_for(self.time, stop)? else {
+            return Err(Failure::new("it was ended too early"));
+        };
         let mut diff = watched_diff((None, before), (None, &after))?;
         let is_moved =
             |it: &WatchedChange| moves(it.before.way, &it.before.address, switched) && it.after.way == Way::Unix;

@@ -248,7 +248,9 @@ static __noinline int choose(struct sock *sk, struct seat *seat)
 		read_tcp(&it, sk);
 		if (!it.own_port || !it.other_port)
 			return 0;
-		if (is_listened_at(it.network, it.own_port)) {
+		// How it was opened tells; where it was there before, whether its port was listened at then.
+		int is_known = seat->role != ROLE_UNKNOWN;
+		if (is_known ? seat->role == ROLE_SERVER : is_listened_at(it.network, it.own_port)) {
 			role = ROLE_SERVER;
 			is_named = is_chosen_place(&it);
 		}
@@ -543,12 +545,15 @@ static __always_inline void note_listener(struct sock *sk)
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(state, struct sock *sk, int old, int new)
 {
-	if (sk->sk_protocol == IPPROTO_TCP && new == TCP_LISTEN)
-		note_listener(sk);
+	if (sk->sk_protocol != IPPROTO_TCP || new != TCP_ESTABLISHED)
+		return 0;
+	struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (seat)
+		seat->role = old == TCP_SYN_RECV ? ROLE_SERVER : ROLE_CLIENT;
 	return 0;
 }
 
-// Sockets that were there before, and ports that are listened at.
+// Sockets that were there before, and ports that were listened at.
 SEC("iter/task_file")
 int before(struct bpf_iter__task_file *ctx)
 {
