@@ -128,7 +128,7 @@ packages_of() {
     cargo) echo cargo ;;
     mariadbd) echo mariadb-server-core ;;
     my_print_defaults) echo mariadb-client-core ;;
-    mariadb-dump) echo mariadb-client ;;
+    mariadb-dump | mariadb-slap) echo mariadb-client ;;
     postgres) echo postgresql ;;
     redis-server) echo redis-server ;;
     redis-benchmark) echo redis-tools ;;
@@ -164,7 +164,7 @@ find_missing() {
         python3-django python3-gunicorn python3-psycopg2 python3-yaml ruby ruby-mysql2 node node-mysql postfix-mysql
         nginx apache2 caddy haproxy uwsgi gunicorn uvicorn puma clickhouse-server curl)
       ;;
-    peers) programs+=(sockperf iperf3 wrk chromium node npm) ;;
+    peers) programs+=(sockperf iperf3 wrk mariadb-slap nginx php-fpm chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
     fleet) programs=(ansible-playbook promtool clickhouse-server curl postgres redis-server systemd-analyze dpkg-deb ip cc python3-venv python3-apt) ;;
   esac

@@ -52,6 +52,8 @@ enum Chore {
     Peers(peers::Options),
     #[command(hide = true, subcommand)]
     RedirectPart(peers::redirect::Part),
+    #[command(hide = true)]
+    PeersAsk(peers::tools::own::Options),
     /// How long `looptax find` looks, and what memory it takes, with thousands of connections
     Crowd(crowd::Options),
     /// Verdicts where others use the machine too: simulated, and beside real disturbances
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Chore::Dialects(options) => dialects::run(&options),
         Chore::Peers(options) => peers::run(&options),
         Chore::RedirectPart(part) => part.run(),
+        Chore::PeersAsk(options) => peers::tools::own::run(&options),
         Chore::Crowd(options) => crowd::run(&options),
         Chore::Fleet(options) => fleet::run(&options),
         Chore::FleetEngines(options) => fleet_engines::run(&options),

@@ -2,7 +2,7 @@
 //!
 //! Types only; the table is in `cases.toml`, what is done with it in `driver`.
 
-use looptax_model::dsn::Arm;
+use looptax_model::dsn::{Arm, Kind};
 use serde::Deserialize;
 
 use super::tool::Tool;
@@ -18,9 +18,17 @@ pub(crate) struct Case {
     pub(crate) work: Work,
     pub(crate) connections: u32,
     pub(crate) place: Place,
+    /// Whether each request has a connection of its own.
+    #[serde(default)]
+    pub(crate) reconnects: bool,
+    /// Another server than the usual one of this work.
+    pub(crate) server: Option<Kind>,
     /// What looptax is told beside target, connections, placement and length.
     pub(crate) looptax: String,
     pub(crate) wanted: Wanted,
+    /// Whether only `looptax watch` is compared with it.
+    #[serde(default)]
+    pub(crate) is_for_eyes: bool,
     /// Enough rounds, where more would only take time.
     pub(crate) most_rounds: Option<u32>,
     /// Whether the short run has it.
@@ -66,6 +74,11 @@ pub(crate) enum Throughput {
 }
 
 impl Case {
+    /// The private server that both ask; `None` where each has its own, or nginx is asked.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.server.or_else(|| self.work.kind())
+    }
+
     /// The ways that the peer knows.
     pub(crate) fn arms(&self) -> &'static [Arm] {
         self.tool.arms

@@ -4,7 +4,12 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::case::Case;
+use looptax_model::dsn::Kind;
+
+use super::case::{Case, Place, Throughput, Wanted};
+use super::tool::Tool;
+use super::tools;
+use super::work::Work;
 
 /// All cases, in the order in which they are measured.
 pub(crate) static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
@@ -12,10 +17,51 @@ pub(crate) static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     #[serde(deny_unknown_fields)]
     struct Cases {
         case: Vec<Case>,
+        watched: Vec<Watched>,
     }
     let cases: Cases = toml::from_str(include_str!("cases.toml")).expect("a test reads it");
-    cases.case
+    cases.case.into_iter().chain(cases.watched.iter().flat_map(Watched::cases)).collect()
 });
+
+/// A server whose requests `looptax watch` counts, with each number of connections, long-lived and short ones.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Watched {
+    name: String,
+    #[serde(deserialize_with = "tools::named")]
+    tool: &'static Tool,
+    work: Work,
+    server: Option<Kind>,
+    connections: Vec<u32>,
+    reconnects: Vec<bool>,
+}
+
+impl Watched {
+    /// `mysql-16`, and with a connection for each request `mysql-short-16`.
+    fn cases(&self) -> Vec<Case> {
+        let each =
+            |reconnects: bool| self.connections.iter().map(move |connections| self.case(*connections, reconnects));
+        self.reconnects.iter().copied().flat_map(each).collect()
+    }
+
+    fn case(&self, connections: u32, reconnects: bool) -> Case {
+        let short = if reconnects { "short-" } else { "" };
+        Case {
+            name: format!("{}-{short}{connections}", self.name),
+            tool: self.tool,
+            work: self.work,
+            connections,
+            place: Place::Free,
+            reconnects,
+            server: self.server,
+            looptax: String::new(),
+            wanted: Wanted { throughput: Throughput::Shown, user_cpu: None, memory: None, p50: None },
+            is_for_eyes: true,
+            most_rounds: None,
+            is_short: false,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

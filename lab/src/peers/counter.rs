@@ -7,6 +7,20 @@ use looptax_wire::redis::Value;
 use super::work::Work;
 use crate::servers::wait_until;
 
+/// What a server has counted since its start; `None` where it does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) requests: Option<u64>,
+    pub(crate) opened: Option<u64>,
+}
+
+impl Counts {
+    pub(crate) fn since(self, before: Self) -> Self {
+        let less = |now: Option<u64>, before: Option<u64>| now?.checked_sub(before?);
+        Self { requests: less(self.requests, before.requests), opened: less(self.opened, before.opened) }
+    }
+}
+
 /// Requests of this work that the server has answered since its start.
 ///
 /// Our own questions are among those of `PostgreSQL`: a handful in thousands.
@@ -14,6 +28,7 @@ pub(crate) fn answered(questions: &mut Conversation, work: Work) -> Result<u64> 
     match work {
         Work::PointSelect => status(questions, "Com_stmt_execute"),
         Work::ReadWrite => status(questions, "Com_commit"),
+        Work::Select => status(questions, "Com_select"),
         Work::SelectOnly => {
             settle(questions)?;
             let sql = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
@@ -21,10 +36,27 @@ pub(crate) fn answered(questions: &mut Conversation, work: Work) -> Result<u64> 
         }
         Work::Get { .. } => gets(questions),
         Work::Hello => Ok(questions.count()?),
-        Work::PooledSelectOnly | Work::PingPong { .. } | Work::Stream { .. } => {
+        Work::Cached => stat(questions, "cmd_get"),
+        Work::PooledSelectOnly | Work::Page | Work::PhpPage | Work::PingPong { .. } | Work::Stream { .. } => {
             bail!("there is nobody to ask")
         }
     }
+}
+
+/// Connections that the server has accepted since its start; `None` where it does not count them.
+pub(crate) fn opened(questions: &mut Conversation, work: Work) -> Result<Option<u64>> {
+    let n = match work {
+        Work::PointSelect | Work::ReadWrite | Work::Select => status(questions, "Connections")?,
+        Work::SelectOnly => {
+            settle(questions)?;
+            let sql = "SELECT sessions FROM pg_stat_database WHERE datname = current_database()";
+            number(questions, sql, 0)?
+        }
+        Work::Get { .. } => info(questions, "stats", |stats| after(stats, "total_connections_received:"))?,
+        Work::Cached => stat(questions, "total_connections")?,
+        _ => return Ok(None),
+    };
+    Ok(Some(n))
 }
 
 fn status(questions: &mut Conversation, name: &str) -> Result<u64> {
@@ -47,19 +79,35 @@ fn number(questions: &mut Conversation, sql: &str, column: usize) -> Result<u64>
     text.parse().with_context(|| format!("`{text}` is no number"))
 }
 
+/// One of memcached's figures.
+fn stat(questions: &mut Conversation, name: &str) -> Result<u64> {
+    let stats = questions.stats("")?;
+    let value = stats.into_iter().find(|it| it.0 == name).map(|it| it.1);
+    let text = value.with_context(|| format!("memcached has no `{name}`"))?;
+    text.parse().with_context(|| format!("`{text}` is no number"))
+}
+
 fn gets(questions: &mut Conversation) -> Result<u64> {
-    let command = vec![b"INFO".to_vec(), b"commandstats".to_vec()];
+    info(questions, "commandstats", |stats| calls_of(stats, "get"))
+}
+
+fn info(questions: &mut Conversation, section: &str, read: impl Fn(&str) -> u64) -> Result<u64> {
+    let command = vec![b"INFO".to_vec(), section.as_bytes().to_vec()];
     let replies = questions.pipeline(&[command])?;
     match replies.into_iter().next() {
-        Some(Value::Bulk(Some(stats))) => Ok(calls_of(&String::from_utf8_lossy(&stats), "get")),
+        Some(Value::Bulk(Some(stats))) => Ok(read(&String::from_utf8_lossy(&stats))),
         other => bail!("Redis answers INFO with {other:?}"),
     }
 }
 
 /// The line `cmdstat_get:calls=123,…`; a command that was never called has none.
 fn calls_of(stats: &str, command: &str) -> u64 {
-    let name = format!("cmdstat_{command}:calls=");
-    let rest = stats.split_once(&name).map_or("", |(_, rest)| rest);
+    after(stats, &format!("cmdstat_{command}:calls="))
+}
+
+/// The number behind a name; 0 without it.
+fn after(stats: &str, name: &str) -> u64 {
+    let rest = stats.split_once(name).map_or("", |(_, rest)| rest);
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }

@@ -158,7 +158,7 @@ impl Driver<'_> {
 
     fn run_peer(&self, arm_idx: usize, effort: Effort, coin: &mut Coin) -> Result<(Report, Used)> {
         let arm = self.case.arms()[arm_idx];
-        run_peer(self.case, arm, &self.server, effort, self.how.cores, coin)
+        run_peer(self.case, arm, &self.server, effort, self.how.cores, coin, None)
     }
 }
 
@@ -170,15 +170,18 @@ pub(crate) fn run_peer(
     effort: Effort,
     cores: &Cores,
     coin: &mut Coin,
+    log: Option<&Path>,
 ) -> Result<(Report, Used)> {
     let ask = Ask {
         at: &server.at,
         work: case.work,
         arm,
         connections: case.connections,
+        reconnects: case.reconnects,
         n_cores: cores.n_for_client(case.place),
         effort,
         seed: (coin.number() >> 33) as u32,
+        log,
     };
     let ended = process::run((case.tool.command)(&ask)?)?;
     Ok(((case.tool.read)(&ended.stdout, &ask)?, ended.used))

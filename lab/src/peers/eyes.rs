@@ -12,6 +12,7 @@ use looptax_model::dsn::Arm;
 use looptax_model::record::{Watched, WatchedHop};
 
 use super::case::Case;
+use super::counter::Counts;
 use super::driver::run_peer;
 use super::place::{Cores, Role};
 use super::server::Server;
@@ -24,8 +25,8 @@ use crate::servers::Ours;
 const AROUND: Duration = Duration::from_secs(2);
 
 const HEAD: &str = "\
-| case | way | requests | server | `watch` | of it, % | opened | p50, µs | `watch` | p99 of `watch` | in server |
-|---|---|---|---|---|---|---|---|---|---|---|";
+| case | way | requests | server | `watch` | of it, % | more a connection | opened | `watch` | p50, µs | `watch` | p99, µs | `watch` | in server |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// How long each run lasts, on what.
 pub(super) struct Manner<'a> {
@@ -52,42 +53,70 @@ pub(super) fn run(cases: &[&Case], how: &Manner<'_>, coin: &mut Coin) -> Result<
 fn is_told_apart(work: Work) -> bool {
     matches!(
         work,
-        Work::PointSelect | Work::SelectOnly | Work::PooledSelectOnly | Work::Hello | Work::Get { pipeline: 1 }
+        Work::PointSelect
+            | Work::Select
+            | Work::SelectOnly
+            | Work::PooledSelectOnly
+            | Work::Hello
+            | Work::Get { pipeline: 1 }
+            | Work::Cached
+            | Work::Page
+            | Work::PhpPage
     )
+}
+
+/// Requests of a tool that takes no seconds, for each of them: connecting, and PHP, take time.
+fn per_s(case: &Case) -> u64 {
+    if case.reconnects || case.work == Work::PhpPage { 5_000 } else { 50_000 }
 }
 
 fn row(case: &Case, arm: Arm, server: &mut Server, how: &Manner<'_>, coin: &mut Coin) -> Result<String> {
     let effort = match case.tool.length {
         Length::Seconds => Effort::Seconds(how.seconds),
-        Length::Requests => Effort::Requests(50_000 * u64::from(how.seconds)),
+        Length::Requests => Effort::Requests(per_s(case) * u64::from(how.seconds)),
     };
-    let before = server.answered(case.work)?;
+    let log = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let before = server.counts(case.work, arm)?;
     let watch = start_watch(how)?;
-    let report = run_peer(case, arm, server, effort, how.cores, coin)?.0;
+    let report = run_peer(case, arm, server, effort, how.cores, coin, Some(log.path()))?.0;
     let watched = end_watch(watch)?;
-    let counted = before.zip(server.answered(case.work)?).map(|(before, after)| after - before);
+    let mut counted = server.counts(case.work, arm)?.since(before);
+    if case.work == Work::SelectOnly && case.reconnects {
+        // PostgreSQL's login is transactions too.
+        counted.requests = None;
+    }
+    let address = server.address(arm);
+    let client = if case.work == Work::PhpPage { "nginx" } else { case.tool.name };
     let is_it = |it: &&WatchedHop| {
-        let is_tool = it.client.as_ref().is_some_and(|it| it.program == case.tool.name);
-        is_tool && it.way.is_tcp() == (arm == Arm::Tcp)
+        let is_tool = it.client.as_ref().is_some_and(|it| it.program == client);
+        is_tool && it.address == address
     };
-    let hop =
-        watched.hops.iter().find(is_it).with_context(|| format!("{} was not seen: {watched:?}", case.tool.name))?;
+    let hop = watched
+        .hops
+        .iter()
+        .find(is_it)
+        .with_context(|| format!("{client} was not seen to ask {address}: {watched:?}"))?;
     Ok(cells(case, arm, &report, counted, hop))
 }
 
-fn cells(case: &Case, arm: Arm, report: &Report, counted: Option<u64>, hop: &WatchedHop) -> String {
+fn cells(case: &Case, arm: Arm, report: &Report, counted: Counts, hop: &WatchedHop) -> String {
     let us = |it: Option<f64>| it.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}"));
-    let known = counted.unwrap_or(report.n_requests);
+    let n = |it: Option<u64>| it.map_or_else(|| "-".to_owned(), |it| it.to_string());
+    let known = counted.requests.unwrap_or(report.n_requests);
+    let more = (hop.n_requests as f64 - known as f64) / hop.n_opened as f64;
     [
         case.name.clone(),
         arm.to_string(),
         report.n_requests.to_string(),
-        counted.map_or_else(|| "-".to_owned(), |it| it.to_string()),
+        n(counted.requests),
         hop.n_requests.to_string(),
         format!("{:.3}", 100.0 * hop.n_requests as f64 / known as f64),
+        us(Some(more).filter(|it| it.is_finite())),
+        n(counted.opened),
         hop.n_opened.to_string(),
         us(report.p50_us),
         us(hop.times.map(|it| it.p50_us)),
+        us(report.p99_us),
         us(hop.times.map(|it| it.p99_us)),
         us(hop.served.map(|it| it.p50_us)),
     ]
@@ -99,7 +128,7 @@ fn cells(case: &Case, arm: Arm, report: &Report, counted: Option<u64>, hop: &Wat
 fn start_watch(how: &Manner<'_>) -> Result<Ours> {
     let mut watch = Command::new(how.looptax);
     // It lasts until it is told to stop: how long a load generator takes nobody knows.
-    watch.args(["watch", "--json", "--once", "--for", "86400s"]);
+    watch.args(["watch", "--json", "--once", "--all", "--for", "86400s"]);
     let child = Ours::start(watch.stdout(Stdio::piped()).stdin(Stdio::null()))?;
     thread::sleep(AROUND);
     Ok(child)

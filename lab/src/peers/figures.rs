@@ -157,6 +157,7 @@ pub(crate) mod tests {
                         rate_per_s: *rate_per_s,
                         rates_1s: vec![*rate_per_s, *rate_per_s + 1.0],
                         p50_us: None,
+                        p99_us: None,
                     },
                     used: USED,
                     start: Some(start),

@@ -47,7 +47,7 @@ pub(crate) struct LooptaxArm {
 
 /// Asks looptax whether it knows what the case asks of it, without measuring.
 pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
-    let target = match case.work.kind() {
+    let target = match case.kind() {
         Some(kind) => format!("private:{kind}"),
         None => "echo".to_owned(),
     };
@@ -63,7 +63,7 @@ pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
 pub(crate) fn measure(case: &Case, at: &Address, looptax: &Path, seconds: u32, seed: u64) -> Result<LooptaxRun> {
     let mut command = Command::new(looptax);
     command.arg("compare");
-    if case.work.kind().is_some() {
+    if case.kind().is_some() {
         name_running(&mut command, case, at);
     } else {
         let placement = match case.place {

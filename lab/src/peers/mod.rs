@@ -13,13 +13,15 @@ mod eyes;
 mod figures;
 mod looptax;
 mod markdown;
+mod nginx;
 mod place;
+mod port;
 pub(crate) mod redirect;
 mod report;
 mod server;
 mod spread;
 mod tool;
-mod tools;
+pub(crate) mod tools;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -137,7 +139,8 @@ fn measure_redirect(options: &Options) -> Result<()> {
 
 fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
     if options.cases.is_empty() {
-        let wanted = CASES.iter().filter(|case| case.is_short || !options.short);
+        let is_wanted = |case: &&Case| (case.is_short || !options.short) && (options.eyes || !case.is_for_eyes);
+        let wanted = CASES.iter().filter(is_wanted);
         return Ok(wanted.collect());
     }
     let find = |name: &String| {

@@ -3,19 +3,22 @@
 //! A private one is started as looptax starts its own, with the same settings and rows, and says
 //! itself how much it was asked.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
-use looptax_bench::path::Conversation;
+use looptax_bench::path::{Conversation, Endpoint, Limits};
 use looptax_experiment::servers::dataset;
-use looptax_model::dsn::{Kind, Protocol};
+use looptax_model::dsn::{Arm, Kind, Protocol};
+use looptax_wire::Login;
 
 use super::case::Case;
-use super::counter;
+use super::counter::{self, Counts};
+use super::nginx::{Nginx, Upstream};
+use super::port::{free_port, is_listening};
 use super::tool::{Address, Tool};
-use super::tools::pgbench;
+use super::tools::{own, pgbench};
 use super::work::{KEY_PREFIX, ROWS, Work};
 use crate::servers::{self, Ours};
 
@@ -27,23 +30,58 @@ pub(crate) struct Server {
     /// What it is, for the head of the table.
     pub(crate) words: String,
     process: Process,
+    /// Where it listens that is counted: its socket and its port.
+    listens: (PathBuf, u16),
 }
 
 enum Process {
     Private(Box<Private>),
     Own(Ours),
+    Nginx(Nginx),
 }
 
 struct Private {
     server: servers::Private,
     questions: Conversation,
+    /// What asks PHP-FPM.
+    _front: Option<Nginx>,
+    /// By arm: questions on connections of their own, of a server that counts each way for itself.
+    n_asked: [u64; 2],
+}
+
+impl Private {
+    /// Of PHP-FPM's pools, and of memcached's processes, each listens at one address.
+    fn counts_of(&mut self, arm: Arm, listens: &(PathBuf, u16)) -> Result<Counts> {
+        let endpoint = match arm {
+            Arm::Tcp => Endpoint::Tcp((Ipv4Addr::LOCALHOST, listens.1).into()),
+            _ => Endpoint::unix(&listens.0)?,
+        };
+        let server = &self.server;
+        let mut questions = Conversation::open(server.protocol, &endpoint, &server.login, Limits::default())?;
+        let n_asked = &mut self.n_asked[usize::from(arm == Arm::Tcp)];
+        *n_asked += 1;
+        if server.protocol == Protocol::Fastcgi {
+            // Its first question is who answers. The pool's count of connections is one of requests.
+            let requests = questions.count()?.checked_sub(2 * *n_asked);
+            return Ok(Counts { requests, opened: None });
+        }
+        let requests = Some(counter::answered(&mut questions, Work::Cached)?);
+        let opened = counter::opened(&mut questions, Work::Cached)?.and_then(|it| it.checked_sub(*n_asked));
+        Ok(Counts { requests, opened })
+    }
 }
 
 impl Server {
     /// Starts what the case needs, with `looptax` as the reaper.
     pub(crate) fn start(case: &Case, looptax: &Path) -> Result<Self> {
-        match (case.work.kind(), case.tool.server) {
+        match (case.kind(), case.tool.server) {
             (Some(kind), _) => Self::start_private(kind, case, looptax),
+            (None, _) if case.work == Work::Page => {
+                let nginx = Nginx::start(None)?;
+                let at = Address { socket: nginx.socket(), ..Address::of_port(nginx.port) };
+                let listens = (at.socket.clone(), at.port);
+                Ok(Self { at, words: "nginx".to_owned(), process: Process::Nginx(nginx), listens })
+            }
             (None, Some(_)) => Self::start_own(case.tool),
             (None, None) => bail!("{} has no server", case.tool.name),
         }
@@ -61,42 +99,46 @@ impl Server {
             password: server.login.password.reveal().to_owned(),
             database: server.login.database.clone().unwrap_or_default(),
         };
-        fill(&mut questions, case.work, &at)?;
-        Ok(Self {
-            at,
-            words: format!("{}, {ROWS} rows", server.name()),
-            process: Process::Private(Box::new(Private { server, questions })),
-        })
+        fill(&mut questions, &server.login, case.work, &at)?;
+        let listens = (at.socket.clone(), at.port);
+        let words = format!("{}, {ROWS} rows", server.name());
+        let private = |front| Box::new(Private { server, questions, _front: front, n_asked: [0; 2] });
+        if case.work != Work::PhpPage {
+            return Ok(Self { at, words, process: Process::Private(private(None)), listens });
+        }
+        let nginx = Nginx::start(Some(&Upstream { at: &at, stays_open: !case.reconnects }))?;
+        let at = Address::of_port(nginx.port);
+        let process = Process::Private(private(Some(nginx)));
+        Ok(Self { at, words: format!("{words}, behind nginx"), process, listens })
     }
 
     fn start_own(tool: &Tool) -> Result<Self> {
         let server = tool.server.context("the tool has no server")?;
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .and_then(|listener| listener.local_addr())
-            .context("no free port")?
-            .port();
+        let port = free_port()?;
         let mut command = server(port);
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
         let process = Process::Own(Ours::start(quiet.stderr(Stdio::null()))?);
         let what = format!("the server of {} does not listen", tool.name);
         servers::wait_until(&what, || Ok(is_listening(port)))?;
         Ok(Self {
-            at: Address {
-                socket: PathBuf::new(),
-                port,
-                user: String::new(),
-                password: String::new(),
-                database: String::new(),
-            },
+            at: Address::of_port(port),
+            listens: (PathBuf::new(), port),
             words: format!("{} with its own server, looptax with its own", tool.name),
             process,
         })
+    }
+
+    /// As `looptax watch` writes it.
+    pub(crate) fn address(&self, arm: Arm) -> String {
+        let (socket, port) = &self.listens;
+        if arm == Arm::Tcp { format!("127.0.0.1:{port}") } else { socket.display().to_string() }
     }
 
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
             Process::Private(private) => private.server.pid,
             Process::Own(child) => child.0.id(),
+            Process::Nginx(nginx) => nginx.pid(),
         }
     }
 
@@ -106,23 +148,48 @@ impl Server {
             // Its backends outlive clients, and count at last when they are idle for long.
             Process::Private(_) if work == Work::PooledSelectOnly => Ok(None),
             Process::Private(private) => counter::answered(&mut private.questions, work).map(Some),
-            Process::Own(_) => Ok(None),
+            Process::Own(_) | Process::Nginx(_) => Ok(None),
+        }
+    }
+
+    /// What the server itself has counted since its start, without our own questions.
+    pub(crate) fn counts(&mut self, work: Work, arm: Arm) -> Result<Counts> {
+        match &mut self.process {
+            Process::Nginx(nginx) => nginx.counts(),
+            Process::Private(private) => {
+                if matches!(work, Work::PhpPage | Work::Cached) {
+                    return private.counts_of(arm, &self.listens);
+                }
+                if work == Work::PooledSelectOnly {
+                    return Ok(Counts::default());
+                }
+                let questions = &mut private.questions;
+                let requests = counter::answered(questions, work)?;
+                Ok(Counts { requests: Some(requests), opened: counter::opened(questions, work)? })
+            }
+            Process::Own(_) => Ok(Counts::default()),
         }
     }
 
     pub(crate) fn stop(self) -> Result<()> {
         match self.process {
             Process::Private(private) => private.server.stop(),
-            Process::Own(_) => Ok(()),
+            Process::Own(_) | Process::Nginx(_) => Ok(()),
         }
     }
 }
 
-fn fill(questions: &mut Conversation, work: Work, at: &Address) -> Result<()> {
+fn fill(questions: &mut Conversation, login: &Login, work: Work, at: &Address) -> Result<()> {
     match questions.protocol() {
         Protocol::Mysql => dataset::populate_mysql(|sql| questions.execute(sql), "", ROWS)?,
         Protocol::Redis => fill_redis(questions)?,
-        Protocol::Http => {}
+        Protocol::Http | Protocol::Fastcgi => {}
+        Protocol::Memcached => {
+            let pairs = [(own::KEY.to_owned(), vec![b'x'; dataset::KEY_VALUE_BYTES])];
+            questions.store(&pairs)?;
+            let tcp = Endpoint::Tcp((Ipv4Addr::LOCALHOST, at.port).into());
+            Conversation::open(Protocol::Memcached, &tcp, login, Limits::default())?.store(&pairs)?;
+        }
         _ if matches!(work, Work::SelectOnly | Work::PooledSelectOnly) => pgbench::fill(at)?,
         _ => bail!("nothing is known to fill the server with"),
     }
@@ -147,36 +214,4 @@ fn fill_redis(questions: &mut Conversation) -> Result<()> {
         questions.pipeline(&commands)?;
     }
     Ok(())
-}
-
-/// Whether somebody listens on this port of 127.0.0.1. Asked of the kernel, because a connection made
-/// to find out would be a client to the server.
-fn is_listening(port: u16) -> bool {
-    let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
-    lists_listener(&table, port)
-}
-
-/// Of `/proc/net/tcp`: `sl local_address rem_address st …`, in hexadecimal; state 0A is LISTEN.
-fn lists_listener(table: &str, port: u16) -> bool {
-    let local = format!(":{port:04X}");
-    table.lines().any(|line| {
-        let mut fields = line.split_whitespace().skip(1);
-        let is_here = fields.next().is_some_and(|field| field.ends_with(&local));
-        is_here && fields.nth(1) == Some("0A")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_a_listener_in_the_kernels_table() {
-        let table = "  sl  local_address rem_address   st tx_queue
-   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000
-   1: 0100007F:1F91 0100007F:1F90 01 00000000:00000000\n";
-        assert!(lists_listener(table, 8080));
-        assert!(!lists_listener(table, 8081));
-        assert!(!lists_listener("", 8080));
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! One of these per program, in `tools`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -47,15 +47,27 @@ pub(crate) struct Address {
     pub(crate) database: String,
 }
 
+impl Address {
+    /// Of a server that asks nobody for a name.
+    pub(crate) fn of_port(port: u16) -> Self {
+        let [user, password, database] = [const { String::new() }; 3];
+        Self { socket: PathBuf::new(), port, user, password, database }
+    }
+}
+
 pub(crate) struct Ask<'a> {
     pub(crate) at: &'a Address,
     pub(crate) work: Work,
     pub(crate) arm: Arm,
     pub(crate) connections: u32,
+    /// Whether each request has a connection of its own.
+    pub(crate) reconnects: bool,
     /// Cores that the client may use.
     pub(crate) n_cores: usize,
     pub(crate) effort: Effort,
     pub(crate) seed: u32,
+    /// A folder for what a tool writes about single requests; `None` if their times are not wanted.
+    pub(crate) log: Option<&'a Path>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +85,7 @@ pub(crate) struct Report {
     pub(crate) rates_1s: Vec<f64>,
     /// Median latency, µs, where it tells.
     pub(crate) p50_us: Option<f64>,
+    pub(crate) p99_us: Option<f64>,
 }
 
 #[cfg(test)]
@@ -93,9 +106,11 @@ pub(crate) mod tests {
             work,
             arm: Arm::Unix,
             connections: 1,
+            reconnects: false,
             n_cores: 1,
             effort: Effort::Requests(1000),
             seed: 1,
+            log: None,
         }
     }
 }

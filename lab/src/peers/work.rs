@@ -17,6 +17,8 @@ pub(crate) enum Work {
     PointSelect,
     /// sysbench's `oltp_read_write`, prepared, keys drawn evenly. A request is a transaction.
     ReadWrite,
+    /// `SELECT 1`, as text.
+    Select,
     /// pgbench's `-S`, prepared, keys drawn evenly.
     SelectOnly,
     PooledSelectOnly,
@@ -26,6 +28,12 @@ pub(crate) enum Work {
     Get {
         pipeline: u32,
     },
+    /// memcached's `get` of one key.
+    Cached,
+    /// A page that nginx has itself.
+    Page,
+    /// A page that nginx has from PHP-FPM, one connection of nginx's for each or some that stay open.
+    PhpPage,
     /// A message of so many bytes, and one back.
     PingPong {
         bytes: u32,
@@ -40,21 +48,23 @@ impl Work {
     /// The private server that both ask; `None` where each has a server of its own.
     pub(crate) fn kind(self) -> Option<Kind> {
         match self {
-            Self::PointSelect | Self::ReadWrite => Some(Kind::Mariadb),
+            Self::PointSelect | Self::ReadWrite | Self::Select => Some(Kind::Mariadb),
             Self::SelectOnly => Some(Kind::Postgres),
             Self::PooledSelectOnly => Some(Kind::Pgbouncer),
             Self::Hello => Some(Kind::Http),
             Self::Get { .. } => Some(Kind::Redis),
-            Self::PingPong { .. } | Self::Stream { .. } => None,
+            Self::Cached => Some(Kind::Memcached),
+            Self::PhpPage => Some(Kind::PhpFpm),
+            Self::Page | Self::PingPong { .. } | Self::Stream { .. } => None,
         }
     }
 
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::PointSelect | Self::SelectOnly | Self::PooledSelectOnly => "queries",
-            Self::Hello => "pages",
+            Self::PointSelect | Self::Select | Self::SelectOnly | Self::PooledSelectOnly => "queries",
+            Self::Hello | Self::Page | Self::PhpPage => "pages",
             Self::ReadWrite => "transactions",
-            Self::Get { .. } => "commands",
+            Self::Get { .. } | Self::Cached => "commands",
             Self::PingPong { .. } => "round trips",
             Self::Stream { .. } => "bytes",
         }
@@ -65,10 +75,14 @@ impl Work {
         match self {
             Self::PointSelect => "point select, prepared".to_owned(),
             Self::ReadWrite => "read-write, prepared".to_owned(),
+            Self::Select => "select of a constant".to_owned(),
             Self::SelectOnly => "select only, prepared".to_owned(),
             Self::PooledSelectOnly => "select only, prepared, through PgBouncer".to_owned(),
             Self::Hello => "a page of 200 bytes".to_owned(),
             Self::Get { pipeline } => format!("get, pipeline {pipeline}"),
+            Self::Cached => "get".to_owned(),
+            Self::Page => "a page of nginx".to_owned(),
+            Self::PhpPage => "a page of PHP-FPM behind nginx".to_owned(),
             Self::PingPong { bytes } => format!("{bytes} bytes there and back"),
             Self::Stream { write_bytes } => format!("one way, {write_bytes} bytes per write"),
         }

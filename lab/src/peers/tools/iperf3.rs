@@ -48,7 +48,13 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let sum = &report["end"]["sum_received"];
     let bytes = sum["bytes"].as_u64().context("iperf3 counts no bytes")?;
     let seconds = sum["seconds"].as_f64().context("iperf3 tells no time")?;
-    Ok(Report { n_requests: bytes, rate_per_s: bytes as f64 / seconds, rates_1s: Vec::new(), p50_us: None })
+    Ok(Report {
+        n_requests: bytes,
+        rate_per_s: bytes as f64 / seconds,
+        rates_1s: Vec::new(),
+        p50_us: None,
+        p99_us: None,
+    })
 }
 
 #[cfg(test)]

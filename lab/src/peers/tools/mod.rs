@@ -3,8 +3,10 @@
 pub(crate) mod iperf3;
 pub(crate) mod oha;
 mod output;
+pub(crate) mod own;
 pub(crate) mod pgbench;
 pub(crate) mod redis_benchmark;
+pub(crate) mod slap;
 pub(crate) mod sockperf;
 pub(crate) mod sysbench;
 pub(crate) mod wrk;
@@ -13,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::tool::Tool;
 
-pub(crate) const TOOLS: [&Tool; 7] = [
+pub(crate) const TOOLS: [&Tool; 9] = [
     &sysbench::SYSBENCH,
     &pgbench::PGBENCH,
     &redis_benchmark::REDIS_BENCHMARK,
@@ -21,6 +23,8 @@ pub(crate) const TOOLS: [&Tool; 7] = [
     &iperf3::IPERF3,
     &wrk::WRK,
     &oha::OHA,
+    &own::OWN,
+    &slap::SLAP,
 ];
 
 /// The one that a case names.

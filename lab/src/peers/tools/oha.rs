@@ -64,6 +64,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
             rate_per_s,
             rates_1s: Vec::new(),
             p50_us: report["latencyPercentiles"]["p50"].as_f64().map(|s| s * 1e6),
+            p99_us: report["latencyPercentiles"]["p99"].as_f64().map(|s| s * 1e6),
         }),
         _ => bail!("oha counted failures, or says nothing of its requests:\n{report:#}"),
     }

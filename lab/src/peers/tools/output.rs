@@ -22,3 +22,9 @@ pub(super) fn number_after(report: &str, name: &str) -> Option<f64> {
     let number = rest.trim_start().split([' ', '/']).next()?;
     number.trim_end().parse().ok()
 }
+
+/// A quantile of sorted times; `None` without any.
+pub(super) fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
+    let at = (sorted.len() as f64 * quantile).ceil() as usize;
+    sorted.get(at.max(1) - 1).copied()
+}

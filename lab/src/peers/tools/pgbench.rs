@@ -1,6 +1,8 @@
 //! pgbench: PostgreSQL with pgbench's own tables.
 
 use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -8,7 +10,7 @@ use looptax_experiment::servers::find_binary;
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::Kind;
 
-use super::output::number_after;
+use super::output::{number_after, quantile};
 use crate::peers::tool::{Address, Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::Work;
 use crate::process;
@@ -45,6 +47,12 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
         .arg(format!("--random-seed={}", ask.seed))
         .arg(format!("--client={}", ask.connections))
         .arg(format!("--jobs={n_threads}"));
+    if ask.reconnects {
+        command.arg("--connect");
+    }
+    if let Some(folder) = ask.log {
+        command.arg("--log").arg(format!("--log-prefix={}", folder.join(LOG).display()));
+    }
     match ask.effort {
         Effort::Seconds(seconds) => command.arg(format!("--time={seconds}")),
         Effort::Requests(n) => {
@@ -55,17 +63,38 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
+fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let n_requests = number_after(report, "number of transactions actually processed:");
     let n_failed = number_after(report, "number of failed transactions:");
     // `tps = 123.4 (without initial connection time)`.
     let rate_per_s = number_after(report, "tps =");
     match (n_requests, n_failed, rate_per_s) {
         (Some(n), None | Some(0.0), Some(rate_per_s)) => {
-            Ok(Report { n_requests: n as u64, rate_per_s, rates_1s: Vec::new(), p50_us: None })
+            let times_us = ask.log.map_or_else(|| Ok(Vec::new()), logged)?;
+            let [p50_us, p99_us] = [0.5, 0.99].map(|it| quantile(&times_us, it));
+            Ok(Report { n_requests: n as u64, rate_per_s, rates_1s: Vec::new(), p50_us, p99_us })
         }
         _ => bail!("pgbench counted failures, or says nothing of its transactions:\n{report}"),
     }
+}
+
+/// What the names of its logs begin with.
+const LOG: &str = "transactions";
+
+/// The times of all transactions in µs, sorted: the third column of its logs, a file for each thread.
+fn logged(folder: &Path) -> Result<Vec<f64>> {
+    let mut times_us = Vec::new();
+    for file in fs::read_dir(folder).context("cannot list pgbench's logs")? {
+        let path = file?.path();
+        if !path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(LOG.as_bytes())) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        times_us.extend(text.lines().filter_map(|line| line.split(' ').nth(2)?.parse::<f64>().ok()));
+        fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    times_us.sort_unstable_by(f64::total_cmp);
+    Ok(times_us)
 }
 
 /// It lies beside the server, where Debian puts no link for every version.
@@ -108,6 +137,16 @@ tps = 79100.250000 (without initial connection time)
     fn reads_transactions_and_their_rate() {
         let report = read(REPORT, &ask(Work::SelectOnly)).unwrap();
         assert_eq!((report.n_requests, report.rate_per_s), (79_012, 79_100.25));
+    }
+
+    #[test]
+    fn reads_the_times_of_all_threads_and_takes_their_logs_away() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("transactions.7"), "0 1 30 0 1700000000 5\n0 2 10 0 1700000000 9\n").unwrap();
+        fs::write(folder.path().join("transactions.7.1"), "1 1 20 0 1700000000 5\n").unwrap();
+        let report = read(REPORT, &Ask { log: Some(folder.path()), ..ask(Work::SelectOnly) }).unwrap();
+        assert_eq!((report.p50_us, report.p99_us), (Some(20.0), Some(30.0)));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

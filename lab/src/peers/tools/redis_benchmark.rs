@@ -35,12 +35,13 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
         .args(["-c", &ask.connections.to_string()])
         .args(["-P", &pipeline.to_string()])
         .args(["-n", &n_requests(ask)?.to_string()])
+        .args(["-k", if ask.reconnects { "0" } else { "1" }])
         .args(["-r", &ROWS.to_string(), "--csv"])
         .args(["GET", &format!("{KEY_PREFIX}__rand_int__")]);
     Ok(command)
 }
 
-/// The second line: `"GET …","91911.76","0.329",…` with rate, mean, least and median latency in ms.
+/// The second line: `"GET …","91911.76","0.329",…` with rate, mean, least, median, p95 and p99 latency in ms.
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let line = report.lines().find(|line| line.starts_with("\"GET "));
     let fields = line.map(|line| line.split(',').map(|field| field.trim_matches('"')));
@@ -51,6 +52,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
         rate_per_s: number(1).context("redis-benchmark prints no rate")?,
         rates_1s: Vec::new(),
         p50_us: number(4).map(|ms| 1e3 * ms),
+        p99_us: number(6).map(|ms| 1e3 * ms),
     })
 }
 
@@ -66,15 +68,15 @@ mod tests {
     use super::*;
     use crate::peers::tool::tests::ask;
 
-    const REPORT: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\"
-\"GET looptax_scratch_peers:__rand_int__\",\"91911.76\",\"0.329\",\"0.104\",\"0.295\",\"0.511\"
+    const REPORT: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\",\"p99_latency_ms\"
+\"GET looptax_scratch_peers:__rand_int__\",\"91911.76\",\"0.329\",\"0.104\",\"0.295\",\"0.511\",\"0.704\"
 ";
 
     #[test]
     fn reads_rate_and_median() {
         let report = read(REPORT, &ask(Work::Get { pipeline: 1 })).unwrap();
         assert_eq!((report.n_requests, report.rate_per_s), (1000, 91_911.76));
-        assert_eq!(report.p50_us, Some(295.0));
+        assert_eq!((report.p50_us, report.p99_us), (Some(295.0), Some(704.0)));
         assert!(read("", &ask(Work::Get { pipeline: 1 })).is_err());
     }
 }

@@ -62,6 +62,7 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
         rate_per_s: n_requests / seconds,
         rates_1s: Vec::new(),
         p50_us: Some(p50_us.context("sockperf tells no median")?),
+        p99_us: number_after(&plain, "---> percentile 99.000 ="),
     })
 }
 

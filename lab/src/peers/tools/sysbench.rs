@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use looptax_model::dsn::Arm;
 
+use super::output::number_after;
 use crate::peers::tool::{Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::{ROWS, Work};
 
@@ -33,7 +34,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     command
         .args([script, "--db-driver=mysql", "--tables=1"])
         .args(["--rand-type=uniform", "--db-ps-mode=auto"])
-        .args(["--report-interval=1", "--events=0"])
+        .args(["--report-interval=1", "--events=0", "--percentile=99"])
         .arg(format!("--rand-seed={}", ask.seed.max(1)))
         .arg(format!("--threads={}", ask.connections))
         .arg(format!("--table-size={ROWS}"))
@@ -65,7 +66,9 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let Some([n_requests, rate_per_s]) = field(report, name) else {
         bail!("sysbench says nothing of its {name}\n{report}");
     };
-    Ok(Report { n_requests: n_requests as u64, rate_per_s, rates_1s: rates_1s(report), p50_us: None })
+    // In ms, to 10 µs.
+    let p99_us = number_after(report, "99th percentile:").map(|ms| 1e3 * ms);
+    Ok(Report { n_requests: n_requests as u64, rate_per_s, rates_1s: rates_1s(report), p50_us: None, p99_us })
 }
 
 /// The numbers of a line `name 123 (4.5 per sec.)`.
@@ -100,6 +103,8 @@ SQL statistics:
     transactions:                        350    (174.97 per sec.)
     queries:                             7000   (3499.50 per sec.)
     ignored errors:                      0      (0.00 per sec.)
+Latency (ms):
+         99th percentile:                        0.35
 ";
 
     #[test]
@@ -107,6 +112,7 @@ SQL statistics:
         let report = read(REPORT, &ask(Work::PointSelect)).unwrap();
         assert_eq!((report.n_requests, report.rate_per_s), (7000, 3499.5));
         assert_eq!(report.rates_1s, [3498.1, 3501.0]);
+        assert_eq!(report.p99_us, Some(350.0));
         let report = read(REPORT, &ask(Work::ReadWrite)).unwrap();
         assert_eq!((report.n_requests, report.rate_per_s), (350, 174.97));
     }

@@ -54,10 +54,11 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
         n.parse().ok()
     });
     let rate_per_s = number_after(report, "Requests/sec:");
-    let p50_us = report.lines().find_map(|line| micros(line.trim().strip_prefix("50%")?));
+    let quantile_us = |name: &str| report.lines().find_map(|line| micros(line.trim().strip_prefix(name)?));
+    let (p50_us, p99_us) = (quantile_us("50%"), quantile_us("99%"));
     match (n_requests, rate_per_s) {
         (Some(n_requests), Some(rate_per_s)) if !has_failed => {
-            Ok(Report { n_requests, rate_per_s, rates_1s: Vec::new(), p50_us })
+            Ok(Report { n_requests, rate_per_s, rates_1s: Vec::new(), p50_us, p99_us })
         }
         _ => bail!("wrk counted failures, or says nothing of its requests:\n{report}"),
     }
@@ -97,7 +98,7 @@ Transfer/sec:     24.91MB
     fn reads_pages_their_rate_and_their_median() {
         let report = read(REPORT, &ask(Work::Hello)).unwrap();
         assert_eq!((report.n_requests, report.rate_per_s), (94_468, 85_919.43));
-        assert_eq!(report.p50_us, Some(174.0));
+        assert_eq!((report.p50_us, report.p99_us), (Some(174.0), Some(420.0)));
         assert_eq!(micros(" 1.20ms"), Some(1200.0));
     }
 
