@@ -38,6 +38,9 @@ impl Kin {
 pub struct Application {
     kin: Vec<Kin>,
     pids: BTreeSet<u32>,
+    /// Those that were seen to use the server themselves, and whom they run as: not their master, who may be root.
+    users_of_server: BTreeSet<u32>,
+    uids: BTreeSet<u32>,
     /// Processes like its own that run beside it: other programs of the same interpreter and user.
     bystanders: BTreeSet<u32>,
 }
@@ -45,6 +48,12 @@ pub struct Application {
 impl Application {
     /// Counts a process in, and those that are like it.
     pub fn add(&mut self, process: &Process) {
+        self.add_kin(process);
+        self.users_of_server.insert(process.pid);
+        self.uids.insert(process.uid);
+    }
+
+    fn add_kin(&mut self, process: &Process) {
         let kin = Kin::new(process);
         if !self.kin.contains(&kin) {
             self.kin.push(kin);
@@ -70,7 +79,7 @@ impl Application {
             false
         });
         for process in &family {
-            self.add(process);
+            self.add_kin(process);
         }
         self.bystanders = bystanders;
     }
@@ -116,9 +125,13 @@ impl Application {
         names.join(", ") + &more
     }
 
-    /// One of its processes that runs, to ask what it lives in.
+    /// One of its processes that runs, to ask what it lives in and what it may do: one that uses the server, if any still
+    /// does.
     pub fn example(&self) -> Option<Process> {
-        self.pids.iter().find_map(|pid| process(*pid))
+        let running = |pids: &BTreeSet<u32>| -> Vec<Process> { pids.iter().filter_map(|pid| process(*pid)).collect() };
+        let all = running(&self.pids);
+        let alike = all.iter().find(|it| self.uids.contains(&it.uid)).or(all.first()).cloned();
+        running(&self.users_of_server).into_iter().next().or(alike)
     }
 
     pub fn pids(&self) -> Vec<u32> {
