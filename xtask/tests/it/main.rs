@@ -85,7 +85,7 @@ fn long_measurements_need_more_than_the_tests_do() {
     let machine = Machine::complete();
     check(&machine.setup("test"), 0, &[]);
     assert_eq!(machine.asked(), "");
-    for name in ["sockperf", "wrk", "chromium", "node", "npm"] {
+    for name in ["sockperf", "wrk", "mariadb-slap", "nginx", "php-fpm", "chromium", "node", "npm"] {
         machine.add_program(name, "");
     }
     machine.plan("iperf3", FINE_PLAN);

@@ -7,10 +7,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use looptax_experiment::servers::{PrivateServer, Reaper, ServerError, find_binary, leftovers};
 use looptax_model::dsn::Kind;
 use looptax_model::failure::Explain;
+use looptax_testkit::patience;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
@@ -47,15 +49,16 @@ pub(crate) fn check_empty(root: &Path) {
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
+/// Those whose leader was killed need a moment to see it, on a machine with much to do.
 #[track_caller]
 pub(crate) fn check_nobody_works_in(root: &Path) {
-    let busy: Vec<_> = procfs::process::all_processes()
-        .unwrap()
-        .flatten()
-        .filter(|process| process.cwd().is_ok_and(|cwd| cwd.starts_with(root)))
-        .map(|process| process.pid)
-        .collect();
-    assert!(busy.is_empty(), "still working in {}: {busy:?}", root.display());
+    let busy = || -> Vec<i32> {
+        let all = procfs::process::all_processes().unwrap().flatten();
+        let working = all.filter(|process| process.cwd().is_ok_and(|cwd| cwd.starts_with(root)));
+        working.map(|process| process.pid).collect()
+    };
+    let is_over = patience::wait(Duration::from_secs(5), || busy().is_empty().then_some(()));
+    assert!(is_over.is_some(), "still working in {}: {:?}", root.display(), busy());
 }
 
 /// The pieces of System V shared memory, which PostgreSQL uses, with the pids that made them. Of a server that was killed

@@ -137,12 +137,20 @@ fn count_over_each_way(reach: Reach) {
     check(&counts(&look, own, called(Name::Abstract(name))), 3, 900);
     let over_v4 = counts(&look, own, at(v4));
     check(&over_v4, 53, 1_250);
-    assert_eq!(over_v4.n_closed, 53);
     check(&counts(&look, own, at(v6)), 3, 600);
     assert_eq!(look.n_lost, 0);
     // Nothing is counted twice.
-    let later = eyes.look().unwrap();
-    check(&counts(&later, own, at(v4)), 0, 0);
+    let mut later = counts(&eyes.look().unwrap(), own, at(v4));
+    // A connection is closed when both ends are, which takes a server without a processor a while.
+    for _ in 0..100 {
+        if over_v4.n_closed + later.n_closed >= 53 {
+            break;
+        }
+        thread::sleep(SETTLING);
+        later.add(&counts(&eyes.look().unwrap(), own, at(v4)));
+    }
+    check(&later, 0, 0);
+    assert_eq!(over_v4.n_closed + later.n_closed, 53);
 }
 
 #[test]
