@@ -24,6 +24,9 @@ const N_LOOKS: u32 = 20;
 /// Shorter ones say more of the clock than of the requests.
 const LEAST_LOOK: Duration = Duration::from_secs(1);
 
+/// Longer ones may see more clients come and go than the kernel's table has room for.
+const MOST_LOOK: Duration = Duration::from_secs(30);
+
 pub(crate) struct Watch {
     eyes: Eyes,
     survey: Survey,
@@ -87,6 +90,21 @@ impl Watch {
         }
         let busy_pct = cpu_ticks().zip(ticks).and_then(|(now, then)| now.since(then).busy_pct());
         Ok((n_looks >= LEAST_LOOKS).then(|| Watched { busy_pct, ..gathered.watched() }))
+    }
+
+    /// Counts for `time`, or until somebody ends it: what was counted, and whether nobody did. Looks now and then, so that
+    /// clients that have ended make room in the kernel's table.
+    pub(crate) fn count_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<(Watched, bool), Failure> {
+        let mut gathered = Gathered::new(self.beside, false);
+        loop {
+            let rest = time.saturating_sub(self.counted);
+            let goes_on = has_paused(rest.min(MOST_LOOK), stop);
+            let look = self.next()?;
+            gathered.add(&look, &self.survey.servers);
+            if !goes_on || self.counted >= time {
+                return Ok((gathered.watched(), goes_on));
+            }
+        }
     }
 
     fn next(&mut self) -> Result<Look, Failure> {

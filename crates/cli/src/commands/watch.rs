@@ -82,8 +82,8 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
         return renew(&mut watch, args, &stop, terminal);
     }
     // If somebody ends it earlier, what was counted until then is shown.
-    let is_whole = has_paused(args.time.unwrap_or(ONE_LOOK), &stop);
-    show(args, &watch.look()?, terminal)?;
+    let (watched, is_whole) = watch.count_for(args.time.unwrap_or(ONE_LOOK), &stop)?;
+    show(args, &watched, terminal)?;
     Ok(if is_whole { Exit::Done } else { Exit::Interrupted })
 }
 

@@ -126,7 +126,7 @@ pub(crate) struct Parties<'a> {
 
 impl Parties<'_> {
     pub(crate) fn of(&self, end: &End) -> Party {
-        let Some(process) = self.families.process(end.pid) else {
+        let Some(process) = self.families.process(end.pid).filter(|_| !end.has_ended) else {
             return self.of_ended(end);
         };
         if let Some(idx) = self.families.server_of(end.pid, self.by_pid) {
@@ -142,7 +142,7 @@ impl Parties<'_> {
     fn of_ended(&self, end: &End) -> Party {
         let parent = self.families.process(end.parent);
         match parent.filter(|it| it.name == end.comm) {
-            Some(parent) => self.of(&End { pid: parent.pid, ..end.clone() }),
+            Some(parent) => self.of(&End { pid: parent.pid, has_ended: false, ..end.clone() }),
             None => Party {
                 name: end.comm.clone(),
                 process: None,
@@ -155,8 +155,8 @@ impl Parties<'_> {
     pub(crate) fn server(&self, counted: &Counted) -> (Option<usize>, Option<Party>) {
         let listens = |it: &Server| it.endpoints.iter().any(|endpoint| is_at(&counted.asked, endpoint));
         let known = counted.server.as_ref().and_then(|it| {
-            let line = [it.pid, it.parent];
-            line.into_iter().find_map(|pid| self.families.server_of(pid, self.by_pid))
+            let line = [(!it.has_ended).then_some(it.pid), Some(it.parent)];
+            line.into_iter().flatten().find_map(|pid| self.families.server_of(pid, self.by_pid))
         });
         let idx = known.or_else(|| self.servers.iter().position(listens));
         let party = idx.map_or_else(

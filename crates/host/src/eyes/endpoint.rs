@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
 /// 64-bit words of `struct endpoint` in `kernel/turns.bpf.c`.
-const N_WORDS: usize = SERVER_AT + 3;
+const N_WORDS: usize = SERVER_AT + 4;
 const NAME_AT: usize = 24;
 /// The word that its server begins with.
 pub(super) const SERVER_AT: usize = 17;

@@ -12,6 +12,7 @@ mod refused;
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use aya::maps::{Array, HashMap as KernelMap, MapData};
@@ -19,6 +20,7 @@ use aya::programs::{BtfTracePoint, Iter};
 use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 use looptax_model::stats::{N_TIME_BUCKETS, Times};
 
+use crate::processes::stat;
 use load::{list_what_is_there, program};
 
 pub use endpoint::{Asked, Name};
@@ -45,8 +47,11 @@ pub enum Reach {
 /// 64-bit words of `struct hop` in `kernel/turns.bpf.c`.
 const HOP_WORDS: usize = COUNT_WORDS + END_WORDS + 2 * TIMES_WORDS;
 const COUNT_WORDS: usize = 7;
-const END_WORDS: usize = 3;
+const END_WORDS: usize = 4;
 const TIMES_WORDS: usize = N_TIME_BUCKETS / 2;
+
+/// The kernel's clock of processes has a hundred ticks a second.
+const NS_PER_TICK: u64 = 10_000_000;
 
 type HopKey = [u64; 2];
 type HopWords = [u64; HOP_WORDS];
@@ -95,8 +100,10 @@ pub struct Counted {
 pub struct End {
     pub pid: u32,
     pub parent: u32,
-    /// What its thread called itself, 15 bytes at most.
+    /// What it called itself, 15 bytes at most.
     pub comm: String,
+    /// Whether it is gone; its number may be another process's by now.
+    pub has_ended: bool,
 }
 
 /// Counts of one kind of turn.
@@ -233,7 +240,7 @@ impl Eyes {
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
             let counts = counts(&words);
-            let is_gone = client.as_ref().is_some_and(|it| !is_there(it.pid));
+            let is_gone = client.as_ref().is_some_and(|it| it.has_ended);
             let before = self.earlier.get(&key);
             let new = before.map_or_else(|| counts.clone(), |it| counts.since(it));
             if is_gone {
@@ -262,8 +269,23 @@ impl Eyes {
     }
 }
 
-fn is_there(pid: u32) -> bool {
-    std::fs::exists(format!("/proc/{pid}")).unwrap_or(true)
+/// Whether the process that started then is gone, in ns of the clock that goes on in sleep.
+fn has_ended(pid: u32, started_ns: u64) -> bool {
+    match stat(pid) {
+        // Its number has to do where only that was noted, and where this clock has another start.
+        Some(stat) => started_ns != 0 && !is_in_time_namespace() && stat.start_ticks != started_ns / NS_PER_TICK,
+        None => !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true),
+    }
+}
+
+/// Whether times in `/proc` are moved by an offset.
+fn is_in_time_namespace() -> bool {
+    static IS_MOVED: LazyLock<bool> = LazyLock::new(|| {
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+        let boottime = offsets.lines().find_map(|it| it.strip_prefix("boottime"));
+        boottime.is_some_and(|it| it.split_whitespace().any(|it| it != "0"))
+    });
+    *IS_MOVED
 }
 
 fn counts(words: &HopWords) -> Counts {
@@ -281,12 +303,13 @@ fn counts(words: &HopWords) -> Counts {
     }
 }
 
-/// A `struct end`: two numbers in a word, then the name.
+/// A `struct end`: two numbers in a word, its start, then the name.
 fn end(words: &[u64]) -> Option<End> {
     let numbers = words[0].to_ne_bytes();
     let [parent, pid] =
         [0, 4].map(|it| u32::from_ne_bytes([numbers[it], numbers[it + 1], numbers[it + 2], numbers[it + 3]]));
-    let comm: Vec<u8> = words[1..END_WORDS].iter().flat_map(|it| it.to_ne_bytes()).collect();
+    let comm: Vec<u8> = words[2..END_WORDS].iter().flat_map(|it| it.to_ne_bytes()).collect();
     let comm = comm.split(|it| *it == 0).next().unwrap_or_default();
-    (pid != 0).then(|| End { pid, parent, comm: String::from_utf8_lossy(comm).into_owned() })
+    let name = String::from_utf8_lossy(comm).into_owned();
+    (pid != 0).then(|| End { pid, parent, comm: name, has_ended: has_ended(pid, words[1]) })
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use looptax_host::eyes::{Asked, Counts, Eyes, Look, Name, Reach, Refused};
+use looptax_host::eyes::{Asked, Counts, End, Eyes, Look, Name, Reach, Refused};
 use looptax_testkit::skips::skip;
 
 const QUESTION: &[u8; 8] = b"question";
@@ -231,7 +231,46 @@ fn a_program_that_has_ended_keeps_its_name_and_its_parent() {
     assert_eq!(output.stdout, ANSWER, "{}", String::from_utf8_lossy(&output.stderr));
     let look = eyes.look().unwrap();
     let mut ends = look.counted.iter().filter(|it| at(tcp)(&it.asked)).filter_map(|it| it.client.as_ref());
-    assert!(ends.any(|it| it.comm == "bash" && it.parent == std::process::id()), "{:?}", look.counted);
+    let is_it = |it: &End| it.comm == "bash" && it.parent == std::process::id() && it.has_ended;
+    assert!(ends.any(is_it), "{:?}", look.counted);
+}
+
+#[test]
+fn a_thread_with_its_own_name_is_its_process_which_still_runs() {
+    let Some(mut eyes) = eyes() else { return };
+    let tcp = tcp_server("127.0.0.1:0", Duration::ZERO);
+    let thread = thread::Builder::new().name("pool-thread-7".to_owned());
+    thread.spawn(move || ask(&mut TcpStream::connect(tcp).unwrap(), 3)).unwrap().join().unwrap();
+    let look = eyes.look().unwrap();
+    let mut ends = look.counted.iter().filter(|it| at(tcp)(&it.asked)).filter_map(|it| it.client.as_ref());
+    let name = std::fs::read_to_string("/proc/self/comm").unwrap();
+    let is_it = |it: &End| it.comm == name.trim_end() && it.pid == std::process::id() && !it.has_ended;
+    assert!(ends.all(is_it), "{:?}", look.counted);
+}
+
+#[test]
+fn what_is_asked_by_sendfile_counts() {
+    let Some(mut eyes) = eyes() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    unix_server(UnixListener::bind(&path).unwrap());
+    let tcp = tcp_server("127.0.0.1:0", Duration::ZERO);
+    let file = folder.path().join("question");
+    std::fs::write(&file, QUESTION).unwrap();
+    let file = std::fs::File::open(file).unwrap();
+    let mut over_tcp = TcpStream::connect(tcp).unwrap();
+    let mut over_unix = UnixStream::connect(&path).unwrap();
+    let mut answer = *ANSWER;
+    for _ in 0..20 {
+        rustix::fs::sendfile(&over_tcp, &file, Some(&mut 0), QUESTION.len()).unwrap();
+        over_tcp.read_exact(&mut answer).unwrap();
+        rustix::fs::sendfile(&over_unix, &file, Some(&mut 0), QUESTION.len()).unwrap();
+        over_unix.read_exact(&mut answer).unwrap();
+    }
+    let look = eyes.look().unwrap();
+    let own = std::process::id();
+    check(&counts(&look, own, at(tcp)), 1, 20);
+    check(&counts(&look, own, called(Name::Path(path))), 1, 20);
 }
 
 #[test]

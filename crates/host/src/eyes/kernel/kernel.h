@@ -66,7 +66,14 @@ struct unix_sock { struct unix_address *addr; struct path path; struct sock *pee
 struct file;
 struct socket { struct sock *sk; struct file *file; } KERNEL;
 struct thread_info { u32 status; } KERNEL;
-struct task_struct { struct thread_info thread_info; int tgid; u32 flags; struct task_struct *real_parent; } KERNEL;
+struct task_struct {
+	struct thread_info thread_info;
+	int tgid;
+	u32 flags;
+	struct task_struct *real_parent, *group_leader;
+	u64 start_boottime;
+	char comm[16];
+} KERNEL;
 // Of x86_64: where a system call's number and arguments are.
 struct pt_regs { unsigned long dx, si, di, orig_ax; } KERNEL;
 struct bpf_iter_meta;

@@ -78,6 +78,8 @@ struct slot {
 struct end {
 	u32 parent;
 	u32 pid;
+	// By the clock that goes on in sleep: no other process of this number started then.
+	u64 started_ns;
 	u64 comm[COMM_BYTES / 8];
 };
 
@@ -388,7 +390,10 @@ static __always_inline void note_current(struct end *end)
 	struct task_struct *task = bpf_get_current_task_btf();
 	end->pid = current_pid();
 	end->parent = task->real_parent->tgid;
-	bpf_get_current_comm(end->comm, sizeof(end->comm));
+	// A thread may have a name and a start of its own.
+	struct task_struct *leader = task->group_leader;
+	end->started_ns = leader->start_boottime;
+	bpf_probe_read_kernel(end->comm, sizeof(end->comm), leader->comm);
 }
 
 static __always_inline struct hop *hop_of(u64 endpoint, u32 client)
