@@ -91,12 +91,12 @@ fn row(case: &Case, arm: Arm, server: &mut Server, how: &Manner<'_>, coin: &mut 
         let is_tool = it.client.as_ref().is_some_and(|it| it.program == client);
         is_tool && it.address == address
     };
-    let hop = watched
-        .hops
-        .iter()
-        .find(is_it)
-        .with_context(|| format!("{client} was not seen to ask {address}: {watched:?}"))?;
-    Ok(cells(case, arm, &report, counted, hop))
+    // Looks in which it had ended have rows without its number; times are those of the busiest.
+    let hops: Vec<_> = watched.hops.iter().filter(is_it).collect();
+    let first = *hops.first().with_context(|| format!("{client} was not seen to ask {address}: {watched:?}"))?;
+    let sum = |of: fn(&WatchedHop) -> u64| hops.iter().map(|it| of(it)).sum();
+    let hop = WatchedHop { n_requests: sum(|it| it.n_requests), n_opened: sum(|it| it.n_opened), ..first.clone() };
+    Ok(cells(case, arm, &report, counted, &hop))
 }
 
 fn cells(case: &Case, arm: Arm, report: &Report, counted: Counts, hop: &WatchedHop) -> String {
