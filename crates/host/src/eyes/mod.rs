@@ -239,8 +239,10 @@ impl Eyes {
         let mut n_nowhere = 0;
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
-            let counts = counts(&words);
             let is_gone = client.as_ref().is_some_and(|it| it.has_ended);
+            // What it did between the reading and its end is there now.
+            let words = if is_gone { self.hops.get(&key, 0).unwrap_or(words) } else { words };
+            let counts = counts(&words);
             let before = self.earlier.get(&key);
             let new = before.map_or_else(|| counts.clone(), |it| counts.since(it));
             if is_gone {
