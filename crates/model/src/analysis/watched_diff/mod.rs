@@ -1,0 +1,219 @@
+//! Two looks of `watch` held against each other: the same clients before and after a change.
+//!
+//! `same` says who is the same in both, `series` how long requests took. Nothing pairs the two stretches of time, so what else changed meanwhile is
+//! in the difference and not in its interval: whoever shows it says so.
+
+mod same;
+mod series;
+#[cfg(test)]
+mod tests;
+
+use crate::failure::Failure;
+use crate::record::{
+    Figure, Watched, WatchedChange, WatchedDiff, WatchedEnd, WatchedHop, WatchedSide, WatchedSpan, Way,
+};
+use crate::stats::{self, Estimate, LEAST_LOOKS, tested_difference};
+
+use same::{Servers, grouped, only_ones};
+use series::{Series, series};
+
+/// More than are ever saved.
+const MOST_LOOKS: usize = 1_000;
+/// Level of the intervals.
+const ALPHA: f64 = 0.05;
+/// A quantile lies somewhere in its bucket, which is one sixteenth wide at most.
+const BUCKET: f64 = 1.0 / 16.0;
+/// An interval from a third to three times the value says nothing.
+const MOST_HALF_WIDTH: f64 = 1.1;
+/// Of what is in only one of the two, so much is named.
+const MOST_NAMED: usize = 8;
+/// Requests whose size changed by more are other requests.
+const OTHER_SIZE: f64 = 1.1;
+/// A share of requests in percent that goes another way, from which on it is named.
+const LEAST_OTHER_WAY_PCT: f64 = 1.0;
+
+/// What `before` and `after` have in common, each with its name.
+///
+/// # Errors
+/// A failure that says why nothing in them can be compared.
+pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Watched)) -> Result<WatchedDiff, Failure> {
+    for (name, it) in [before, after] {
+        if it.hops.iter().any(|hop| hop.looks.len() > MOST_LOOKS) {
+            let name = name.unwrap_or("it");
+            return Err(Failure::usage(
+                format!("{name} has more than {MOST_LOOKS} looks of one client: looptax saves no such file"),
+                "count again with `looptax watch --save NAME`",
+            ));
+        }
+        let has_looks = it.hops.is_empty() || it.hops.iter().any(|hop| hop.looks.len() >= LEAST_LOOKS);
+        if !has_looks {
+            return Err(Failure::usage(
+                format!("{} was counted in one look, so that nothing is known of how it varies", name.unwrap_or("it")),
+                format!("`looptax watch --save NAME` counts in {LEAST_LOOKS} looks and more"),
+            ));
+        }
+    }
+    let (earlier, later) = (before.1, after.1);
+    let (servers, only) = (Servers::new([earlier, later]), only_ones([earlier, later]));
+    let (mut earlier_hops, later_hops) = (grouped(earlier, &servers, &only), grouped(later, &servers, &only));
+    let mut only_later = Vec::new();
+    let mut hops = Vec::new();
+    let mut chances = Vec::new();
+    for (who, group) in &later_hops {
+        let Some(group_before) = earlier_hops.remove(who) else {
+            only_later.push(&**group);
+            continue;
+        };
+        if [&group_before, group].iter().all(|it| n_requests(it) == 0) {
+            continue;
+        }
+        let (change, p) = change([&group_before, group]);
+        hops.push(change);
+        chances.push(p);
+    }
+    let only_earlier = earlier_hops.values().map(|it| &**it).collect();
+    let mut notes = [alone("later", only_later), alone("earlier", only_earlier)].concat();
+    if hops.is_empty() {
+        return Err(Failure::usage(
+            "no client asked the same server in both",
+            "the same programs have to ask while it is counted: `looptax watch` shows who does",
+        ));
+    }
+    let tested: Vec<f64> = chances.iter().copied().flatten().collect();
+    let mut corrected = stats::holm(&tested).into_iter();
+    for (hop, p) in hops.iter_mut().zip(chances) {
+        hop.p = p.and_then(|_| corrected.next());
+    }
+    hops.sort_by_key(|it| std::cmp::Reverse(it.before.n_requests + it.after.n_requests));
+    notes.extend(hops.iter().any(moved).then(|| SEND_IS_NOT_IN_IT.to_owned()));
+    Ok(WatchedDiff { before: span(before), after: span(after), hops, notes })
+}
+
+const SEND_IS_NOT_IN_IT: &str = "times begin when a request has arrived at the server: the client's own send, which is \
+                                 longer over TCP, is not in them, so a move to the socket saves a little more";
+
+fn moved(it: &WatchedChange) -> bool {
+    it.before.way.is_tcp() != it.after.way.is_tcp()
+}
+
+fn span((name, it): (Option<&str>, &Watched)) -> WatchedSpan {
+    WatchedSpan { name: name.map(str::to_owned), at: it.at.clone(), over_s: it.over_s, busy_pct: it.busy_pct }
+}
+
+fn n_requests(group: &[&WatchedHop]) -> u64 {
+    group.iter().map(|it| it.n_requests).sum()
+}
+
+fn named(group: &[&WatchedHop]) -> String {
+    let end = |it: &Option<WatchedEnd>| it.as_ref().map_or("(elsewhere)".to_owned(), |it| it.program.clone());
+    let per_s: f64 = group.iter().map(|it| it.requests_per_s).sum();
+    group.first().map_or_else(String::new, |hop| {
+        format!("{} -> {} at {}, {per_s:.1} requests/s", end(&hop.client), end(&hop.server), hop.address)
+    })
+}
+
+/// What only one of the two has, the busiest first.
+fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
+    groups.retain(|it| n_requests(it) > 0);
+    groups.sort_by_key(|it| std::cmp::Reverse(n_requests(it)));
+    let n_more = groups.len().saturating_sub(MOST_NAMED);
+    let named = groups.iter().take(MOST_NAMED).map(|it| format!("only in the {which} one: {}", named(it)));
+    let more = (n_more > 0).then(|| format!("only in the {which} one: {n_more} more"));
+    named.chain(more).collect()
+}
+
+/// The change of one hop, and how often chance makes such a one.
+fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) {
+    let series = [before, after].map(series);
+    let changed =
+        |pick: fn(&Series) -> Option<Estimate>, open: f64| changed([pick(&series[0]), pick(&series[1])], open);
+    let (mean_pct, p) = changed(|it| it.mean, 0.0);
+    let sides = [(before, &series[0]), (after, &series[1])].map(|(group, series)| side(group, series));
+    let last = after.first().or(before.first());
+    let [before_side, after_side] = sides;
+    let notes = [other_ways(before, "before"), other_ways(after, "after"), other_sizes(before, after)];
+    let change = WatchedChange {
+        client: last.and_then(|it| it.client.clone()),
+        server: last.and_then(|it| it.server.clone()),
+        kind: last.and_then(|it| it.kind.clone()),
+        before: before_side,
+        after: after_side,
+        mean_pct,
+        p50_pct: changed(|it| it.p50, BUCKET).0,
+        p99_pct: changed(|it| it.p99, BUCKET).0,
+        p: None,
+        notes: notes.into_iter().flatten().collect(),
+    };
+    (change, p)
+}
+
+fn side(group: &[&WatchedHop], series: &Series) -> WatchedSide {
+    let figure =
+        |it: Option<Estimate>, open: f64| it.map_or_else(too_few, |it| shown(widened(it, open / 2.0), f64::exp));
+    let main = group.first();
+    WatchedSide {
+        way: main.map_or(Way::Unix, |it| it.way),
+        address: main.map_or_else(String::new, |it| it.address.clone()),
+        n_requests: n_requests(group),
+        requests_per_s: group.iter().map(|it| it.requests_per_s).sum(),
+        opened_per_s: group.iter().map(|it| it.opened_per_s).sum(),
+        mean_us: figure(series.mean, 0.0),
+        p50_us: figure(series.p50, BUCKET),
+        p99_us: figure(series.p99, BUCKET),
+    }
+}
+
+fn changed(sides: [Option<Estimate>; 2], open: f64) -> (Figure, Option<f64>) {
+    let [Some(before), Some(after)] = sides else {
+        return (too_few(), None);
+    };
+    let found = tested_difference(before, after, ALPHA);
+    (shown(widened(found.estimate, open), |ln| 100.0 * ln.exp_m1()), found.p)
+}
+
+/// What a wider interval leaves open on each side.
+fn widened(it: Estimate, by: f64) -> Estimate {
+    Estimate { lo: it.lo - by, hi: it.hi + by, ..it }
+}
+
+/// On the scale of `back`; none where the looks leave it as good as open.
+fn shown(it: Estimate, back: impl Fn(f64) -> f64) -> Figure {
+    if it.half_width() > MOST_HALF_WIDTH {
+        return Figure::missing("varies too much from look to look");
+    }
+    let it = it.map_monotone(back);
+    Figure::new(it.value, it.lo, it.hi, it.n as u64)
+}
+
+fn too_few() -> Figure {
+    Figure::missing(format!("requests in fewer than {LEAST_LOOKS} looks"))
+}
+
+/// That some of the requests went another way.
+fn other_ways(group: &[&WatchedHop], when: &str) -> Option<String> {
+    let main = group.first()?;
+    let count = |is_counted: &dyn Fn(&WatchedHop) -> bool| -> u64 {
+        group.iter().filter(|it| is_counted(it)).map(|it| it.n_requests).sum()
+    };
+    let (others, all) = (count(&|it| it.way.is_tcp() != main.way.is_tcp()), count(&|_| true));
+    let pct = 100.0 * others as f64 / all.max(1) as f64;
+    let way = if main.way.is_tcp() { "a socket" } else { "TCP" };
+    (pct >= LEAST_OTHER_WAY_PCT).then(|| format!("{pct:.0} % of the requests {when} went over {way}"))
+}
+
+/// That the requests are others by their size.
+fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> {
+    let sizes = |group: &[&WatchedHop]| -> Option<[f64; 2]> {
+        let sum = |pick: fn(&WatchedHop) -> u64| group.iter().map(|it| pick(it)).sum::<u64>() as f64;
+        let n = sum(|it| it.n_requests);
+        (n > 0.0).then(|| [sum(|it| it.n_bytes_asked) / n, sum(|it| it.n_bytes_answered) / n])
+    };
+    let ([asked, answered], [asked_after, answered_after]) = (sizes(before)?, sizes(after)?);
+    let differs = |one: f64, other: f64| one.max(other) > OTHER_SIZE * one.min(other);
+    (differs(asked, asked_after) || differs(answered, answered_after)).then(|| {
+        format!(
+            "these are not the same requests: {asked:.0} bytes asked and {answered:.0} answered on average before, \
+             {asked_after:.0} and {answered_after:.0} after"
+        )
+    })
+}

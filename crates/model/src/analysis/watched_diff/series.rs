@@ -1,0 +1,46 @@
+//! How long requests took, look by look and in all.
+
+use super::ALPHA;
+use crate::record::WatchedHop;
+use crate::stats::{Estimate, Times, serial_mean};
+
+/// The logarithms of times in µs, with intervals.
+#[derive(Default)]
+pub(super) struct Series {
+    pub(super) mean: Option<Estimate>,
+    pub(super) p50: Option<Estimate>,
+    pub(super) p99: Option<Estimate>,
+}
+
+/// The mean of all requests and the quantiles of all, as `watch` says them; how they vary is seen from look to look.
+pub(super) fn series(group: &[&WatchedHop]) -> Series {
+    let n_looks = group.iter().map(|it| it.looks.len()).max().unwrap_or(0);
+    let looks = (0..n_looks).map(|idx| {
+        let mut times = Times::default();
+        group.iter().filter_map(|it| it.looks.get(idx)).for_each(|it| times.add(&it.times));
+        times
+    });
+    let looks: Vec<Times> = looks.filter(|it| it.n() > 0).collect();
+    let mut all = Times::default();
+    for look in &looks {
+        all.add(look);
+    }
+    let Some(mean_ns) = all.mean_ns().filter(|it| *it > 0.0) else {
+        return Series::default();
+    };
+    // What each look adds to the ratio of two sums, linearised.
+    let per_look = all.n() as f64 / looks.len() as f64;
+    let shares = looks.iter().map(|it| (it.sum_ns() as f64 / mean_ns - it.n() as f64) / per_look);
+    let quantile = |quantile: f64| {
+        let logs = looks.iter().filter_map(|it| it.quantile_ns(quantile)).map(f64::ln);
+        around(all.quantile_ns(quantile)?, &logs.collect::<Vec<_>>())
+    };
+    Series { mean: around(mean_ns, &shares.collect::<Vec<_>>()), p50: quantile(0.5), p99: quantile(0.99) }
+}
+
+/// The logarithm of a time, in µs, with the interval that values on this scale have around their own mean.
+fn around(ns: f64, values: &[f64]) -> Option<Estimate> {
+    let (found, ln_us) = (serial_mean(values, ALPHA)?, (ns / 1e3).ln());
+    let half = found.half_width();
+    Some(Estimate { value: ln_us, lo: ln_us - half, hi: ln_us + half, n: found.n })
+}
