@@ -10,15 +10,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use aya::maps::{Array, HashMap as KernelMap, MapData, MapError, RingBuf};
-use aya::programs::{BtfTracePoint, Iter};
-use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, include_bytes_aligned};
 use rustix::event::PollFlags;
 use rustix::fs::{FileType, major, minor};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::endpoint::{Asked, Name};
-use super::load::{list_what_is_there, program};
-use super::refused::{self, Refused};
+use super::load;
+use super::refused::Refused;
 use crate::waiting;
 use crate::walk::{Links, Walk};
 
@@ -151,19 +150,7 @@ impl Loaded {
         if !cfg!(target_arch = "x86_64") {
             return Err(Refused::Processor);
         }
-        if !refused::has_rights() {
-            return Err(Refused::Rights);
-        }
-        let btf = Btf::from_sys_fs().map_err(|_| Refused::NoTypes)?;
-        let mut loader = EbpfLoader::new();
-        let loaded = loader.btf(Some(&btf)).allow_unsupported_maps().load(PROGRAMS);
-        let mut programs = loaded.map_err(|error| refused::of_object(&error))?;
-        let before: &mut Iter = program(&mut programs, "before")?;
-        before.load("task_file", &btf).map_err(|error| refused::of_program(&error))?;
-        for (name, tracepoint) in TRACEPOINTS {
-            let program: &mut BtfTracePoint = program(&mut programs, name)?;
-            program.load(tracepoint, &btf).map_err(|error| refused::of_program(&error))?;
-        }
+        let mut programs = load::admitted(PROGRAMS, TRACEPOINTS)?;
         choose(&mut programs, chosen).map_err(|error| Refused::Kernel(error.to_string()))?;
         Ok(Self { programs })
     }
@@ -178,13 +165,7 @@ impl Loaded {
         let of_map = |error: MapError| Refused::Kernel(error.to_string());
         let ring = RingBuf::try_from(map(&mut programs, "ring")?).map_err(of_map)?;
         let missing = map(&mut programs, "missing")?.try_into().map_err(of_map)?;
-        // Listed twice, so that no connection that was there before passes for a new one.
-        list_what_is_there(&mut programs)?;
-        for (name, _) in TRACEPOINTS {
-            let program: &mut BtfTracePoint = program(&mut programs, name)?;
-            program.attach().map_err(|error| refused::of_program(&error))?;
-        }
-        list_what_is_there(&mut programs)?;
+        load::attach(&mut programs, TRACEPOINTS.map(|it| it.0))?;
         Ok(Bytes { ring, missing, known_ns: now_ns(), _programs: programs })
     }
 }

@@ -2,16 +2,51 @@
 
 use std::io::Read as _;
 
-use aya::Ebpf;
-use aya::programs::Iter;
+use aya::programs::{BtfTracePoint, Iter};
+use aya::{Btf, Ebpf, EbpfLoader};
 
 use super::refused::{self, Refused};
+
+/// Has the kernel admit an object: the program that lists what is there, and those of tracepoints.
+///
+/// # Errors
+/// What stands in the way: rights, the kernel's age, its lockdown.
+pub(super) fn admitted<'a>(
+    object: &[u8],
+    tracepoints: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Ebpf, Refused> {
+    if !refused::has_rights() {
+        return Err(Refused::Rights);
+    }
+    let btf = Btf::from_sys_fs().map_err(|_| Refused::NoTypes)?;
+    let mut loader = EbpfLoader::new();
+    let loaded = loader.btf(Some(&btf)).allow_unsupported_maps().load(object);
+    let mut programs = loaded.map_err(|error| refused::of_object(&error))?;
+    let before: &mut Iter = program(&mut programs, "before")?;
+    before.load("task_file", &btf).map_err(|error| refused::of_program(&error))?;
+    for (name, tracepoint) in tracepoints {
+        let program: &mut BtfTracePoint = program(&mut programs, name)?;
+        program.load(tracepoint, &btf).map_err(|error| refused::of_program(&error))?;
+    }
+    Ok(programs)
+}
+
+/// Has the programs of tracepoints called. What is there is listed before and after, so that no connection that was there
+/// passes for a new one, and none is seen whose ends would have to be guessed.
+pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'a str>) -> Result<(), Refused> {
+    list_what_is_there(programs)?;
+    for name in names {
+        let program: &mut BtfTracePoint = program(programs, name)?;
+        program.attach().map_err(|error| refused::of_program(&error))?;
+    }
+    list_what_is_there(programs)
+}
 
 /// A program of an object, as its type.
 ///
 /// # Errors
 /// [`Refused::Object`] if the object has no such program.
-pub(super) fn program<'a, P>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut P, Refused>
+fn program<'a, P>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut P, Refused>
 where
     &'a mut P: TryFrom<&'a mut aya::programs::Program>,
 {
@@ -20,7 +55,7 @@ where
 }
 
 /// Lets the kernel go through the files of all processes.
-pub(super) fn list_what_is_there(programs: &mut Ebpf) -> Result<(), Refused> {
+fn list_what_is_there(programs: &mut Ebpf) -> Result<(), Refused> {
     let before: &mut Iter = program(programs, "before")?;
     let link = before.attach().and_then(|it| before.take_link(it)).map_err(|error| refused::of_program(&error))?;
     let mut file = link.into_file().map_err(|error| Refused::Kernel(error.to_string()))?;

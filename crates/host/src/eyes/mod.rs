@@ -16,12 +16,10 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use aya::maps::{Array, HashMap as KernelMap, MapData};
-use aya::programs::{BtfTracePoint, Iter};
-use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, include_bytes_aligned};
 use looptax_model::stats::{N_TIME_BUCKETS, Times};
 
 use crate::processes::stat;
-use load::{list_what_is_there, program};
 
 pub use endpoint::{Asked, Name};
 pub use refused::Refused;
@@ -171,19 +169,7 @@ impl Loaded {
     /// # Errors
     /// What stands in the way: rights, the kernel's age, its lockdown.
     pub fn new(reach: Reach) -> Result<Self, Refused> {
-        if !refused::has_rights() {
-            return Err(Refused::Rights);
-        }
-        let btf = Btf::from_sys_fs().map_err(|_| Refused::NoTypes)?;
-        let mut loader = EbpfLoader::new();
-        let loaded = loader.btf(Some(&btf)).allow_unsupported_maps().load(PROGRAMS);
-        let mut programs = loaded.map_err(|error| refused::of_object(&error))?;
-        let before: &mut Iter = program(&mut programs, "before")?;
-        before.load("task_file", &btf).map_err(|error| refused::of_program(&error))?;
-        for (name, tracepoint) in reach.tracepoints() {
-            let program: &mut BtfTracePoint = program(&mut programs, name)?;
-            program.load(tracepoint, &btf).map_err(|error| refused::of_program(&error))?;
-        }
+        let programs = load::admitted(PROGRAMS, reach.tracepoints())?;
         Ok(Self { programs, reach })
     }
 
@@ -193,14 +179,7 @@ impl Loaded {
     /// What the kernel reports.
     pub fn attach(self) -> Result<Eyes, Refused> {
         let Self { mut programs, reach } = self;
-        // What is there before is listed twice: the first time so that no program sees a connection whose ends it would
-        // have to guess.
-        list_what_is_there(&mut programs)?;
-        for (name, _) in reach.tracepoints() {
-            let program: &mut BtfTracePoint = program(&mut programs, name)?;
-            program.attach().map_err(|error| refused::of_program(&error))?;
-        }
-        list_what_is_there(&mut programs)?;
+        load::attach(&mut programs, reach.tracepoints().map(|it| it.0))?;
         let map = |programs: &mut Ebpf, name: &str| programs.take_map(name).ok_or(Refused::Object);
         let of_map = |error: aya::maps::MapError| Refused::Kernel(error.to_string());
         let mut eyes = Eyes {

@@ -123,15 +123,6 @@ struct {
 	__type(value, u8);
 } chosen_files SEC(".maps");
 
-// Ports that are listened at, with their network.
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, u64);
-	__type(value, u8);
-} listeners SEC(".maps");
-
 // The most bytes of one send or receive; and the number of chosen processes.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -164,12 +155,6 @@ static __always_inline void miss(u32 why, u64 n_bytes)
 	u64 *n = bpf_map_lookup_elem(&missing, &why);
 	if (n)
 		__sync_fetch_and_add(n, n_bytes);
-}
-
-static __always_inline int is_listened_at(u32 network, u16 port)
-{
-	u64 key = (u64)network << 16 | port;
-	return bpf_map_lookup_elem(&listeners, &key) != 0;
 }
 
 // A worker's parent is the process that was named.
@@ -535,13 +520,6 @@ int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
 	return flags & MSG_PEEK ? 0 : note(sk, n_bytes, flags, 1);
 }
 
-static __always_inline void note_listener(struct sock *sk)
-{
-	u64 port = (u64)sk->__sk_common.skc_net.net->ns.inum << 16 | sk->__sk_common.skc_num;
-	u8 yes = 1;
-	bpf_map_update_elem(&listeners, &port, &yes, BPF_ANY);
-}
-
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(state, struct sock *sk, int old, int new)
 {
@@ -557,19 +535,9 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 SEC("iter/task_file")
 int before(struct bpf_iter__task_file *ctx)
 {
-	struct file *file = ctx->file;
-	if (!file)
+	struct sock *sk = connected(ctx);
+	if (!sk)
 		return 0;
-	struct socket *socket = bpf_sock_from_file(file);
-	if (!socket)
-		return 0;
-	struct sock *sk = socket->sk;
-	if (!sk || !is_stream(sk))
-		return 0;
-	if (sk->__sk_common.skc_family != AF_UNIX && sk->__sk_common.skc_state == TCP_LISTEN) {
-		note_listener(sk);
-		return 0;
-	}
 	struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (seat && !seat->n_bytes[0] && !seat->n_bytes[1])
 		seat->is_old = 1;

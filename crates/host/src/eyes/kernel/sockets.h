@@ -67,3 +67,44 @@ static __always_inline void read_tcp(struct tcp *it, const struct sock *sk)
 	it->own_lo = common->skc_rcv_saddr;
 	it->is_loopback = (it->other_lo & 0xff) == 127;
 }
+
+// Ports that are listened at, with their network: whose end is whose, of connections that were there before.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, u64);
+	__type(value, u8);
+} listeners SEC(".maps");
+
+static __always_inline int is_listened_at(u32 network, u16 port)
+{
+	u64 key = (u64)network << 16 | port;
+	return bpf_map_lookup_elem(&listeners, &key) != 0;
+}
+
+static __always_inline void note_listener(const struct sock *sk)
+{
+	u64 key = (u64)sk->__sk_common.skc_net.net->ns.inum << 16 | sk->__sk_common.skc_num;
+	u8 yes = 1;
+	bpf_map_update_elem(&listeners, &key, &yes, BPF_ANY);
+}
+
+// The stream socket behind a file of a process; a listening one is noted, and left out.
+static __always_inline struct sock *connected(struct bpf_iter__task_file *ctx)
+{
+	struct file *file = ctx->file;
+	if (!file)
+		return 0;
+	struct socket *socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	struct sock *sk = socket->sk;
+	if (!sk || !is_stream(sk))
+		return 0;
+	if (sk->__sk_common.skc_family != AF_UNIX && sk->__sk_common.skc_state == TCP_LISTEN) {
+		note_listener(sk);
+		return 0;
+	}
+	return sk;
+}

@@ -162,15 +162,6 @@ struct {
 	__type(value, struct endpoint);
 } endpoints SEC(".maps");
 
-// Ports that are listened at, with their network: whose end is whose, of connections that were there before.
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, u64);
-	__type(value, u8);
-} listeners SEC(".maps");
-
 // A hop without counts: too large for the stack.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -221,8 +212,7 @@ static __always_inline int sit_tcp(struct seat *seat, const struct sock *sk, int
 	if (!it.own_port || !it.other_port)
 		return 0;
 	if (role == ROLE_UNKNOWN) {
-		u64 port = (u64)it.network << 16 | it.own_port;
-		role = bpf_map_lookup_elem(&listeners, &port) ? ROLE_SERVER : ROLE_CLIENT;
+		role = is_listened_at(it.network, it.own_port) ? ROLE_SERVER : ROLE_CLIENT;
 	}
 	int is_client = role == ROLE_CLIENT;
 	u64 server_hi = is_client ? it.other_hi : it.own_hi, server_lo = is_client ? it.other_lo : it.own_lo;
@@ -591,9 +581,7 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	if (new == TCP_LISTEN) {
-		u64 port = (u64)sk->__sk_common.skc_net.net->ns.inum << 16 | sk->__sk_common.skc_num;
-		u8 yes = 1;
-		bpf_map_update_elem(&listeners, &port, &yes, BPF_ANY);
+		note_listener(sk);
 		return 0;
 	}
 	if (new == TCP_SYN_SENT) {
@@ -654,21 +642,9 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 SEC("iter/task_file")
 int before(struct bpf_iter__task_file *ctx)
 {
-	struct file *file = ctx->file;
-	if (!file)
+	struct sock *sk = connected(ctx);
+	if (!sk)
 		return 0;
-	struct socket *socket = bpf_sock_from_file(file);
-	if (!socket)
-		return 0;
-	struct sock *sk = socket->sk;
-	if (!sk || !is_stream(sk))
-		return 0;
-	if (sk->__sk_common.skc_family != AF_UNIX && sk->__sk_common.skc_state == TCP_LISTEN) {
-		u64 port = (u64)sk->__sk_common.skc_net.net->ns.inum << 16 | sk->__sk_common.skc_num;
-		u8 yes = 1;
-		bpf_map_update_elem(&listeners, &port, &yes, BPF_ANY);
-		return 0;
-	}
 	struct seat *seat = bpf_sk_storage_get(&seats, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (seat && !seat->is_used)
 		seat->is_old = 1;
