@@ -238,7 +238,7 @@ pub(crate) enum Command {
     /// What was measured on this machine.
     #[command(after_help = EXIT_CODES)]
     History(HistoryArgs),
-    /// Hold two runs against each other, or the same clients before and after a change (`watch --save`).
+    /// Compare two runs, or the same clients before and after a change (`watch --save`).
     #[command(after_help = EXIT_CODES)]
     Diff(DiffArgs),
     /// For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does

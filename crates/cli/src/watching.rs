@@ -74,7 +74,7 @@ impl Watch {
         Ok(watched(&look, &self.survey.servers, self.beside, true))
     }
 
-    /// Counts for `time` from now on, or until somebody ends it, in looks of equal length that are kept; `None` if it ended
+    /// Counts for `time` from now on, or until a signal ends it, in looks of equal length that are kept; `None` if it ended
     /// before there were enough for an interval.
     pub(crate) fn look_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<Option<Watched>, Failure> {
         self.begin()?;
@@ -94,7 +94,7 @@ impl Watch {
         Ok((n_looks >= LEAST_LOOKS).then(|| Watched { busy_pct, ..gathered.watched() }))
     }
 
-    /// Counts for `time`, or until somebody ends it: what was counted, and whether nobody did. Looks now and then, so that
+    /// Counts for `time`, or until a signal ends it: what was counted, and whether none did. Looks now and then, so that
     /// clients that have ended make room in the kernel's table.
     pub(crate) fn count_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<(Watched, bool), Failure> {
         let mut gathered = Gathered::new(self.beside, false);

@@ -61,8 +61,8 @@ pub(crate) struct SwitchArgs {
     /// How long connections are waited for: 60s, 5m.
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
     pub(crate) within: Duration,
-    /// Time the application's requests for so long before the move and again after it, in the kernel; needs root, and is
-    /// left out if nothing is asked while the move is planned.
+    /// Time the application's requests for so long before the move and again after it, in the kernel (6s at least); needs root,
+    /// and is left out if nothing is asked while the move is planned.
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "TIME")]
     pub(crate) times_over: Duration,
     /// Do not time requests.

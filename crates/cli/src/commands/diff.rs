@@ -1,4 +1,4 @@
-//! `diff`: two runs, or two saved looks of `watch`, held against each other.
+//! `diff`: two runs, or two saved looks of `watch`, compared.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
         }
         [one, _] => {
             let [watch, other] = if one.is_some() { words } else { [words[1], words[0]] };
-            // What is nothing at all is told first.
+            // A name of nothing at all is an error by itself.
             record_of(other)?;
             return Err(Failure::usage(
                 format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),

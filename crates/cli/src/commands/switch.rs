@@ -292,13 +292,13 @@ impl Doing<'_> {
         let words: Vec<String> = match &diff {
             Ok(diff) if diff.hops.is_empty() => Vec::new(),
             Ok(diff) => {
-                // Beside the moved way, what was asked too seldom is not told.
+                // Beside the moved way, what was asked too seldom is left out.
                 let is_known = |it: &WatchedChange| it.mean_pct.known().is_some() || it.p50_pct.known().is_some();
                 let told = diff.hops.iter().filter(|it| it.before.way != it.after.way || is_known(it));
                 let each = told.map(|it| report::before_and_after(it, diff, self.terminal.style()));
                 each.chain([TIMES_CAVEAT.to_owned()]).collect()
             }
-            Err(why) => vec![format!("requests were not held against those before: {why:#}")],
+            Err(why) => vec![format!("no comparison with the requests before: {why:#}")],
         };
         for words in words {
             let step = SwitchStep { code: StepCode::RequestsTimed, words };

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     if !is_one {
         return renew(&mut watch, args, &stop, terminal);
     }
-    // If somebody ends it earlier, what was counted until then is shown.
+    // If a signal ends it earlier, what was counted until then is shown.
     let (watched, is_whole) = watch.count_for(args.time.unwrap_or(ONE_LOOK), &stop)?;
     show(args, &watched, terminal)?;
     Ok(if is_whole { Exit::Done } else { Exit::Interrupted })
@@ -114,7 +114,7 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     let is_fit = |it: char| it.is_alphanumeric() || matches!(it, '-' | '_' | '.');
     if word.is_empty() || word.starts_with(['.', '-']) || !word.chars().all(is_fit) {
         return Err(Failure::usage(
-            format!("`{word}` is no name for what is saved"),
+            format!("`{word}` is not a name that --save can use"),
             "letters, digits, `-`, `_` and `.`; or a file, with `/` in it",
         ));
     }

@@ -1,6 +1,6 @@
-//! Two saved looks of `looptax watch` held against each other: the same clients before and after.
+//! Two saved looks of `looptax watch` compared: the same clients before and after.
 //!
-//! Made by the analysis; printed by `diff` and by `switch`. Every name in it was chosen by somebody else.
+//! Made by the analysis; printed by `diff` and by `switch`. Every name in it comes from another program.
 
 use crate::stats::range::{Amount, Count, Probability};
 use schemars::JsonSchema;

@@ -29,7 +29,7 @@ pub(super) trait Follow: Send {
     /// Hides the secrets in `bytes`; adds their number to `n_hidden`.
     fn feed(&mut self, sender: Sender, bytes: &mut [u8], n_hidden: &mut u64) -> Result<(), Unknown>;
 
-    /// Bytes that nobody has seen. False if what follows them is not known.
+    /// Bytes that were not seen. False if what follows them is not known.
     fn skip(&mut self, sender: Sender, n: u64) -> bool;
 
     /// Whether a message of this sender has ended and none has begun.

@@ -1,4 +1,4 @@
-//! Records of TLS: whether what is said to be encrypted is.
+//! Records of TLS: whether what claims to be encrypted is.
 //!
 //! A byte can claim encryption that never begins, and the kernel's own TLS hands over clear bytes once it has.
 //!
@@ -34,7 +34,7 @@ impl Records {
         self.side(sender).take(bytes)
     }
 
-    /// The same of the bytes in which encryption was said to begin: with the first record, or behind them.
+    /// The same of the bytes in which encryption was to begin: with the first record, or behind them.
     pub(super) fn take_first(&mut self, sender: Sender, bytes: &[u8]) -> bool {
         match sender {
             Sender::Client => {

@@ -1,7 +1,7 @@
 //! `watch -w`: what chosen connections send and receive, as a file for Wireshark.
 //!
 //! The kernel hands over the bytes (`eyes::bytes`), `wire::logins` hides what logins hold, `wire::packets` makes packets of
-//! the rest. Here it is decided which connections are read, that somebody agrees to it, and when it ends.
+//! the rest. Here it is decided which connections are read, that the user agrees to it, and when it ends.
 
 mod file;
 mod flow;
@@ -62,7 +62,7 @@ pub(crate) fn run(
     Ok(Exit::Done)
 }
 
-/// Reads until the time is over, the file is full, or somebody ends it.
+/// Reads until the time is over, the file is full, or a signal ends it.
 #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
 fn follow(
     bytes: &mut Bytes,
