@@ -15,12 +15,10 @@ use crate::record::{
 use crate::stats::{self, Estimate, LEAST_LOOKS, tested_difference};
 
 use same::{Servers, grouped, only_ones};
-use series::{Series, series};
+use series::{ALPHA, Series, series};
 
 /// More than are ever saved.
 const MOST_LOOKS: usize = 1_000;
-/// Level of the intervals.
-const ALPHA: f64 = 0.05;
 /// A quantile lies somewhere in its bucket, which is one sixteenth wide at most.
 const BUCKET: f64 = 1.0 / 16.0;
 /// An interval from a third to three times the value says nothing.

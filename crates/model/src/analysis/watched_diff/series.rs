@@ -1,8 +1,10 @@
 //! How long requests took, look by look and in all.
 
-use super::ALPHA;
 use crate::record::WatchedHop;
 use crate::stats::{Estimate, Times, serial_mean};
+
+/// Level of the intervals.
+pub(super) const ALPHA: f64 = 0.05;
 
 /// The logarithms of times in µs, with intervals.
 #[derive(Default)]
