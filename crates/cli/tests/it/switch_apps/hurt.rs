@@ -89,7 +89,7 @@ fn whoever_interrupts_the_proof_has_the_old_file_back() {
     };
     let before = app.bytes();
     // Nobody restarts the service, so that there is nothing to be seen.
-    let words = ["switch", "--yes", "--within", "10m"];
+    let words = ["switch", "--yes", "--within", "10m", "--no-times"];
     let mut running = looptax(&app).args(words).args([&app.file]).spawn();
     running.wait_for("the new file", || (app.bytes() != before).then_some(()));
     running.signal(Signal::INT);
@@ -120,7 +120,7 @@ fn r44_a_page_that_falls_silent_in_the_proof_keeps_nobody_from_ending() {
         }
     });
     let before = app.bytes();
-    let words = ["switch", "--yes", "--within", "10m", "--url", &url];
+    let words = ["switch", "--yes", "--within", "10m", "--url", &url, "--no-times"];
     let mut running = looptax(&app).args(words).args([&app.file]).spawn();
     running.wait_for("the page in the proof", || proof.try_recv().ok());
     running.signal(Signal::TERM);
@@ -139,7 +139,7 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
         return;
     };
     let before = app.bytes();
-    let words = ["switch", "--yes", "--within", "8s"];
+    let words = ["switch", "--yes", "--within", "8s", "--no-times"];
     let mut running = looptax(&app).args(words).args([&app.file]).spawn();
     running.wait_for("the new file", || (app.bytes() != before).then_some(()));
     // Somebody else comes over the socket with the account, and stays long enough to be seen.
@@ -203,7 +203,7 @@ fn what_somebody_wrote_between_plan_and_writing_is_not_written_over() {
     let front = Meddler::at(&app.file);
     let mut before = app.bytes();
     let args = ["--url", &front.url];
-    let words = ["switch", "--yes", "--within", "30s"];
+    let words = ["switch", "--yes", "--within", "30s", "--no-times"];
     let run = looptax(&app).args(words).args(args).args([&app.file]).run();
     run.expect_error(2, &["was changed meanwhile"]);
     before.extend(MEDDLED.as_bytes());

@@ -230,7 +230,7 @@ impl Shop {
     pub(super) fn switching(&self, args: &[&str]) -> Looptax<'_> {
         let [site, own] = self.files.map(|it| self.path(it));
         let url = format!("http://{}/", self.place.http);
-        let words = ["switch", &site, &own, "--url", &url, "--within", "30s"];
+        let words = ["switch", &site, &own, "--url", &url, "--within", "30s", "--no-times"];
         self.looptax(&[&words, args].concat())
     }
 

@@ -105,7 +105,7 @@ impl Shop {
 
     fn switching(&self, args: &[&str]) -> Looptax<'_> {
         let (site, pool, socket) = (self.path("sites/shop"), self.path("pool.d/www.conf"), self.path("php.sock"));
-        let mut words = vec!["switch", &*site, &*pool, "--socket", &*socket];
+        let mut words = vec!["switch", &*site, &*pool, "--socket", &*socket, "--no-times"];
         words.extend(args);
         self.looptax().args(words)
     }
@@ -465,7 +465,7 @@ fn one_file_of_the_two_is_not_written_alone() {
     for (name, application) in [("sites/shop", "nginx_fastcgi"), ("pool.d/www.conf", "php_fpm_pool")] {
         let file = shop.path(name);
         let socket = shop.path("php.sock");
-        let words = ["switch", &*file, "--as", application, "--socket", &*socket, "--yes"];
+        let words = ["switch", &*file, "--as", application, "--socket", &*socket, "--yes", "--no-times"];
         let run = shop.looptax().args(words).run();
         run.expect_code(1);
         assert!(run.stderr.contains("looptax switch SITE POOL"), "{}", run.stderr);
