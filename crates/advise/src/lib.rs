@@ -15,6 +15,7 @@ mod mongodb;
 mod packed;
 mod proof;
 mod real_clients;
+pub mod serving;
 mod template;
 mod worth;
 

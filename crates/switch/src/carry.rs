@@ -18,9 +18,11 @@ use crate::SwitchError;
 use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::fix::{self, FixError};
-use crate::journal::{End, Step};
-use crate::line::{Commands, Line};
+use crate::journal::{End, ServerOf, Step};
+use crate::line::{Commands, Line, ServerCommands};
+use crate::plan::Restart;
 use crate::proof::{Judged, Page, Proof, Watches};
+use crate::server::is_back_at_its_port;
 use crate::stack::Way;
 use crate::step::{Tell, run, step, stopped};
 use crate::work::{Edited, Named, Work};
@@ -70,12 +72,17 @@ pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Re
     let id = work.id().to_owned();
     work.note(moving)?;
     proof.begin();
-    work.write(order.edited)?;
-    let both = if order.edited.len() == 2 { "both " } else { "" };
-    let words = format!("{both}written; undo it with: looptax switch --undo {id}");
-    tell(step(StepCode::FilesWritten, words));
-    let mut carrying = Carrying { order, proof, work, tell, is_reloaded: false };
-    let outcome = match carrying.have_read() {
+    let mut carrying = Carrying { order, proof, work, tell, is_restarted: false, is_reloaded: false };
+    let written = match &order.commands.server {
+        None => {
+            carrying.work.write(order.edited)?;
+            let what = if order.edited.len() == 2 { "both written" } else { "written" };
+            carrying.tell_written(StepCode::FilesWritten, what);
+            Ok(())
+        }
+        Some(server) => carrying.write_after_server(server)?,
+    };
+    let outcome = match written.and_then(|()| carrying.have_read()) {
         Err(why) => carrying.put_back(why)?,
         Ok(()) => carrying.prove()?,
     };
@@ -87,6 +94,8 @@ pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Re
 pub struct Undo<'a> {
     /// What has the old files read; a web server and what is behind it have commands of their own.
     pub reload: Option<&'a str>,
+    /// Whether a server whose own file comes back may be restarted, and by what.
+    pub restart: Restart<'a>,
     /// An administrator, for a switch that changed a server.
     pub admin: Option<&'a Address>,
     /// Each command may take this long.
@@ -111,6 +120,9 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
     let Some(stack) = work.stack() else {
         let reloads = Vec::from_iter(reload.map(Line::from));
         read_again(&reloads, within, stop, &mut Watches::default(), tell);
+        if let Some(of) = work.server() {
+            server_without_socket(&of, order, tell);
+        }
         return Ok(());
     };
     let by_hand = |why: &str| {
@@ -139,12 +151,48 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
     Ok(())
 }
 
+/// Restarts a server whose old file is back, if that was agreed to; the user leaves its group again.
+fn server_without_socket(of: &ServerOf, order: &Undo<'_>, tell: Tell<'_>) {
+    let restart = match order.restart {
+        Restart::By(command) => Some(command),
+        Restart::ByItsService => Some(&*of.restart),
+        Restart::NotAgreed => None,
+    };
+    for line in restart.into_iter().chain(of.leave.as_deref()) {
+        let said = run(&Line::from(line), order.within, order.stop);
+        tell(said.unwrap_or_else(|failed| failed));
+    }
+    let name = &of.name;
+    match restart {
+        None => {
+            let words =
+                format!("restart {name}, which keeps its socket until then: {} (or --undo with --restart)", of.restart);
+            tell(step(StepCode::ReloadByHand, words));
+        }
+        Some(_) if is_back_at_its_port(of, order.within, order.stop) => {
+            tell(step(StepCode::WorksAsBefore, format!("{name} listens at {} as before", of.tcp)));
+        }
+        Some(_) => tell(step(StepCode::ServerGone, format!("{name} does not listen at {}", of.tcp))),
+    }
+}
+
 /// Has the old files read, and waits until they are.
 fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for (idx, line) in reloads.iter().enumerate() {
         let said = run(line, within, stop);
         tell(said.unwrap_or_else(|failed| failed));
         proof.after_old_reload(idx, idx + 1 == reloads.len());
+    }
+}
+
+/// Has a server read its old file, after the applications have read theirs, and waits until it listens as before.
+fn server_reads_again(back: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
+    for line in back {
+        let said = run(line, within, stop);
+        tell(said.unwrap_or_else(|failed| failed));
+    }
+    if let Err(failed) = proof.server_is_as_before(within, stop) {
+        tell(failed);
     }
 }
 
@@ -175,11 +223,47 @@ struct Carrying<'a, 'b> {
     proof: &'a mut dyn Proof,
     work: Work,
     tell: Tell<'a>,
-    /// Whether a program may have read the new files.
+    /// Whether the server may have read its new file.
+    is_restarted: bool,
+    /// Whether another program may have read the new files.
     is_reloaded: bool,
 }
 
 impl Carrying<'_, '_> {
+    fn tell_written(&mut self, code: StepCode, what: &str) {
+        let words = format!("{what}; undo it with: looptax switch --undo {}", self.work.id());
+        (self.tell)(step(code, words));
+    }
+
+    /// Writes the server's own file, has the server read it, and then writes the others: an application may read its
+    /// file at any time, and then the socket has to be there. The inner error is for the old files to be put back.
+    ///
+    /// # Errors
+    /// That the server's file cannot be written; nothing is changed then.
+    fn write_after_server(&mut self, server: &ServerCommands) -> Result<Result<(), SwitchStep>, SwitchError> {
+        let edited = self.order.edited;
+        self.work.write_first(edited)?;
+        self.tell_written(StepCode::ServerFileWritten, "the server's file is written");
+        Ok(self.have_server_read(server).and_then(|()| {
+            let written = self.work.write_these(edited, 1..).map_err(|(_, error)| error);
+            let written = written.and_then(|()| self.work.all_is_written());
+            written.map_err(|error| step(StepCode::FilesNotWritten, with_causes(&error)))?;
+            self.tell_written(StepCode::FilesWritten, "the application's file is written");
+            Ok(())
+        }))
+    }
+
+    fn have_server_read(&mut self, server: &ServerCommands) -> Result<(), SwitchStep> {
+        for line in &server.tests {
+            self.run(line)?;
+        }
+        for line in &server.reloads {
+            self.is_restarted = true;
+            self.run(line)?;
+        }
+        self.proof.server_has_read(self.order.within, self.order.stop)
+    }
+
     /// Has the files tested, then read.
     fn have_read(&mut self) -> Result<(), SwitchStep> {
         let commands = self.order.commands;
@@ -302,9 +386,12 @@ impl Carrying<'_, '_> {
         waiting::allow_again();
         let is_stopped = self.order.stop.load(Ordering::Relaxed);
         (self.proof).old_files_are_back(is_stopped.then_some(WORKS_AGAIN_WHEN_STOPPED));
+        let (commands, within) = (self.order.commands, self.order.within);
         if self.is_reloaded {
-            let (reloads, within) = (&self.order.commands.reloads, self.order.within);
-            read_again(reloads, within, &go_on, self.proof, self.tell);
+            read_again(&commands.reloads, within, &go_on, self.proof, self.tell);
+        }
+        if let Some(server) = commands.server.as_ref().filter(|_| self.is_restarted) {
+            server_reads_again(&server.back, within, &go_on, self.proof, self.tell);
         }
         let seen = self.works_as_before();
         (self.tell)(seen);

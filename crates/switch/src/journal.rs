@@ -48,6 +48,9 @@ pub enum Step {
         /// Where a web server moves together with what is behind it: the programs that read the files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stack: Option<StackOf>,
+        /// Where a server's own file is the first one: what has the server read it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server: Option<ServerOf>,
     },
     /// All files are about to become new.
     Writing,
@@ -116,6 +119,29 @@ pub struct StackOf {
     pub tcp: SocketAddr,
     /// Where it was moved to.
     pub socket: PathBuf,
+}
+
+/// A server whose own file is the first of a switch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerOf {
+    /// For a person: `redis-server`.
+    pub name: String,
+    pub tcp: SocketAddr,
+    /// The socket that it got.
+    pub socket: PathBuf,
+    /// What restarts it, for a shell.
+    pub restart: String,
+    /// What takes back that a user joined its group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leave: Option<String>,
+}
+
+/// The server of a switch, out of its steps.
+pub(crate) fn server_of(steps: &[Step]) -> Option<&ServerOf> {
+    steps.iter().find_map(|it| match it {
+        Step::Moving { server, .. } => server.as_ref(),
+        _ => None,
+    })
 }
 
 /// The programs of a web server's switch, out of its steps.

@@ -6,6 +6,7 @@
 //! switch can be finished or undone.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
 
+mod before;
 mod carry;
 mod clock;
 mod create;
@@ -25,6 +26,7 @@ mod proof;
 mod reload;
 mod remark;
 mod replace;
+mod server;
 mod settle;
 mod stack;
 mod step;
@@ -38,10 +40,10 @@ pub use data_folder::Kept;
 pub use error::SwitchError;
 pub use fallen::{Fallen, fallen_back};
 pub use file::Original;
-pub use journal::{End, Fix, MovedFrom, ProgramOf, StackOf, Step};
-pub use line::{Commands, Line};
+pub use journal::{End, Fix, MovedFrom, ProgramOf, ServerOf, StackOf, Step};
+pub use line::{Commands, Line, ServerCommands};
 pub use list::{Switch, list, open};
-pub use plan::{FileToSwitch, Plan, Planned, Subject, Wish};
+pub use plan::{FileToSwitch, Plan, Planned, Restart, Subject, Wish};
 pub use proof::{Application, Judged, Judgement, Kin, Page, Proof, Watch, Watched, Watches};
 pub use reload::usual_reload;
 pub use remark::remarks;

@@ -48,9 +48,20 @@ impl From<Question> for Line {
 /// What tests files, and what has programs read them then, each in this order.
 #[derive(Debug, Default)]
 pub struct Commands {
+    /// What a server's own file needs, which is the first: it is written, tested and read before any other is written.
+    pub server: Option<ServerCommands>,
     /// What tests the files before a program reads them.
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
+}
+
+/// What has a server read its own file.
+#[derive(Debug, Default)]
+pub struct ServerCommands {
+    pub tests: Vec<Line>,
+    pub reloads: Vec<Line>,
+    /// What has it read its old file, after the applications have read theirs.
+    pub back: Vec<Line>,
 }
 
 impl Commands {

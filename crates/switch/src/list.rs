@@ -5,7 +5,7 @@ use looptax_model::record::{ListedFile, ListedSwitch, SwitchStanding};
 
 use crate::SwitchError;
 use crate::data_folder::Kept;
-use crate::journal::{self, Fix, PlannedFile, StackOf, Step, stack_of};
+use crate::journal::{self, Fix, PlannedFile, ServerOf, StackOf, Step, server_of, stack_of};
 use crate::settle::{look, standing};
 use crate::work::Work;
 
@@ -41,6 +41,11 @@ impl Switch {
     /// The programs of a web server's switch.
     pub fn stack(&self) -> Option<&StackOf> {
         stack_of(&self.steps)
+    }
+
+    /// The server whose own file is the first one.
+    pub fn server(&self) -> Option<&ServerOf> {
+        server_of(&self.steps)
     }
 }
 

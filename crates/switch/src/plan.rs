@@ -1,7 +1,7 @@
 //! What a switch of a file would do: which connections, which bytes, and what speaks against it. Writes nothing.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Variable, rewritten};
@@ -35,6 +35,18 @@ pub struct Wish<'a> {
     pub n_connections: u32,
     /// What has both programs read their files, if that is not their own signal or service.
     pub reload: Option<&'a str>,
+    /// Whether a server may be restarted.
+    pub restart: Restart<'a>,
+}
+
+/// Whether a server may be restarted, and by what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Restart<'a> {
+    /// Nobody has agreed to it.
+    #[default]
+    NotAgreed,
+    ByItsService,
+    By(&'a str),
 }
 
 impl<'a> Wish<'a> {
@@ -51,12 +63,15 @@ impl<'a> Wish<'a> {
             socket: None,
             n_connections: 1,
             reload: None,
+            restart: Restart::NotAgreed,
         }
     }
 }
 
 /// What is to be done: which files, what tests them and has them read, and what will prove it.
 pub struct Subject {
+    /// The application's file, or the first of a web server's two.
+    pub file: PathBuf,
     pub plan: Plan,
     /// What tests the files, and what has them read; no reload if that is for the caller to say.
     pub commands: Commands,
@@ -158,6 +173,25 @@ impl<'a> FileToSwitch<'a> {
     /// # Errors
     /// That it names no connection, or not one that is wanted.
     pub fn plan(self, around: Around<'_>) -> Result<Plan, Failure> {
+        self.plan_with(around, |_, found| found)
+    }
+
+    /// Its connections as they would be on a socket that is yet to be made, by their places: see
+    /// [`Sources::for_socket`].
+    pub(crate) fn for_socket(&self, socket: &Path) -> Result<Vec<(usize, Switchable)>, Failure> {
+        let all = Sources::for_socket(&self.text(), socket)?.into_iter().enumerate();
+        Ok(all.filter(|(idx, _)| self.is_wanted(*idx)).collect())
+    }
+
+    /// Plans its switch, with another answer in the place of what was found of a connection.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub(crate) fn plan_with(
+        self,
+        around: Around<'_>,
+        mut answer: impl FnMut(usize, Switchable) -> Switchable,
+    ) -> Result<Plan, Failure> {
         let wish = self.wish;
         let (found, sources) = Sources::switchable(&self.text(), around)?;
         if sources.is_empty() {
@@ -173,7 +207,7 @@ impl<'a> FileToSwitch<'a> {
         let mut connections = Vec::new();
         for (idx, found) in found.into_iter().enumerate() {
             let mut planned = if self.is_wanted(idx) {
-                planned(found, wish.application)
+                planned(answer(idx, found), wish.application)
             } else {
                 Planned::new(found, SwitchFate::Unwanted)
             };

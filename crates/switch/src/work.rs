@@ -13,7 +13,7 @@ use crate::create::{create, remove_folder, uncreate};
 use crate::data_folder::Kept;
 use crate::digest::Digest;
 use crate::file::{Created, Original, State};
-use crate::journal::{End, Fix, Identity, Journal, PlannedFile, StackOf, Step, VERSION, stack_of};
+use crate::journal::{End, Fix, Identity, Journal, PlannedFile, ServerOf, StackOf, Step, VERSION, server_of, stack_of};
 use crate::replace::replace;
 use crate::settle::{folder_of, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
@@ -191,6 +191,11 @@ impl Work {
         stack_of(&self.journal.steps).cloned()
     }
 
+    /// The server whose own file is the first one.
+    pub(crate) fn server(&self) -> Option<ServerOf> {
+        server_of(&self.journal.steps).cloned()
+    }
+
     pub(crate) fn steps(&self) -> &[Step] {
         &self.journal.steps
     }
@@ -209,18 +214,42 @@ impl Work {
     /// # Errors
     /// [`SwitchError::Changed`] where somebody wrote a file since it was read; `Stage`, `Exchange`, `Journal`.
     pub fn write(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
+        self.write_or_end(edited, ..)?;
+        self.all_is_written()
+    }
+
+    /// The same for the first file only: the others follow.
+    pub(crate) fn write_first(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
+        self.write_or_end(edited, ..1)
+    }
+
+    fn write_or_end(&mut self, edited: &[Edited], which: impl RangeBounds<usize>) -> Result<(), SwitchError> {
         self.journal.add(Step::Writing)?;
-        for (idx, Edited { original, new }) in edited.iter().enumerate() {
-            let staged = OsStr::new(&self.files[idx].staged);
-            if let Err(error) = replace(original, new, staged) {
-                // That they are put back counts more than that it is noted.
-                let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
-                self.bring_old(..idx)?;
-                noted.and_then(|()| self.journal.add(Step::PutBack))?;
-                self.end(End::PutBack)?;
-                return Err(error);
-            }
+        if let Err((idx, error)) = self.write_these(edited, which) {
+            // That they are put back counts more than that it is noted.
+            let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
+            self.bring_old(..idx)?;
+            noted.and_then(|()| self.journal.add(Step::PutBack))?;
+            self.end(End::PutBack)?;
+            return Err(error);
         }
+        Ok(())
+    }
+
+    /// Writes some of the files; the error has the place of the one that was not written.
+    pub(crate) fn write_these(
+        &mut self,
+        edited: &[Edited],
+        which: impl RangeBounds<usize>,
+    ) -> Result<(), (usize, SwitchError)> {
+        for (idx, Edited { original, new }) in edited.iter().enumerate().filter(|(idx, _)| which.contains(idx)) {
+            let staged = OsStr::new(&self.files[idx].staged);
+            replace(original, new, staged).map_err(|error| (idx, error))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn all_is_written(&mut self) -> Result<(), SwitchError> {
         let written = self.journal.add(Step::Written);
         if written.is_err() {
             self.bring_old(..)?;

@@ -54,6 +54,11 @@ pub struct Reach {
 /// Nobody should join these to reach a database.
 const POWERFUL_GROUPS: [&str; 9] = ["root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm"];
 
+/// Whether to be in a group is much more than to reach a database.
+pub fn is_powerful_group(name: &str) -> bool {
+    POWERFUL_GROUPS.contains(&name)
+}
+
 /// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
@@ -147,7 +152,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
             .with_steps(StepPlace::Shell, [mend]);
     }
     let own_lines = protocol.and_then(|it| own_lines(it, user));
-    let is_powerful = POWERFUL_GROUPS.contains(&&*step.group);
+    let is_powerful = is_powerful_group(&step.group);
     let may_join = !is_powerful && step.mode & bits != 0 && step.owner != user;
     if let Some(lines) = own_lines.as_ref().filter(|_| is_socket && !may_join) {
         point.with_next(lines)

@@ -38,7 +38,7 @@ pub use peer::{Admitted, admit, trust_peers};
 pub use ports::LocalPorts;
 pub use prepare::MISSING_KEYS;
 pub use proof::{Proof, prove};
-pub use server_view::{Backend, ClientSeen, SeenAs, ServerCounts, ServerView, ServerWork};
+pub use server_view::{Backend, BeforeRestart, ClientSeen, Saved, SeenAs, ServerCounts, ServerView, ServerWork};
 pub use session::Session;
 pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use silence::WaitOnce;

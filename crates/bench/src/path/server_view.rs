@@ -9,6 +9,7 @@ mod answering;
 mod by_kernel;
 mod memcached;
 mod pooled;
+mod restarting;
 mod seen;
 mod work;
 
@@ -22,6 +23,7 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::{ASK, ASK_CONNECTIONS};
 use crate::path::{Conversation, Link, PathError};
 pub use activity::ServerCounts;
+pub use restarting::{BeforeRestart, Saved};
 pub use seen::{Backend, ClientSeen, SeenAs, ServerView};
 pub use work::ServerWork;
 

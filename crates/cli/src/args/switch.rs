@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use looptax_experiment::spec::typed;
+use looptax_switch::Restart;
 
 use super::{JsonArgs, PeerArgs};
 
@@ -19,11 +20,13 @@ pub(crate) struct SwitchArgs {
     /// some hundred others.
     #[arg(value_name = "FILE", required_unless_present_any = ["pid", "undo", "finish", "list"])]
     pub(crate) file: Option<PathBuf>,
-    /// The own file of what a web server hands its pages to, where FILE is that of nginx, Apache, Caddy or `HAProxy`, or
-    /// the other way round: a pool of PHP-FPM, `gunicorn.conf.py`, an ini file of uWSGI, `puma.rb`. Both are one switch,
-    /// and --socket says where the socket is to be.
-    #[arg(value_name = "POOL", conflicts_with_all = ["pid", "user", "only", "application", "compose", "fix_account", "fix_hba", "undo", "finish", "list"])]
-    pub(crate) pool: Option<PathBuf>,
+    /// The own file of the server that FILE's connections lead to, if that has no socket yet: redis.conf, valkey.conf,
+    /// memcached.conf, an option file of MySQL or `MariaDB`, postgresql.conf, pgbouncer.ini, pgpool.conf; see --restart. Or
+    /// the own file of what a web server hands its pages to, if FILE is that of nginx, Apache, Caddy or `HAProxy`: a pool of
+    /// PHP-FPM, `gunicorn.conf.py`, an ini file of uWSGI, `puma.rb`. Both files are one switch, in any order, and --socket
+    /// says where the socket is to be.
+    #[arg(value_name = "OTHER", conflicts_with_all = ["compose", "fix_account", "fix_hba", "undo", "finish", "list"])]
+    pub(crate) other: Option<PathBuf>,
     /// A process of the application: its connections are those that are proved. Without FILE the file that
     /// they come from is looked for in its working folder.
     #[arg(long, value_name = "PID", conflicts_with = "user")]
@@ -55,6 +58,11 @@ pub(crate) struct SwitchArgs {
     /// was put back.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) reload: Option<String>,
+    /// The server may be restarted, by its systemd service or by this command: it reads its own file at its start only.
+    /// The plan says what that loses.
+    #[arg(long, value_name = "COMMAND", num_args = 0..=1, require_equals = true)]
+    #[allow(clippy::option_option, reason = "an option with or without a value")]
+    pub(crate) restart: Option<Option<String>>,
     /// A page of the application: it has to be as before, but for what differs between two requests anyway.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
@@ -105,6 +113,16 @@ pub(crate) struct SwitchArgs {
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+}
+
+impl SwitchArgs {
+    pub(crate) fn may_restart(&self) -> Restart<'_> {
+        match &self.restart {
+            None => Restart::NotAgreed,
+            Some(None) => Restart::ByItsService,
+            Some(Some(command)) => Restart::By(command),
+        }
+    }
 }
 
 fn number(typed: &str) -> Result<usize, &'static str> {

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_host::discover::{Survey, survey};
-use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched, Watched, WatchedChange, WatchedDiff};
+use looptax_model::record::{
+    FileRemarkCode, StepCode, SwitchOutcome, SwitchStep, Switched, Watched, WatchedChange, WatchedDiff,
+};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
 use looptax_switch::{Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload};
@@ -93,11 +95,13 @@ impl Doing<'_> {
         }
         let mut switched = planned::switched(&subject.plan, args);
         switched.prepared = prepared;
-        if args.pool.is_some() {
+        // A web server and what is behind it are told by the plan; an application's reload is the caller's.
+        let is_told_by_plan = !subject.commands.reloads.is_empty();
+        if is_told_by_plan {
             switched.proof.reload = Some(subject.commands.texts().join(" && "));
         }
         self.hint_at_owner(file, &subject);
-        let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let source = std::path::absolute(&subject.file).unwrap_or_else(|_| file.to_owned());
         let source = source.display().to_string();
         let style = self.terminal.style();
         self.show(&report::switch_plan(&switched, &source, style))?;
@@ -113,8 +117,14 @@ impl Doing<'_> {
             let exit = if args.dry_run { Exit::Done } else { Exit::No };
             return self.end(&switched, exit);
         }
-        if args.pool.is_none() {
+        if !is_told_by_plan {
             let reload = self.reload(&subject);
+            if reload.is_none() && has_remark(&switched, FileRemarkCode::JoinsGroup) {
+                return Err(Failure::usage(
+                    "the application has to be started anew: it joins a group, and runs with the groups it has until then",
+                    "say what starts it anew: --reload COMMAND",
+                ));
+            }
             let line = reload.as_deref().map(Line::from);
             subject.commands.reloads.extend(line);
             switched.proof.reload = reload;
@@ -127,7 +137,8 @@ impl Doing<'_> {
         let args = self.args;
         let wish = Wish {
             path: file,
-            other: args.pool.as_deref(),
+            other: args.other.as_deref(),
+            restart: args.may_restart(),
             pid: args.pid,
             only: &args.only,
             application: args.application.as_deref(),
@@ -178,7 +189,7 @@ impl Doing<'_> {
     fn hint_at_owner(self, file: &Path, subject: &Subject) {
         let args = self.args;
         let applications = subject.proof.applications();
-        let is_known = args.user.is_some() || args.pid.is_some() || args.pool.is_some();
+        let is_known = args.user.is_some() || args.pid.is_some() || subject.proof.needs_page();
         if is_known || applications.iter().any(|it| !it.is_unknown()) {
             return;
         }
@@ -209,6 +220,16 @@ impl Doing<'_> {
             if !terminal::agrees(&format!("{}. Write it all the same?", remark.words)) {
                 return false;
             }
+        }
+        if has_remark(switched, FileRemarkCode::Restart) && self.args.restart.is_none() {
+            if self.args.yes {
+                self.terminal.words_for(
+                    true,
+                    "nothing was changed: the server has to be restarted, which --restart agrees to\n",
+                );
+                return false;
+            }
+            return terminal::agrees("Go ahead, and restart the server?");
         }
         self.args.yes || terminal::agrees("Go ahead?")
     }
@@ -307,6 +328,10 @@ impl Doing<'_> {
         }
         diff.ok()
     }
+}
+
+fn has_remark(switched: &Switched, code: FileRemarkCode) -> bool {
+    switched.files.iter().flat_map(|it| &it.remarks).any(|it| it.code == code)
 }
 
 fn by_hand(switched: &Switched, is_watched: bool) -> SwitchStep {

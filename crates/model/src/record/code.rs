@@ -44,6 +44,12 @@ codes! {
         PortsHeld,
         /// The server listens on TCP alone.
         SocketMissing,
+        /// The server's own file is to make it listen on a socket.
+        SocketToBeMade,
+        /// The folder of a socket that is to be made does not take one of the server's, or does not let the client through.
+        FolderUnfit,
+        /// Programs that are not moved are connected to a port that the server gives up for the socket.
+        OthersAtPort,
         /// The client can connect to the socket.
         SocketReachable,
         /// The client does not see the socket, or a folder on the way to it.
@@ -216,6 +222,8 @@ codes! {
     StepCode {
         /// The files are written.
         FilesWritten,
+        /// The server's own file was written; the application's follows.
+        ServerFileWritten,
         /// A file could not be written; all are as they were.
         FilesNotWritten,
         /// The command that was given has run.

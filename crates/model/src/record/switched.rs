@@ -121,6 +121,12 @@ pub enum FileRemarkCode {
     FolderClosed,
     /// A program that is not moved is connected to the port that is given up.
     PortInUse,
+    /// The server that reads it is restarted.
+    Restart,
+    /// A user joins the group of the server, which the socket lets in.
+    JoinsGroup,
+    /// The socket lets in every user of the machine, as the port does.
+    OpenToAll,
 }
 
 /// How the outcome is proved.

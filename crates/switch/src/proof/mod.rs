@@ -52,6 +52,22 @@ pub trait Proof {
     /// The files are about to be written.
     fn begin(&mut self) {}
 
+    /// Waits until a server that has read its own file lets the application in.
+    ///
+    /// # Errors
+    /// The step that failed.
+    fn server_has_read(&mut self, _within: Duration, _stop: &AtomicBool) -> Result<(), SwitchStep> {
+        Ok(())
+    }
+
+    /// Waits until a server that has read its old file listens as before.
+    ///
+    /// # Errors
+    /// That it does not.
+    fn server_is_as_before(&mut self, _within: Duration, _stop: &AtomicBool) -> Result<(), SwitchStep> {
+        Ok(())
+    }
+
     /// Waits, after the reload of this index, for what the next one needs.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ impl Proof for Watches {
         self.all.iter_mut().for_each(Watch::calibrate);
         let moved_from =
             |watch: &Watch| MovedFrom { tcp: watch.watched().tcp, kin: watch.application().kin().to_vec() };
-        Step::Moving { connections: self.all.iter().map(moved_from).collect(), stack: None }
+        Step::Moving { connections: self.all.iter().map(moved_from).collect(), stack: None, server: None }
     }
 
     fn begin(&mut self) {

@@ -13,7 +13,7 @@ mod pair;
 mod plan;
 mod port;
 mod program;
-mod rights;
+pub(crate) mod rights;
 mod way;
 
 use std::path::Path;
@@ -55,7 +55,7 @@ impl Sides {
         }
         if let Some(reload) = reload {
             let reloads = vec![Line::from(reload)];
-            return Ok(Commands { tests, reloads });
+            return Ok(Commands { tests, reloads, ..Commands::default() });
         }
         let by_hand = |why: String| Failure::usage(why, "say what has both read their files: --reload COMMAND");
         // What is behind first: until its socket is there, the web server has nowhere to go.
@@ -65,7 +65,7 @@ impl Sides {
             reloads.push(said.map(|it| Line::from(&*it)).map_err(by_hand)?);
         }
         reloads.push(self.front.reload(&self.front_master).map_err(by_hand)?);
-        Ok(Commands { tests, reloads })
+        Ok(Commands { tests, reloads, ..Commands::default() })
     }
 
     /// Whether what is behind stays the process that it is.

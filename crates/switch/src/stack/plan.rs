@@ -27,6 +27,12 @@ use crate::text::Text;
 /// # Errors
 /// That a file cannot be read, is of another program, or is read by none that runs; that the two do not belong together.
 pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> {
+    if wish.pid.is_some() || wish.user.is_some() || wish.application.is_some() || !wish.only.is_empty() {
+        return Err(Failure::usage(
+            "--pid, --user, --as and --only are of an application's file, and neither of the two is that beside a server's own",
+            "leave them out",
+        ));
+    }
     let (site, pool, pair) = pair([wish.path, other], wish.socket)?;
     let front = Front::find(pair.front, site.original.path())?;
     let socket = socket(&pair, wish.socket)?;
@@ -62,6 +68,7 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
         file.remarks.extend(left_alone);
     }
     Ok(Subject {
+        file: wish.path.to_owned(),
         plan,
         commands: sides.commands(pool_moves, wish.reload)?,
         proof: Box::new(Way::new(&sides, worker, pool_moves, (tcp, socket))),

@@ -5,27 +5,29 @@ use looptax_host::read;
 
 use crate::diagnose::check::user_name;
 
-const OWNER_WRITES: u32 = 0o200;
-const GROUP_WRITES: u32 = 0o020;
-const OTHERS_WRITE: u32 = 0o002;
+const WRITE: u32 = 0o2;
 
 /// Whose a socket is, and who may what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Access {
-    pub(super) uid: u32,
-    pub(super) gid: u32,
-    pub(super) mode: u32,
+pub(crate) struct Access {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) mode: u32,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct User {
-    pub(super) name: String,
-    pub(super) uid: u32,
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) uid: u32,
     groups: Vec<u32>,
 }
 
 impl User {
-    pub(super) fn of(process: &Process) -> Self {
+    pub(crate) fn new(name: String, uid: u32, groups: Vec<u32>) -> Self {
+        Self { name, uid, groups }
+    }
+
+    pub(crate) fn of(process: &Process) -> Self {
         let mut groups = process.groups.clone();
         groups.push(process.gid);
         Self { name: user_name(process.uid), uid: process.uid, groups }
@@ -33,18 +35,24 @@ impl User {
 }
 
 impl Access {
-    /// Whether this user may connect. Of owner, group and others the first that fits counts alone.
-    pub(super) fn lets_in(self, user: &User) -> bool {
-        let wanted = if user.uid == 0 {
+    /// Whether this user may connect.
+    pub(crate) fn lets_in(self, user: &User) -> bool {
+        self.allows(user, WRITE)
+    }
+
+    /// Whether this user has all of these rights (read 4, write 2, search 1). Of owner, group and others the first that
+    /// fits counts alone.
+    pub(crate) fn allows(self, user: &User, rights: u32) -> bool {
+        let shift = if user.uid == 0 {
             return true;
         } else if user.uid == self.uid {
-            OWNER_WRITES
+            6
         } else if user.groups.contains(&self.gid) {
-            GROUP_WRITES
+            3
         } else {
-            OTHERS_WRITE
+            0
         };
-        self.mode & wanted != 0
+        (self.mode >> shift) & rights == rights
     }
 }
 

@@ -164,7 +164,7 @@ impl Proof for Way {
             tcp: self.eyes.tcp,
             socket: self.socket.clone(),
         };
-        Step::Moving { connections: Vec::new(), stack: Some(stack) }
+        Step::Moving { connections: Vec::new(), stack: Some(stack), server: None }
     }
 
     fn begin(&mut self) {

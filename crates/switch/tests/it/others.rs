@@ -163,8 +163,11 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
     let edits = [edited(&path, "new")];
     let read = house.root.path().join("read");
     let reload = format!("cp {} {}", path.display(), read.display());
-    let commands =
-        Commands { tests: vec![Line::from("echo a wrong pool; exit 78")], reloads: vec![Line::from(&*reload)] };
+    let commands = Commands {
+        tests: vec![Line::from("echo a wrong pool; exit 78")],
+        reloads: vec![Line::from(&*reload)],
+        ..Commands::default()
+    };
     let stop = AtomicBool::new(false);
     let order = Order { commands: &commands, ..house.order(&edits, &stop) };
     let mut steps = Vec::new();

@@ -3,7 +3,7 @@
 use looptax_model::failure::Failure;
 use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
-use looptax_switch::{End, Kept, Step, Switch, Undo};
+use looptax_switch::{End, Kept, Restart, Step, Switch, Undo};
 
 use super::doing::{Doing, kept};
 use super::fixes;
@@ -43,7 +43,13 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let work = looptax_switch::open(&kept, &switch.id)?;
     let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
     let (admin, stop) = (fixes::admin(args)?, signals::stop_flag()?);
-    let order = Undo { reload: reload.as_deref(), admin: admin.as_ref(), within: args.within, stop: &stop };
+    let order = Undo {
+        reload: reload.as_deref(),
+        restart: restart_again(&switch, args),
+        admin: admin.as_ref(),
+        within: args.within,
+        stop: &stop,
+    };
     looptax_switch::undo(work, &order, &mut |step| doing.show_step(&step))?;
     if is_of_application(&switch) && reload.is_none() {
         doing.show_step(&still_over_the_socket(&switch));
@@ -58,6 +64,15 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let after = find(&kept, &switch.id)?.listed();
     outputs::show(&after, &args.json, || text)?;
     Ok(Exit::Done)
+}
+
+/// Whether the server of a switch may be restarted once its old file is back.
+fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
+    let Some(of) = switch.server().filter(|_| args.restart.is_none() && !args.yes) else {
+        return args.may_restart();
+    };
+    let words = format!("Restart {} afterwards (`{}`), so that it gives its socket up?", of.name, of.restart);
+    if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
 /// Whether an application reads its files by a command of the caller's.

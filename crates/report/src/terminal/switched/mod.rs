@@ -21,7 +21,8 @@ pub use steps::{switch_end, switch_step};
 pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
     let mut text = headings(&switched.connections, source, style);
     for file in &switched.files {
-        text += &lines_of(file, source, style);
+        let is_only = switched.files.len() == 1;
+        text += &lines_of(file, source, is_only, style);
     }
     for problem in &switched.unread {
         text += &wrapped(&format!("  not understood: {problem}\n"), style);
@@ -99,10 +100,10 @@ fn in_the_way(connection: &SwitchConnection, style: Style) -> String {
     }
 }
 
-/// The lines as a diff; the file's name where it is another one than was named.
-fn lines_of(file: &SwitchFile, source: &str, style: Style) -> String {
+/// The lines as a diff; the file's name where it is another one than was named, or one of several.
+fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> String {
     let mut text = String::new();
-    if file.path != source {
+    if file.path != source || !is_only {
         text += &wrapped(&format!("  {}\n", file.path), style);
     }
     for edit in &file.lines {

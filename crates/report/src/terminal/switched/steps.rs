@@ -8,7 +8,7 @@ use crate::terminal::style::Style;
 /// A step, as it is done.
 pub fn switch_step(step: &SwitchStep, style: Style) -> String {
     let label = match step.code {
-        StepCode::FilesWritten | StepCode::Reloaded => "done",
+        StepCode::ServerFileWritten | StepCode::FilesWritten | StepCode::Reloaded => "done",
         StepCode::ReloadByHand => "now",
         StepCode::SeenOverSocket | StepCode::PageAsBefore => "proved",
         StepCode::NothingConnected | StepCode::NotSeenAgain => "open",

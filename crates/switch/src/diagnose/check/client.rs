@@ -173,6 +173,13 @@ pub(crate) fn user_name(uid: u32) -> String {
     name_of(&read("/etc/passwd"), uid)
 }
 
+/// A group's name, if it has one.
+pub(crate) fn group_name(gid: u32) -> Option<String> {
+    let groups = read("/etc/group");
+    let line = groups.lines().find(|line| line.split(':').nth(2) == Some(&*gid.to_string()))?;
+    line.split(':').next().map(str::to_owned)
+}
+
 /// The name in `/etc/passwd`, else the number.
 pub(super) fn name_of(passwd: &str, uid: u32) -> String {
     let has_id = |line: &&str| line.split(':').nth(2) == Some(&*uid.to_string());

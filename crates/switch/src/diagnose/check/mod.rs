@@ -40,7 +40,7 @@ use crate::diagnose::ports;
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 pub use answer::Around;
 pub use client::Client;
-pub(crate) use client::user_name;
+pub(crate) use client::{group_name, user_name};
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
 pub(crate) use logins::{login, password_of, sealing};
@@ -115,6 +115,13 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     points.extend(backlog(server, &socket, question));
     points.push(check::losses());
     Ok(points)
+}
+
+/// Whether a client gets in over a socket that its server has made: the way there, and one login.
+pub(crate) fn on_its_socket(socket: &Path, address: &Address, client: &Client) -> Result<Vec<Point>, Failure> {
+    let address = Address { socket: Some(socket.to_owned()), host: None, ..address.clone() };
+    let near = Near::nobody();
+    points(Question { address: &address, client, near, socket: None, n_connections: 1, no_login: None })
 }
 
 /// A `PostgreSQL`'s socket where its folder is wanted: libpq, and what took its ways, looks for another one in it.

@@ -8,7 +8,7 @@ use looptax_advise::app::{self, Found, Moves};
 use looptax_advise::{Fields, Takes};
 use looptax_bench::path::WaitOnce;
 use looptax_host::discover::Survey;
-use looptax_model::dsn::{Address, Protocol};
+use looptax_model::dsn::{Address, MASK, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::{CheckedConnection, SwitchVerdict};
 
@@ -218,26 +218,37 @@ impl Sources {
     pub fn for_socket(file: &FileText<'_>, socket: &Path) -> Result<Vec<Switchable>, Failure> {
         let looked = sources::text(file)?;
         let path = socket.to_string_lossy().into_owned();
-        let folder = socket.parent().unwrap_or(socket);
-        let fields =
-            Fields { socket: path.clone(), folder: folder.to_string_lossy().into_owned(), ..Fields::default() };
+        let folder = socket.parent().unwrap_or(socket).to_string_lossy().into_owned();
         let all = looked.reading.found.iter().map(|found| {
             let mut checked = answer::unasked(&looked, found);
             let address = found.address.clone().or_else(|| of_unspoken(found));
             checked.place = address.as_ref().map(answer::place).unwrap_or_default();
             let is_there = found.takes == Some(Takes::Unix);
+            let its = address.as_ref().filter(|it| !matches!(it.protocol, Protocol::Http | Protocol::Fastcgi));
+            let fields = |password| Fields {
+                socket: path.clone(),
+                folder: folder.clone(),
+                user: its.and_then(|it| it.user.clone()),
+                database: its.and_then(|it| it.database.clone()),
+                port: its.map_or(0, |it| it.port),
+                password,
+                ..Fields::default()
+            };
             if is_there {
                 checked.verdict = SwitchVerdict::AlreadyThere;
             } else {
-                checked.changes = found.changes(&fields);
+                let masked = its.and_then(|it| it.password.as_ref()).map(|_| MASK.to_owned());
+                checked.changes = found.changes(&fields(masked));
+                checked.changes.iter_mut().for_each(answer::explain_mask);
             }
+            let moves = found.moves(&fields(its.and_then(password)), file.text);
             Switchable {
                 checked,
                 is_guessed: found.is_guessed,
                 tcp: { address.as_ref() }.and_then(tcp_here).filter(|_| !is_there),
                 address,
                 socket: Some(path.clone()).filter(|_| !is_there),
-                moves: found.moves(&fields, file.text),
+                moves,
                 variables: sorted(found.variables()),
             }
         });

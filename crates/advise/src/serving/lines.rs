@@ -1,0 +1,191 @@
+//! The settings of a server's file, line by line, and where one is written.
+
+use std::ops::Range;
+
+use looptax_model::record::Edit;
+
+use crate::app::Rewrite;
+
+/// How a server's file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `unixsocket /run/redis/redis-server.sock`
+    Words,
+    /// `-s /run/memcached/memcached.sock`, an option of the command line on each line.
+    Options,
+    /// `[mysqld]` and `socket = /run/mysqld/mysqld.sock` below it.
+    Sections(&'static [&'static str]),
+    /// `unix_socket_directories = '/run/postgresql'`
+    Assignments,
+}
+
+/// What is written, and how it is shown.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub rewrites: Vec<Rewrite>,
+    pub edits: Vec<Edit>,
+}
+
+/// A setting on a line of its own.
+#[derive(Debug)]
+pub(super) struct Setting<'a> {
+    pub(super) key: &'a str,
+    /// Without its quotes.
+    pub(super) value: String,
+    is_active: bool,
+    /// The bytes of the value as it stands there, with its quotes.
+    at: Range<usize>,
+    line_idx: usize,
+}
+
+/// A file's lines, and the settings among them.
+pub(super) struct Lines<'a> {
+    form: Form,
+    text: &'a str,
+    /// Where each line begins and ends, without its end.
+    places: Vec<Range<usize>>,
+    settings: Vec<Setting<'a>>,
+    /// Lines that name a section of the server's.
+    heads: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn read(form: Form, text: &'a str) -> Self {
+        let mut all = Self { form, text, places: Vec::new(), settings: Vec::new(), heads: Vec::new() };
+        let mut is_ours = !matches!(form, Form::Sections(_));
+        let mut start = 0;
+        for (line_idx, line) in text.split_inclusive('\n').enumerate() {
+            let bare = line.trim_end_matches(['\n', '\r']);
+            all.places.push(start..start + bare.len());
+            let word = bare.trim();
+            if let (Form::Sections(names), true) = (form, word.starts_with('[')) {
+                let name = word.trim_start_matches('[').split(']').next().unwrap_or_default();
+                is_ours = names.contains(&name.trim());
+                if is_ours {
+                    all.heads.push(line_idx);
+                }
+            } else if is_ours && let Some(setting) = setting(form, bare, start, line_idx) {
+                all.settings.push(setting);
+            }
+            start += line.len();
+        }
+        all
+    }
+
+    pub(super) fn settings(&self) -> impl Iterator<Item = &Setting<'a>> {
+        self.settings.iter().filter(|it| it.is_active)
+    }
+
+    /// The setting that counts: the last one.
+    pub(super) fn active(&self, keys: &[&str]) -> Option<&Setting<'a>> {
+        self.settings.iter().rfind(|it| it.is_active && self.is_one_of(it.key, keys))
+    }
+
+    pub(super) fn commented(&self, keys: &[&str]) -> Option<&Setting<'a>> {
+        self.settings.iter().rfind(|it| !it.is_active && self.is_one_of(it.key, keys))
+    }
+
+    fn is_one_of(&self, key: &str, keys: &[&str]) -> bool {
+        // An option's letter means another thing as a capital.
+        let is_same = |own: &&str| if self.form == Form::Options { key == *own } else { key.eq_ignore_ascii_case(own) };
+        keys.iter().any(is_same)
+    }
+
+    /// Writes a setting: in its own place, below the comment that proposes it, or at the end of the file or section.
+    pub(super) fn set(&self, keys: &[&str], value: &str, written: &mut Written) {
+        let value = match self.form {
+            Form::Assignments => format!("'{value}'"),
+            Form::Words if value.contains([' ', '"', '\'']) => format!("\"{value}\""),
+            Form::Words | Form::Options | Form::Sections(_) => value.to_owned(),
+        };
+        if let Some(old) = self.active(keys) {
+            let place = &self.places[old.line_idx];
+            let line = &self.text[place.clone()];
+            let (start, end) = (old.at.start - place.start, old.at.end - place.start);
+            // A setting without a value has no sign before it that parts the two.
+            let space = if start == end && !line[..start].ends_with([' ', '=', '\t']) { " " } else { "" };
+            let value = format!("{space}{value}");
+            let after = format!("{}{value}{}", &line[..start], &line[end..]);
+            written.edits.push(Edit {
+                line: Some(old.line_idx + 1),
+                before: Some(line.to_owned()),
+                after: Some(after),
+            });
+            written.rewrites.push(Rewrite { at: old.at.clone(), text: value });
+            return;
+        }
+        let key = keys[0];
+        let line = match self.form {
+            Form::Words | Form::Options => format!("{key} {value}"),
+            Form::Sections(_) | Form::Assignments => format!("{key} = {value}"),
+        };
+        let below = { self.commented(keys).map(|it| it.line_idx) }.or_else(|| self.last_line());
+        let head = || match self.form {
+            Form::Sections(names) => format!("[{}]{}", names[0], self.line_end()),
+            _ => String::new(),
+        };
+        let (at, text) = match below {
+            Some(idx) => {
+                let end = self.places[idx].end;
+                // A line without an end gets one before, and stays without one after.
+                let is_cut = end == self.text.len();
+                let at = if is_cut { end } else { end + self.text[end..].find('\n').map_or(0, |it| it + 1) };
+                let lacks_head = matches!(self.form, Form::Sections(_)) && self.heads.is_empty();
+                let line = if lacks_head { format!("{}{line}", head()) } else { line.clone() };
+                let end = self.line_end();
+                (at, if is_cut { format!("{end}{line}") } else { format!("{line}{end}") })
+            }
+            None => (self.text.len(), format!("{}{line}{}", head(), self.line_end())),
+        };
+        written.edits.push(Edit { line: below.map(|it| it + 1), before: None, after: Some(line) });
+        written.rewrites.push(Rewrite { at: at..at, text });
+    }
+
+    /// The line below which a new setting counts for the server: the last of its last section, or of the file.
+    fn last_line(&self) -> Option<usize> {
+        let Some(head) = self.heads.last() else {
+            return self.places.len().checked_sub(1);
+        };
+        let own = self.settings.iter().filter(|it| it.line_idx > *head && it.is_active);
+        Some(own.map(|it| it.line_idx).max().unwrap_or(*head))
+    }
+
+    fn line_end(&self) -> &'static str {
+        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+    }
+}
+
+fn setting(form: Form, line: &str, start: usize, line_idx: usize) -> Option<Setting<'_>> {
+    let body = line.trim_start();
+    let is_active = !body.starts_with(['#', ';']);
+    let body = body.trim_start_matches(['#', ';']).trim_start();
+    let ends_key = |c: char| c.is_whitespace() || c == '=';
+    let key = body.split(ends_key).next().filter(|it| !it.is_empty())?;
+    let is_key = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !key.chars().all(is_key) {
+        return None;
+    }
+    let rest = &body[key.len()..];
+    let value = rest.trim_start();
+    let has_sign = value.starts_with('=');
+    let value = match form {
+        Form::Assignments | Form::Sections(_) if has_sign => value[1..].trim_start(),
+        Form::Options => value.trim_start_matches('=').trim_start(),
+        // PostgreSQL takes a setting without the sign as well; in a comment that is a sentence.
+        Form::Assignments if is_active => value,
+        Form::Words => value,
+        Form::Assignments | Form::Sections(_) => return None,
+    };
+    // A comment of Redis that is a setting has one word behind the key; a sentence has more.
+    if !is_active && matches!(form, Form::Words | Form::Options) && value.split_whitespace().count() != 1 {
+        return None;
+    }
+    let raw = match value.chars().next() {
+        Some(quote @ ('\'' | '"')) => value[1..].find(quote).map_or(value, |end| &value[..end + 2]),
+        _ if form == Form::Words => value.trim_end(),
+        _ => value.split(['#', ';']).next().unwrap_or_default().trim_end(),
+    };
+    let at = start + line.len() - value.len();
+    let bare = raw.trim_matches(['\'', '"']);
+    Some(Setting { key, value: bare.to_owned(), is_active, at: at..at + raw.len(), line_idx })
+}

@@ -1,0 +1,208 @@
+//! A server's own configuration file: what makes the server listen on a socket, and the bytes that write it.
+//!
+//! One row of [`ALL`] for each family of servers. `lines` reads and writes the settings of each form that such files have. Called by `switch`; nothing here looks at the machine.
+
+mod lines;
+#[cfg(test)]
+mod tests;
+
+pub use lines::Written;
+use lines::{Form, Lines, Setting};
+use looptax_model::dsn::Kind;
+
+/// The own file of a family of servers.
+#[derive(Debug)]
+pub struct ServerFile {
+    pub kinds: &'static [Kind],
+    form: Form,
+    /// The setting that names the socket, or its folder; the first is the one that is written.
+    socket: &'static [&'static str],
+    /// The setting of the socket's mode; `None` if the server has none.
+    mode: Option<Mode>,
+    /// Whether the setting names the folder that the socket lies in.
+    pub is_folder: bool,
+    /// Whether a server that listens on a socket listens at no port.
+    pub is_exclusive: bool,
+    /// Settings that such a file has: two of them, or one and a name that fits.
+    marks: &'static [&'static str],
+    names: &'static [&'static str],
+    /// Where packages put the socket, or its folder.
+    pub usual_socket: &'static str,
+    /// Where the packages keep it: a server reads these without being told.
+    pub usual_places: &'static [&'static str],
+    /// Options of the server's command line that name another file in their place.
+    pub elsewhere: &'static [&'static str],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mode {
+    key: &'static str,
+    /// Whether it is written with a zero before it.
+    is_padded: bool,
+}
+
+/// # Source
+/// redis.conf of Redis 8 and Valkey 9; memcached(1); mariadb.com and dev.mysql.com, option files; postgresql.org,
+/// `unix_socket_directories`; pgbouncer.org, config; pgpool.net, connection settings.
+static ALL: [ServerFile; 6] = [
+    ServerFile {
+        kinds: &[Kind::Redis, Kind::Valkey, Kind::Keydb],
+        form: Form::Words,
+        socket: &["unixsocket"],
+        mode: Some(Mode { key: "unixsocketperm", is_padded: false }),
+        is_folder: false,
+        is_exclusive: false,
+        marks: &["port", "bind", "save", "appendonly", "dir", "dbfilename", "tcp-backlog", "protected-mode"],
+        names: &["redis", "valkey", "keydb"],
+        usual_socket: "/run/redis/redis-server.sock",
+        usual_places: &[],
+        elsewhere: &[],
+    },
+    ServerFile {
+        kinds: &[Kind::Memcached],
+        form: Form::Options,
+        socket: &["-s", "--unix-socket"],
+        mode: Some(Mode { key: "-a", is_padded: true }),
+        is_folder: false,
+        is_exclusive: true,
+        marks: &["-m", "-p", "-u", "-l", "-c", "-P", "-d"],
+        names: &["memcached"],
+        usual_socket: "/run/memcached/memcached.sock",
+        usual_places: &[],
+        elsewhere: &[],
+    },
+    ServerFile {
+        kinds: &[Kind::Mariadb, Kind::Mysql, Kind::Percona],
+        form: Form::Sections(&["mysqld", "mariadbd", "mariadb", "server"]),
+        socket: &["socket"],
+        mode: None,
+        is_folder: false,
+        is_exclusive: false,
+        marks: &[
+            "bind-address",
+            "bind_address",
+            "datadir",
+            "pid-file",
+            "pid_file",
+            "user",
+            "port",
+            "socket",
+            "basedir",
+        ],
+        names: &["my.cnf", "mysqld.cnf", "server.cnf", "mariadb.cnf"],
+        usual_socket: "/run/mysqld/mysqld.sock",
+        usual_places: &["/etc/my.cnf", "/etc/my.cnf.d", "/etc/mysql"],
+        elsewhere: &["--defaults-file", "--no-defaults"],
+    },
+    ServerFile {
+        kinds: &[Kind::Postgres],
+        form: Form::Assignments,
+        socket: &["unix_socket_directories"],
+        mode: None,
+        is_folder: true,
+        is_exclusive: false,
+        marks: &["listen_addresses", "shared_buffers", "max_connections", "data_directory", "hba_file", "wal_level"],
+        names: &["postgresql.conf"],
+        usual_socket: "/run/postgresql",
+        usual_places: &[],
+        elsewhere: &[],
+    },
+    ServerFile {
+        kinds: &[Kind::Pgbouncer],
+        form: Form::Sections(&["pgbouncer"]),
+        socket: &["unix_socket_dir"],
+        mode: None,
+        is_folder: true,
+        is_exclusive: false,
+        marks: &["listen_addr", "listen_port", "auth_type", "auth_file", "pool_mode", "logfile", "pidfile"],
+        names: &["pgbouncer.ini"],
+        usual_socket: "/run/postgresql",
+        usual_places: &[],
+        elsewhere: &[],
+    },
+    ServerFile {
+        kinds: &[Kind::Pgpool],
+        form: Form::Assignments,
+        socket: &["unix_socket_directories", "socket_dir"],
+        mode: None,
+        is_folder: true,
+        is_exclusive: false,
+        marks: &["backend_hostname0", "backend_port0", "num_init_children", "pcp_port", "pool_passwd"],
+        names: &["pgpool.conf"],
+        usual_socket: "/run/postgresql",
+        usual_places: &["/etc/pgpool2/pgpool.conf", "/etc/pgpool-II/pgpool.conf"],
+        elsewhere: &["-f", "--config-file"],
+    },
+];
+
+impl ServerFile {
+    /// The family whose own file a text is, by its name and settings. A file that several families have has several.
+    pub fn of(name: &str, text: &str) -> impl Iterator<Item = &'static Self> {
+        let name = name.to_lowercase();
+        ALL.iter().filter(move |it| {
+            let lines = Lines::read(it.form, text);
+            let n_marks = it.marks.iter().filter(|mark| lines.active(&[mark]).is_some()).count();
+            let fits = it.names.iter().any(|own| name.contains(own));
+            n_marks >= 2 || n_marks == 1 && fits
+        })
+    }
+
+    /// The socket that the file sets, as it stands there; empty if it is switched off.
+    pub fn socket(&self, text: &str) -> Option<String> {
+        Lines::read(self.form, text).active(self.socket).map(|it| it.value.clone())
+    }
+
+    /// The socket that a comment of the file proposes, as packages ship it.
+    pub fn proposed(&self, text: &str) -> Option<String> {
+        let lines = Lines::read(self.form, text);
+        let proposed = lines.commented(self.socket).map(|it| it.value.clone());
+        proposed.filter(|it| it.starts_with('/'))
+    }
+
+    /// The mode that the file sets for its socket; `None` if it sets none, or the server knows none.
+    pub fn mode(&self, text: &str) -> Option<u32> {
+        let lines = Lines::read(self.form, text);
+        u32::from_str_radix(&lines.active(&[self.mode?.key])?.value, 8).ok()
+    }
+
+    /// Whether the server gives its socket the mode that its file says; without that every user may connect, as far as
+    /// the folder lets them.
+    pub fn has_mode(&self) -> bool {
+        self.mode.is_some()
+    }
+
+    /// What makes the server listen on this socket, or in this folder, with this mode if it has one.
+    pub fn listening(&self, text: &str, socket: &str, mode: u32) -> Written {
+        let lines = Lines::read(self.form, text);
+        let mut written = Written::default();
+        let old = lines.active(self.socket);
+        let is_set = |it: &Setting<'_>| it.value.split(',').any(|it| it.trim() == socket);
+        if !old.is_some_and(is_set) {
+            let is_kept = |it: &&Setting<'_>| self.is_folder && self.form == Form::Assignments && !it.value.is_empty();
+            let value = match old.filter(is_kept) {
+                Some(old) => format!("{}, {socket}", old.value),
+                None => socket.to_owned(),
+            };
+            lines.set(self.socket, &value, &mut written);
+        }
+        if let Some(Mode { key, is_padded }) = self.mode
+            && self.mode(text) != Some(mode)
+        {
+            let value = if is_padded { format!("0{mode:o}") } else { format!("{mode:o}") };
+            lines.set(&[key], &value, &mut written);
+        }
+        written
+    }
+
+    /// The words of a command line that a file of options makes; empty in other forms.
+    pub fn options(&self, text: &str) -> Vec<String> {
+        if self.form != Form::Options {
+            return Vec::new();
+        }
+        let all = Lines::read(self.form, text);
+        let words = all.settings().filter(|it| it.key.starts_with('-') && !matches!(it.key, "-d" | "-h"));
+        words
+            .flat_map(|it| std::iter::once(it.key.to_owned()).chain(it.value.split_whitespace().map(str::to_owned)))
+            .collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! Who an application is, by its connections before anything is written, and the watches over those that move.
+//!
+//! Called by `subject` and `server`, which plan.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use looptax_host::discover::{Process, Server, Survey, process};
+use looptax_model::dsn::Address;
+use looptax_model::failure::Failure;
+
+use crate::diagnose::check::{Around, Client};
+use crate::plan::{Plan, Wish};
+use crate::proof::{Application, Watch, Watched, Watches};
+
+/// Who the application is, by its connections over TCP before anything is written.
+pub(crate) struct Before {
+    pub(crate) client: Client,
+    watches: Vec<Watch>,
+    named: Vec<Process>,
+}
+
+impl Before {
+    /// # Errors
+    /// That a user or process that was named is not there; whatever `targets` finds.
+    pub(crate) fn look(
+        wish: Wish<'_>,
+        targets: impl FnOnce(&Client) -> Result<Vec<(Address, SocketAddr)>, Failure>,
+        survey: &Survey,
+    ) -> Result<Self, Failure> {
+        let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
+        let mut client = Client::for_file(wish.path, wish.pid, wish.user)?;
+        let mut watches: Vec<Watch> = Vec::new();
+        for (address, tcp) in targets(&client)? {
+            if !watches.iter().any(|it| is_over(it, &address, tcp)) {
+                let of = watched(address, tcp, survey);
+                watches.push(Watch::begin(of, &named));
+            }
+        }
+        let is_named = wish.pid.is_some() || wish.user.is_some();
+        let example = { watches.iter().filter(|_| !is_named) }.find_map(|it| it.application().example());
+        if let Some(seen) = example.and_then(|it| Client::find(Some(it.pid), None).ok()) {
+            client = Client { unit: client.unit.take(), ..seen };
+        }
+        Ok(Self { client, watches, named })
+    }
+
+    pub(crate) fn applications(&self) -> Vec<&Application> {
+        self.watches.iter().map(Watch::application).collect()
+    }
+
+    /// The watches over what moves by a plan.
+    pub(crate) fn watches(&mut self, plan: &Plan, survey: &Survey) -> Watches {
+        let (before, named) = (&mut self.watches, &self.named);
+        let mut watches = Watches::default();
+        for planned in { plan.connections.iter() }.filter(|it| it.moves()) {
+            let found = &planned.found;
+            let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket) else {
+                // A container's goes to no address of this machine.
+                watches.has_unwatched |= found.tcp.is_none();
+                continue;
+            };
+            // Two connections of one account have one.
+            if watches.all.iter().any(|it| is_over(it, address, tcp)) {
+                continue;
+            }
+            let of = Watched {
+                title: format!("{} at {}", found.checked.product, found.checked.place),
+                socket: Some(PathBuf::from(socket)),
+                ..watched(address.clone(), tcp, survey)
+            };
+            let earlier = before.iter().position(|it| is_over(it, address, tcp));
+            let watch = match earlier {
+                Some(idx) => before.swap_remove(idx).with_socket(of, named),
+                None => Watch::begin(of, named),
+            };
+            watches.all.push(watch);
+        }
+        watches
+    }
+}
+
+pub(crate) fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey) -> Around<'a> {
+    Around {
+        client,
+        near: client.near(&survey.servers).with_clients(&survey.clients),
+        socket: wish.socket,
+        n_connections: wish.n_connections,
+    }
+}
+
+fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
+    let watched = watch.watched();
+    watched.tcp == tcp && watched.address.user == address.user
+}
+
+fn watched(address: Address, tcp: SocketAddr, survey: &Survey) -> Watched {
+    let listens = |it: &&Server| it.endpoints.iter().any(|it| it.place.takes(tcp));
+    Watched { title: String::new(), address, tcp, socket: None, server: survey.servers.iter().find(listens).cloned() }
+}

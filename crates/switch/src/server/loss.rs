@@ -1,0 +1,64 @@
+//! What a restart loses, in words, by the server's own figures.
+
+use looptax_bench::path::{BeforeRestart, Saved};
+
+/// At least one sentence; `n_seen` are the connections that the kernel shows.
+pub(super) fn words(asked: &BeforeRestart, n_seen: usize) -> Vec<String> {
+    let mut words = vec![match n_seen {
+        0 => "no connection to it is open now".to_owned(),
+        1 => "1 connection ends".to_owned(),
+        n => format!("{n} connections end"),
+    }];
+    let items = asked.n_items.map(|n| format!("its {n} keys"));
+    let items = items.as_deref().unwrap_or("what it holds");
+    words.extend(match &asked.saved {
+        _ if asked.n_items == Some(0) => Some("it holds no keys".to_owned()),
+        None => None,
+        Some(Saved::Never) => Some(format!("{items} are lost: it keeps nothing on disk")),
+        Some(Saved::Appended) => Some(format!("{items} come back from its append-only file")),
+        Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end }) => {
+            let ago = ago_s.map_or_else(String::new, |it| format!("last snapshot {it} s ago, "));
+            let last = format!("{ago}{n_changes_since} changes since it");
+            Some(match takes_one_at_end {
+                Some(true) => format!("{items} are saved when it ends ({last})"),
+                Some(false) => format!("it saves nothing when it ends ({last}): `redis-cli save` before keeps {items}"),
+                None => format!(
+                    "whether it saves when it ends is not known ({last}): `redis-cli save` before keeps {items}"
+                ),
+            })
+        }
+    });
+    words.extend(asked.n_replicas.filter(|n| *n > 0).map(|n| format!("{n} replicas have to connect again")));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_is_told_by_the_servers_figures() {
+        let check = |saved, n_items, expected: &str| {
+            let asked = BeforeRestart { saved, n_items, n_replicas: Some(0), ..BeforeRestart::default() };
+            assert_eq!(words(&asked, 2)[1..].join("; "), expected);
+        };
+        let snapshots =
+            |takes_one_at_end| Some(Saved::Snapshots { ago_s: Some(12), n_changes_since: 3, takes_one_at_end });
+        check(None, None, "");
+        check(Some(Saved::Never), Some(7), "its 7 keys are lost: it keeps nothing on disk");
+        check(Some(Saved::Never), Some(0), "it holds no keys");
+        check(Some(Saved::Appended), Some(7), "its 7 keys come back from its append-only file");
+        check(
+            snapshots(Some(true)),
+            Some(7),
+            "its 7 keys are saved when it ends (last snapshot 12 s ago, 3 changes since it)",
+        );
+        check(
+            snapshots(Some(false)),
+            None,
+            "it saves nothing when it ends (last snapshot 12 s ago, 3 changes since it): `redis-cli save` before keeps what it holds",
+        );
+        let replicas = BeforeRestart { n_replicas: Some(2), ..BeforeRestart::default() };
+        assert_eq!(words(&replicas, 0), ["no connection to it is open now", "2 replicas have to connect again"]);
+    }
+}

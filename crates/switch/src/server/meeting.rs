@@ -1,0 +1,119 @@
+//! Which of two files is a server's own, and what shows that the server an application is connected to reads it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use looptax_advise::serving::ServerFile;
+use looptax_bench::path::{BeforeRestart, Conversation, Endpoint, Limits, Sealing};
+use looptax_host::discover::{Server, Survey};
+use looptax_host::{kernel, read};
+use looptax_model::dsn::Address;
+use looptax_model::failure::Failure;
+
+use crate::diagnose::check::{Client, login};
+use crate::plan::{FileToSwitch, Wish};
+use crate::text::Text;
+
+/// A server's own file, and the server that an application's connections lead to.
+pub(super) struct Meeting<'a> {
+    pub(super) file: &'static ServerFile,
+    pub(super) text: Text,
+    pub(super) server: &'a Server,
+    /// Where the application goes now.
+    pub(super) tcp: SocketAddr,
+    /// The same with its login.
+    pub(super) address: Address,
+    /// What shows that the server reads the file.
+    pub(super) evidence: String,
+    /// What the server says of itself; nothing if it does not let the application in.
+    pub(super) asked: BeforeRestart,
+}
+
+pub(super) enum Meets<'a> {
+    There(Box<Meeting<'a>>),
+    /// One is a server's, and no connection of the other leads to a server that is seen to read it.
+    Apart(Failure),
+    NoServersFile,
+}
+
+impl<'a> Meeting<'a> {
+    /// # Errors
+    /// That a file cannot be read.
+    pub(super) fn find(wish: Wish<'_>, own: &Path, survey: &'a Survey) -> Result<Meets<'a>, Failure> {
+        let text = Text::read(own)?;
+        let name = own.file_name().unwrap_or_default().to_string_lossy();
+        let files: Vec<&'static ServerFile> = ServerFile::of(&name, &text.content).collect();
+        if files.is_empty() {
+            return Ok(Meets::NoServersFile);
+        }
+        let client = Client::for_file(wish.path, wish.pid, wish.user)?;
+        let near = client.near(&survey.servers);
+        let mut strange = None;
+        for (_, it) in FileToSwitch::read(wish)?.for_socket(Path::new("/"))? {
+            let (Some(address), Some(tcp)) = (it.address, it.tcp) else { continue };
+            let Some(server) = near.server(&address) else { continue };
+            let Some(file) = files.iter().find(|it| it.kinds.contains(&server.kind)) else { continue };
+            let asked = ask(&address, tcp);
+            if let Some(evidence) = evidence(server, file, &text, &asked) {
+                return Ok(Meets::There(Box::new(Self { file, text, server, tcp, address, evidence, asked })));
+            }
+            strange = Some(server);
+        }
+        let (app, own) = (wish.path.display(), own.display());
+        Ok(Meets::Apart(match strange {
+            Some(server) => Failure::usage(
+                format!("nothing shows that {} {} reads {own}", server.name(), server.process.pid),
+                "name the file that the server was started with",
+            ),
+            None => Failure::usage(
+                format!(
+                    "{own} is a server's own file, and no connection of {app} leads over TCP to such a server that is seen here"
+                ),
+                format!(
+                    "`looptax check --app {app}` says where it goes; a server of another user is seen by root only"
+                ),
+            ),
+        }))
+    }
+}
+
+fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
+    let limits = Limits::default();
+    let (protocol, login) = (address.protocol, login(address));
+    let opened = Conversation::open_as_wanted(protocol, &Endpoint::Tcp(tcp), &login, Sealing::IfRefused, limits);
+    let Ok(mut conversation) = opened else {
+        return BeforeRestart::default();
+    };
+    let asked = conversation.before_restart().unwrap_or_default();
+    conversation.leave();
+    asked
+}
+
+/// What shows that a server reads a file; `None` if nothing does.
+fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeRestart) -> Option<String> {
+    let process = &server.process;
+    let path = text.original.path();
+    let arguments = process.arguments();
+    let folder = kernel::link(process.file("cwd")).unwrap_or_default();
+    // Its own name for a file, as that lies for us: a service has folders of its own for `/tmp` at most.
+    let is_it = |name: &str| read::real_path(&folder.join(name)).is_ok_and(|it| it == *path);
+    if asked.config_file.as_deref().is_some_and(is_it) {
+        return Some("asked the server for the file that it was started with".to_owned());
+    }
+    let values = arguments.iter().skip(1).flat_map(|it| [&**it, it.split_once('=').map_or("", |(_, value)| value)]);
+    if values.filter(|it| !it.is_empty()).any(is_it) {
+        return Some("its command line names the file".to_owned());
+    }
+    let options = file.options(&text.content);
+    if !options.is_empty() && arguments.get(1..).is_some_and(|it| it == options) {
+        return Some("its command line has all options of the file, and no other".to_owned());
+    }
+    let of_data = path.file_name().is_some_and(|name| is_it(&name.to_string_lossy()));
+    if file.is_folder && of_data {
+        return Some("the file lies in its data folder".to_owned());
+    }
+    let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));
+    let is_usual = file.usual_places.iter().any(|it| path.starts_with(it));
+    (is_usual && !arguments.iter().any(is_elsewhere))
+        .then(|| "the file is where such a server looks, and its command line names no other".to_owned())
+}

@@ -1,0 +1,167 @@
+//! A server's own file and an application's as one switch: the server gets a socket, and the application takes it.
+//!
+//! `meeting` finds which of two files is a server's own and that a connection of the other leads to that server,
+//! `access` chooses the socket and who may use it, `loss` says what a restart loses, `others` are the programs that are
+//! connected beside the application, `proof` waits for the server and then watches the application. What is written
+//! where is `looptax_advise::serving`. Nothing is written here: `carry` does that, the server's file first.
+
+mod access;
+mod loss;
+mod meeting;
+mod others;
+mod proof;
+
+pub(crate) use proof::is_back_at_its_port;
+
+use std::path::Path;
+
+use looptax_host::discover::{Home, Process, Survey};
+use looptax_model::failure::Failure;
+use looptax_model::record::{FileRemarkCode, Outcome, Point, PointCode, SwitchFile, SwitchVerdict, Topic};
+
+use crate::before::{Before, around};
+use crate::diagnose::check::Switchable;
+use crate::journal::ServerOf;
+use crate::line::{Commands, Line, ServerCommands};
+use crate::plan::{FileToSwitch, Planned, Restart, Subject, Wish};
+use crate::reload::main_unit_of;
+use crate::remark::{remark, remarks};
+use crate::stack::pool_tests;
+use access::Access;
+use meeting::{Meeting, Meets};
+use others::Others;
+use proof::ServerSide;
+
+/// Plans the switch of two files of which one is a server's own; `None` if neither is. `plain` plans that of the
+/// application's file, if the server has a socket and its own file stays as it is.
+///
+/// # Errors
+/// That one is, and no connection of the other leads to a server that is seen to read it; that the server cannot be
+/// restarted, or has no place for a socket; whatever the plan of an application's file finds.
+pub(crate) fn look_at<'a>(
+    wish: Wish<'a>,
+    other: &'a Path,
+    survey: &Survey,
+    plain: impl FnOnce(Wish<'a>) -> Result<Subject, Failure>,
+) -> Result<Option<Subject>, Failure> {
+    let mut apart = None;
+    for (path, own) in [(wish.path, other), (other, wish.path)] {
+        let wish = Wish { path, other: None, ..wish };
+        match Meeting::find(wish, own, survey)? {
+            // Its file stays as it is.
+            Meets::There(meeting) if meeting.server.has_socket() => return plain(wish).map(Some),
+            Meets::There(meeting) => return plan(wish, *meeting, survey).map(Some),
+            Meets::Apart(why) => apart = apart.or(Some(why)),
+            Meets::NoServersFile => {}
+        }
+    }
+    apart.map_or(Ok(None), Err)
+}
+
+fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject, Failure> {
+    let Meeting { file, text, server, tcp, address, evidence, asked } = meeting;
+    if let Home::Container { name, .. } = &server.process.home {
+        return Err(Failure::usage(
+            format!(
+                "{} {} runs in the container {name}, which is made anew from its image",
+                server.name(),
+                server.process.pid
+            ),
+            "share a folder with it, and give the server its socket there: `looptax switch --compose` writes a Compose file",
+        ));
+    }
+    let socket = access::socket(file, &text.content, wish.socket, tcp.port())?;
+    let wish = Wish { socket: None, ..wish };
+    let mut before = Before::look(wish, |_| Ok(vec![(address.clone(), tcp)]), survey)?;
+    let access = Access::find(file, &text.content, &server.process, &socket, &before.client);
+    let others = Others::find(server, &before.applications(), survey);
+    let name = format!("{} {}", server.name(), server.process.pid);
+    let mut points = vec![
+        Point::new(
+            Topic::Server,
+            PointCode::ServerListens,
+            Outcome::Pass,
+            format!("{name} listens on port {} and reads {}", tcp.port(), text.named.display()),
+            evidence,
+        ),
+        access.point(&socket),
+    ];
+    points.extend(others.at_a_port_that_ends(file.is_exclusive));
+    let to_read = FileToSwitch::read(wish)?;
+    let mut to_be = to_read.for_socket(&socket)?;
+    to_be.retain(|(_, it)| it.tcp == Some(tcp));
+    let mut plan = to_read.plan_with(around(&before.client, wish, survey), |idx, found| {
+        let place = to_be.iter().position(|(own, _)| *own == idx);
+        place.map_or(found, |place| answered(to_be.swap_remove(place).1, &points))
+    })?;
+    let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
+    let its = |it: &&Planned| it.moves() && it.found.tcp == Some(tcp);
+    if !plan.connections.iter().any(|it| its(&it)) {
+        let watches = before.watches(&plan, survey);
+        let commands = Commands { tests, ..Commands::default() };
+        return Ok(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(watches) });
+    }
+    let restart = restart_of(&server.process, wish.restart)?;
+    let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
+    let written = file.listening(&text.content, &named.to_string_lossy(), access.mode);
+    let mut of_file = remarks(&text.named, &text.original);
+    let lost = loss::words(&asked, others.n_connections());
+    of_file.push(remark(FileRemarkCode::Restart, format!("{name} is restarted (`{restart}`): {}", lost.join("; "))));
+    of_file.extend(access.remarks());
+    let shown = SwitchFile { path: text.original.path().display().to_string(), lines: written.edits, remarks: of_file };
+    let Some(edited) = text.edited(&written.rewrites) else {
+        return Err(Failure::usage(
+            "the server's file is in an encoding that the socket's path is not written in",
+            "write the lines by hand",
+        ));
+    };
+    let watches = before.watches(&plan, survey);
+    plan.edited.insert(0, edited);
+    plan.files.insert(0, shown);
+    let joins = access.joins();
+    let restart_line = || Line::from(&*restart);
+    let server_commands = ServerCommands {
+        tests: Vec::new(),
+        reloads: joins.iter().map(|it| Line::from(&*it.join)).chain([restart_line()]).collect(),
+        back: [restart_line()].into_iter().chain(joins.iter().map(|it| Line::from(&*it.leave))).collect(),
+    };
+    let of = ServerOf { name: server.name(), tcp, socket, restart, leave: joins.map(|it| it.leave) };
+    let client = access.client_then(before.client);
+    let side = ServerSide::new(of, address, client, watches, others, !file.is_exclusive);
+    let commands = Commands { server: Some(server_commands), tests, reloads: Vec::new() };
+    Ok(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) })
+}
+
+/// A connection as it will be on a socket that is yet to be made, with what was found of that.
+fn answered(mut found: Switchable, points: &[Point]) -> Switchable {
+    let has = |outcome| points.iter().any(|it| it.outcome == outcome);
+    let checked = &mut found.checked;
+    checked.points.extend(points.iter().cloned());
+    checked.verdict = match () {
+        () if has(Outcome::Fail) => SwitchVerdict::WouldNotWork,
+        () if has(Outcome::Unknown) => SwitchVerdict::Open,
+        () => SwitchVerdict::WouldWork,
+    };
+    found
+}
+
+/// What restarts a server, for a shell.
+///
+/// # Errors
+/// That no service is known to be its own, and that no command was given.
+fn restart_of(process: &Process, wish: Restart<'_>) -> Result<String, Failure> {
+    if let Restart::By(command) = wish {
+        return Ok(command.to_owned());
+    }
+    let unit = main_unit_of(process).map(|unit| format!("systemctl restart {unit}"));
+    unit.ok_or_else(|| {
+        Failure::usage(
+            format!(
+                "{} {} is the main process of no systemd service, so what restarts it is not known",
+                process.program_name(),
+                process.pid
+            ),
+            "give the command: --restart='COMMAND'",
+        )
+    })
+}

@@ -1,0 +1,94 @@
+//! Programs that are connected to a server beside the application: a restart ends their connections too.
+
+use std::collections::BTreeSet;
+
+use looptax_host::discover::{Process, Server, Survey, any_process};
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+
+use crate::proof::{Application, Kin};
+
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    /// What they have in common, and their name for a person.
+    all: Vec<(Kin, String)>,
+    seen_again: BTreeSet<usize>,
+    n_over_tcp: usize,
+    n_connections: usize,
+    n_remote: usize,
+}
+
+impl Others {
+    pub(super) fn find(server: &Server, applications: &[&Application], survey: &Survey) -> Self {
+        let mut found = Self::default();
+        for (process, is_tcp, n) in clients(server.process.pid, survey) {
+            found.n_connections += n;
+            if applications.iter().any(|it| it.has(&process)) {
+                continue;
+            }
+            found.n_over_tcp += usize::from(is_tcp);
+            let kin = Kin::new(&process);
+            if !found.all.iter().any(|(own, _)| *own == kin) {
+                found.all.push((kin, format!("{} {}", process.program_name(), process.pid)));
+            }
+        }
+        let place = survey.servers.iter().position(|it| it.process.pid == server.process.pid);
+        found.n_remote = place.and_then(|idx| survey.others.get(idx)).map_or(0, |it| it.n_remote);
+        found
+    }
+
+    /// Connections to the server that are open, the application's included.
+    pub(super) fn n_connections(&self) -> usize {
+        self.n_connections + self.n_remote
+    }
+
+    /// That others are connected to a port which the server gives up for its socket.
+    pub(super) fn at_a_port_that_ends(&self, is_exclusive: bool) -> Option<Point> {
+        if !is_exclusive {
+            return None;
+        }
+        let point = |outcome, what: String| {
+            Point::new(Topic::Server, PointCode::OthersAtPort, outcome, what, "looked at its connections")
+        };
+        if self.n_over_tcp == 0 && self.n_remote == 0 {
+            let words = "it listens at no port any more once it has a socket; no other program is connected to it now";
+            return Some(point(Outcome::Note, words.to_owned()));
+        }
+        let mut names: Vec<String> = self.all.iter().map(|it| it.1.clone()).collect();
+        if self.n_remote > 0 {
+            names.push(format!("{} connections of other machines", self.n_remote));
+        }
+        let what = format!(
+            "it listens at no port any more once it has a socket, and others are connected to it: {}",
+            names.join(", ")
+        );
+        Some(
+            point(Outcome::Fail, what)
+                .with_next("start a second server with the socket for this application, and leave this one as it is"),
+        )
+    }
+
+    /// Looks which of them are connected again; a program that runs no more is not missed.
+    pub(super) fn look(&mut self, server_pid: u32, survey: &Survey) {
+        let now: Vec<Kin> = clients(server_pid, survey).map(|it| Kin::new(&it.0)).collect();
+        let again = self.all.iter().enumerate().filter(|(_, (kin, _))| now.contains(kin));
+        self.seen_again.extend(again.map(|(idx, _)| idx).collect::<Vec<_>>());
+    }
+
+    /// Those that run and have not connected again, for a person.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let runs = |kin: &Kin| any_process(|it| Kin::new(it) == *kin);
+        let missing = self.all.iter().enumerate().filter(|(idx, (kin, _))| !self.seen_again.contains(idx) && runs(kin));
+        missing.map(|(_, (_, name))| name.clone()).collect()
+    }
+}
+
+/// Each process that has connections to a server, whether over TCP, and how many.
+fn clients(server_pid: u32, survey: &Survey) -> impl Iterator<Item = (Process, bool, usize)> {
+    let own = std::process::id();
+    let is_its = move |idx: usize| survey.servers[idx].process.pid == server_pid;
+    let its = survey.clients.iter().filter(move |it| is_its(it.server_idx));
+    its.filter_map(move |it| {
+        let process = it.peer.process.clone().filter(|it| it.pid != own && it.program_name() != "looptax")?;
+        Some((process, it.peer.way.is_tcp(), it.peer.connections.len()))
+    })
+}
