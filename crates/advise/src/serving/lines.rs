@@ -114,7 +114,8 @@ impl<'a> Lines<'a> {
             written.rewrites.push(Rewrite { at: old.at.clone(), text: value });
             return;
         }
-        let key = keys[0];
+        // Of several names the one that the file proposes is that of its version.
+        let key = self.commented(keys).map_or(keys[0], |it| it.key);
         let line = match self.form {
             Form::Words | Form::Options => format!("{key} {value}"),
             Form::Sections(_) | Form::Assignments => format!("{key} = {value}"),

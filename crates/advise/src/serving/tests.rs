@@ -84,6 +84,12 @@ fn postgres_keeps_the_folders_that_it_has() {
         "/run/postgresql",
         "backend_hostname0 = 'a'\nbackend_port0 = 1\n#unix_socket_directories = '/tmp'\nunix_socket_directories = '/run/postgresql'\n",
     );
+    check(
+        "pgpool.conf",
+        "backend_hostname0 = 'a'\nbackend_port0 = 1\n#socket_dir = '/tmp'\n",
+        "/run/postgresql",
+        "backend_hostname0 = 'a'\nbackend_port0 = 1\n#socket_dir = '/tmp'\nsocket_dir = '/run/postgresql'\n",
+    );
 }
 
 #[test]

@@ -58,6 +58,7 @@ mod strangers;
 mod switch;
 mod switch_apps;
 mod switch_compose;
+mod switch_server;
 mod trial_apps;
 mod trojans;
 mod unfit_answers;

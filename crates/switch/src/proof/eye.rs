@@ -48,14 +48,13 @@ impl Eye {
             Ok(conversation) => self.over_socket = Some(conversation),
             Err(why) => return Some(why),
         }
-        // It lists nobody's connections, so what the kernel sees of the application has to do.
-        let is_untold = address.protocol == Protocol::Mongodb;
-        is_untold.then(|| "the server does not list its connections".to_owned())
+        // What the kernel sees of the application has to do.
+        (!lists_sessions(address.protocol)).then(|| "the server does not list its connections".to_owned())
     }
 
     /// Whether sessions over TCP are listed to it.
     pub(super) fn sees_tcp(&self) -> bool {
-        self.over_tcp.is_some()
+        self.over_tcp.as_ref().is_some_and(|it| lists_sessions(it.protocol()))
     }
 
     pub(super) fn is_shut(&self) -> bool {
@@ -88,6 +87,11 @@ impl Eye {
         let asked = both.into_iter().flatten().find_map(|it| it.counts().ok());
         asked.unwrap_or_default()
     }
+}
+
+/// Whether a server tells who is connected to it.
+fn lists_sessions(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Mysql | Protocol::Postgres | Protocol::Redis)
 }
 
 fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, String> {

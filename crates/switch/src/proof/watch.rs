@@ -129,7 +129,7 @@ impl Watch {
     }
 
     fn first_look(&mut self) {
-        let found = self.ask();
+        let found = self.ask().filter(|_| self.eye.sees_tcp());
         let new = self.look();
         self.seen.was_used =
             { new.iter() }.any(|(it, holder)| it.tcp.is_some() && !holder.as_ref().is_some_and(is_looptax));

@@ -74,7 +74,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     let wish = Wish { socket: None, ..wish };
     let mut before = Before::look(wish, |_| Ok(vec![(address.clone(), tcp)]), survey)?;
     let access = Access::find(file, &text.content, &server.process, &socket, &before.client);
-    let others = Others::find(server, &before.applications(), survey);
+    let others = Others::find(server, &before.applications(), wish.pid, survey);
     let name = format!("{} {}", server.name(), server.process.pid);
     let mut points = vec![
         Point::new(

@@ -18,11 +18,14 @@ pub(super) struct Others {
 }
 
 impl Others {
-    pub(super) fn find(server: &Server, applications: &[&Application], survey: &Survey) -> Self {
+    /// Of a server that tells no accounts every client may be the application's: if they are of several programs, and
+    /// none is `named`, all count as others.
+    pub(super) fn find(server: &Server, applications: &[&Application], named: Option<u32>, survey: &Survey) -> Self {
         let mut found = Self::default();
+        let is_one = named.is_some() || applications.iter().all(|it| it.kin().len() < 2);
         for (process, is_tcp, n) in clients(server.process.pid, survey) {
             found.n_connections += n;
-            if applications.iter().any(|it| it.has(&process)) {
+            if is_one && applications.iter().any(|it| it.has(&process)) {
                 continue;
             }
             found.n_over_tcp += usize::from(is_tcp);
@@ -58,12 +61,12 @@ impl Others {
             names.push(format!("{} connections of other machines", self.n_remote));
         }
         let what = format!(
-            "it listens at no port any more once it has a socket, and others are connected to it: {}",
+            "it listens at no port any more once it has a socket, and several programs are connected to it: {}",
             names.join(", ")
         );
         Some(
             point(Outcome::Fail, what)
-                .with_next("start a second server with the socket for this application, and leave this one as it is"),
+                .with_next("start a second server with the socket for this application, and leave this one as it is; or name the one that moves: --pid PID"),
         )
     }
 

@@ -119,7 +119,9 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
 
 /// Whether a client gets in over a socket that its server has made: the way there, and one login.
 pub(crate) fn on_its_socket(socket: &Path, address: &Address, client: &Client) -> Result<Vec<Point>, Failure> {
-    let address = Address { socket: Some(socket.to_owned()), host: None, ..address.clone() };
+    // PostgreSQL's clients want its folder.
+    let named = if address.protocol == Protocol::Postgres { socket.parent().unwrap_or(socket) } else { socket };
+    let address = Address { socket: Some(named.to_owned()), host: None, ..address.clone() };
     let near = Near::nobody();
     points(Question { address: &address, client, near, socket: None, n_connections: 1, no_login: None })
 }

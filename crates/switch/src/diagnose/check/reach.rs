@@ -12,6 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use looptax_advise::check::{End, Reach, Step};
+use looptax_host::discover::process;
 use looptax_host::{children, kernel, read};
 use rustix::fs::{Access, FileType, Stat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
@@ -30,19 +31,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn reach(socket: &Path, client: &Client) -> Reach {
     let failed = |why: String| Reach { steps: Vec::new(), end: End::Failed { why } };
-    match run(socket, client) {
+    let told = |view| match run(socket, client, view) {
         Ok(output) => serde_json::from_slice(&output).unwrap_or_else(|error| failed(error.to_string())),
         Err(error) => failed(error.to_string()),
+    };
+    let first = told(client.pid);
+    match client.pid {
+        // A short command has ended meanwhile: its user's rights are left, on our own folders.
+        Some(pid) if matches!(first.end, End::Failed { .. }) && process(pid).is_none() => told(None),
+        _ => first,
     }
 }
 
-fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
+fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>> {
     #[allow(clippy::disallowed_methods, reason = "looptax itself, which gives up its rights")]
     let mut command = Command::new(std::env::current_exe()?);
     // It gives up its rights: nothing of ours is for the user whose way it goes.
     command.env_clear();
     command.args(["internal", "reach", "--socket"]).arg(socket);
-    if let Some(pid) = client.pid {
+    if let Some(pid) = view {
         command.args(["--view", &pid.to_string()]);
     }
     if let Some(rights) = &client.rights {

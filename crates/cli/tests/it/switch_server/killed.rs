@@ -1,0 +1,61 @@
+//! A looptax that is killed while it moves a server and its application: each file is old or new, the server runs, and the
+//! next start takes all of it back.
+
+use std::time::Duration;
+
+use looptax_testkit::patience::wait_for;
+use rustix::process::Signal;
+
+use super::{SOON, Scene};
+
+/// So long it is let work at most, in steps that are spread over it.
+const LONGEST_MS: u64 = 2_500;
+
+#[track_caller]
+fn killed(kind: &'static str, n_kills: u64) {
+    let Some(scene) = Scene::new(kind) else { return };
+    let mut n_interrupted = 0;
+    for round in 0..n_kills {
+        let run = scene.switch([&scene.app, &scene.own]).spawn();
+        std::thread::sleep(Duration::from_millis(round * 7919 * 13 % LONGEST_MS));
+        run.signal(Signal::KILL);
+        run.wait();
+        let files = scene.files();
+        let is_new = [0, 1].map(|idx| files[idx] != scene.before[idx]);
+        // The application's file is never written before the server's.
+        assert!(is_new != [false, true], "round {round}");
+        let text = String::from_utf8(files[0].clone()).unwrap();
+        assert_eq!(
+            is_new[0],
+            text.contains(scene.folder().join("run/").to_str().unwrap()) && files[0] != scene.before[0]
+        );
+        // A command that was begun goes to its end.
+        wait_for("the server", SOON, || {
+            let is_up = std::net::TcpStream::connect(("127.0.0.1", scene.port)).is_ok();
+            let is_on_socket = std::os::unix::net::UnixStream::connect(scene.socket()).is_ok();
+            (is_up || is_on_socket).then_some(())
+        });
+        let undo = scene.undo().run();
+        if undo.status.code() == Some(0) {
+            n_interrupted += 1;
+        } else {
+            // Nothing was begun, or it had ended by itself.
+            assert!(is_new == [false, false], "round {round}: {}{}", undo.stdout, undo.stderr);
+        }
+        scene.expect_as_before();
+    }
+    assert!(n_interrupted > 0, "nothing was hit at work");
+}
+
+#[test]
+fn a_looptax_that_is_killed_leaves_redis_running_and_its_next_start_takes_all_back() {
+    killed("redis", 4);
+}
+
+/// Three hundred kills over all servers.
+#[test]
+fn r49_a_looptax_that_is_killed_leaves_each_server_running() {
+    for kind in ["redis", "valkey", "memcached", "mariadb", "mysql", "postgres", "pgbouncer"] {
+        killed(kind, 60);
+    }
+}

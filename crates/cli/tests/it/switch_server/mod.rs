@@ -1,0 +1,240 @@
+//! `looptax switch APPLICATION SERVER`: a server that has no socket gets one, and its application takes it.
+//!
+//! Each server has the configuration file that Debian's package ships, and an application that asks it all the time
+//! (`scene.sh`, `client.py`). What the application does is asked of itself and of the kernel's list of connections.
+
+mod killed;
+mod refused;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use looptax_testkit::patience::wait_for;
+use looptax_testkit::ports::free_address;
+use looptax_testkit::programs;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
+
+use crate::fixture::{exe, is_root, is_there};
+
+/// A server is started within this time, and an application asks it.
+const SOON: Duration = Duration::from_secs(60);
+
+struct Scene {
+    scratch: Scratch,
+    kind: &'static str,
+    port: u16,
+    /// The server's own file, and the application's.
+    own: PathBuf,
+    app: PathBuf,
+    before: [Vec<u8>; 2],
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ended = self.script().arg("end").status();
+        let _stopped = self.script().args(["stop", "all"]).status();
+    }
+}
+
+impl Scene {
+    /// `None` if it is not installed, or we are not root.
+    fn new(kind: &'static str) -> Option<Self> {
+        let (program, own, app) = match kind {
+            "redis" => ("redis-server", "redis.conf", ".env"),
+            "valkey" => ("valkey-server", "redis.conf", ".env"),
+            "memcached" => ("memcached", "memcached.conf", "php.ini"),
+            "mariadb" => ("mariadbd", "50-server.cnf", "my.cnf"),
+            "mysql" => ("mysqld", "50-server.cnf", "my.cnf"),
+            "postgres" => ("psql", "postgresql.conf", "pg_service.conf"),
+            "pgbouncer" => ("pgbouncer", "pgbouncer.ini", "pg_service.conf"),
+            "pgpool" => ("pgpool", "pgpool.conf", "pg_service.conf"),
+            _ => panic!("{kind} is not known"),
+        };
+        if !is_root() || !is_there(program) || kind == "mysql" && is_mariadb() {
+            return None;
+        }
+        let scratch = Scratch::new();
+        let folder = scratch.file("s");
+        fs::create_dir(&folder).unwrap();
+        for (name, text) in [("scene.sh", include_str!("scene.sh")), ("client.py", include_str!("client.py"))] {
+            programs::write(folder.join(name), text);
+        }
+        // A pooler's server, and what it is asked for itself, have the next ones.
+        let port = free_address().port();
+        let _others = [free_address(), free_address()];
+        let (own, app) = (folder.join("etc").join(own), folder.join("app").join(app));
+        let mut scene = Self { scratch, kind, port, own, app, before: [Vec::new(), Vec::new()] };
+        for what in ["make", "begin"] {
+            let ended = scene.script().arg(what).status().unwrap();
+            assert!(ended.success(), "{kind} {what}: {}", fs::read_to_string(folder.join("out")).unwrap_or_default());
+        }
+        scene.before = scene.files();
+        scene.expect_answers();
+        Some(scene)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.scratch.file("s")
+    }
+
+    fn script(&self) -> Command {
+        let mut command = Command::new(self.folder().join("scene.sh"));
+        command.arg(self.folder()).args([self.kind, &self.port.to_string()]);
+        command
+    }
+
+    /// The same for a shell.
+    fn line(&self, what: &str) -> String {
+        let folder = self.folder();
+        format!("{0}/scene.sh {0} {1} {2} {what}", folder.display(), self.kind, self.port)
+    }
+
+    fn files(&self) -> [Vec<u8>; 2] {
+        [&self.own, &self.app].map(|it| fs::read(it).unwrap())
+    }
+
+    fn socket(&self) -> PathBuf {
+        let run = self.folder().join("run");
+        match self.kind {
+            "postgres" | "pgbouncer" | "pgpool" => run.join(format!(".s.PGSQL.{}", self.port)),
+            _ => run.join("server.sock"),
+        }
+    }
+
+    fn looptax(&self, words: &[&str]) -> Looptax<'_> {
+        let data = self.scratch.file("data");
+        let words: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+        Looptax::new(exe(), &self.scratch).args(["switch", "--yes"]).args(words).env("XDG_DATA_HOME", data)
+    }
+
+    /// The move of both files, in this order, without what starts server and application anew.
+    fn plain(&self, files: [&Path; 2]) -> Looptax<'_> {
+        let socket = self.socket();
+        let [one, other, socket] = [files[0], files[1], &socket].map(|it| it.to_str().unwrap());
+        let looptax = self.looptax(&[one, other, "--socket", socket, "--no-times", "--within", "30s"]);
+        looptax.args(if self.app.ends_with(".env") { &["--as", "sidekiq"][..] } else { &[] })
+    }
+
+    fn switch(&self, files: [&Path; 2]) -> Looptax<'_> {
+        self.plain(files).args(self.anew())
+    }
+
+    fn undo(&self) -> Looptax<'_> {
+        self.looptax(&["--undo", "last"]).args(self.anew())
+    }
+
+    /// What starts the server and the application anew.
+    fn anew(&self) -> [String; 3] {
+        [format!("--restart={}", self.line("restart")), "--reload".to_owned(), self.line("reload")]
+    }
+
+    fn n_answers(&self) -> usize {
+        fs::read_to_string(self.folder().join("app/answers")).unwrap_or_default().lines().count()
+    }
+
+    /// The application asks, and is answered.
+    #[track_caller]
+    fn expect_answers(&self) {
+        let n = self.n_answers();
+        wait_for("three answers", SOON, || (self.n_answers() >= n + 3).then_some(()));
+    }
+
+    /// Connections to the server's port that are open, by the kernel.
+    fn n_over_tcp(&self) -> usize {
+        let to = format!("0100007F:{:04X}", self.port);
+        let table = fs::read_to_string("/proc/net/tcp").unwrap();
+        let columns = table.lines().map(|line| line.split_whitespace().collect::<Vec<&str>>());
+        // Where it goes, and that it is established.
+        columns.filter(|it| it.get(2) == Some(&&*to) && it.get(3) == Some(&"01")).count()
+    }
+
+    #[track_caller]
+    fn expect_only_the_socket(&self) {
+        let n = self.n_answers();
+        wait_for("five answers", SOON, || {
+            assert_eq!(self.n_over_tcp(), 0, "the application is over TCP");
+            (self.n_answers() >= n + 5).then_some(())
+        });
+    }
+
+    #[track_caller]
+    fn expect_as_before(&self) {
+        assert!(self.files() == self.before, "not the same bytes as before");
+        wait_for("a connection over TCP", SOON, || (self.n_over_tcp() > 0).then_some(()));
+        self.expect_answers();
+    }
+}
+
+/// Whether `mysqld` is another name of `MariaDB`'s.
+fn is_mariadb() -> bool {
+    let told = Command::new("mysqld").arg("--version").output().unwrap();
+    let is_mariadb = String::from_utf8_lossy(&told.stdout).contains("MariaDB");
+    if is_mariadb {
+        skip("mysql is not installed");
+    }
+    is_mariadb
+}
+
+#[track_caller]
+fn moved_and_back(kind: &'static str) {
+    let Some(scene) = Scene::new(kind) else { return };
+    let files = [&*scene.app, &scene.own];
+    let moved = scene.switch(files).run();
+    moved.expect_code(0);
+    assert!(moved.stdout.contains("moved, and proved"), "{}", moved.stdout);
+    scene.expect_only_the_socket();
+
+    scene.undo().run().expect_code(0);
+    scene.expect_as_before();
+}
+
+#[test]
+fn redis_as_debian_ships_it_gets_a_socket_and_the_application_takes_it() {
+    moved_and_back("redis");
+}
+
+#[test]
+fn valkey_gets_a_socket_and_the_application_takes_it() {
+    moved_and_back("valkey");
+}
+
+#[test]
+fn memcached_as_debian_ships_it_gets_a_socket_and_its_only_application_takes_it() {
+    moved_and_back("memcached");
+}
+
+#[test]
+fn mariadb_whose_socket_is_off_gets_one_and_the_application_takes_it() {
+    moved_and_back("mariadb");
+}
+
+#[test]
+fn mysql_whose_socket_is_off_gets_one_and_the_application_takes_it() {
+    moved_and_back("mysql");
+}
+
+#[test]
+fn postgres_whose_socket_is_off_gets_one_and_the_application_takes_it() {
+    moved_and_back("postgres");
+}
+
+#[test]
+fn pgbouncer_whose_socket_is_off_gets_one_and_the_application_takes_it() {
+    moved_and_back("pgbouncer");
+}
+
+#[test]
+fn the_file_of_a_server_that_has_a_socket_stays() {
+    let Some(scene) = Scene::new("pgpool") else { return };
+    let moved = scene.switch([&scene.own, &scene.app]).run();
+    moved.expect_code(0);
+    assert_eq!(scene.files()[0], scene.before[0]);
+    assert_ne!(scene.files()[1], scene.before[1]);
+    scene.expect_only_the_socket();
+    scene.undo().run().expect_code(0);
+    scene.expect_as_before();
+}

@@ -1,0 +1,69 @@
+//! What keeps a server from getting a socket, and what goes wrong after it was begun: all is as before.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::Scene;
+
+#[test]
+fn a_restart_wants_a_word_of_its_own() {
+    let Some(scene) = Scene::new("redis") else { return };
+    // No service is known that restarts it.
+    let run = scene.plain([&scene.app, &scene.own]).run();
+    run.expect_error(2, &["what restarts it is not known", "--restart="]);
+    scene.expect_as_before();
+
+    // Nothing shows that the server reads a copy.
+    let copy = scene.own.with_file_name("copy.conf");
+    fs::copy(&scene.own, &copy).unwrap();
+    let run = scene.switch([&scene.app, &copy]).run();
+    run.expect_error(2, &["nothing shows that redis-server", "copy.conf"]);
+
+    // The server cannot make a socket in the folder.
+    fs::set_permissions(scene.folder().join("run"), fs::Permissions::from_mode(0o555)).unwrap();
+    let run = scene.switch([&scene.app, &scene.own]).run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("may not make a socket in"), "{}", run.stdout);
+    scene.expect_as_before();
+}
+
+#[test]
+fn a_server_that_refuses_its_file_has_the_old_one_back_and_runs() {
+    let Some(scene) = Scene::new("redis") else { return };
+    let folder = scene.folder();
+    // It ends with the new file, and is started with the old one.
+    let restart = format!(
+        "--restart={0} {1} redis {2} stop; if grep -q ^unixsocket {3}; then exit 1; fi; {0} {1} redis {2} start",
+        folder.join("scene.sh").display(),
+        folder.display(),
+        scene.port,
+        scene.own.display()
+    );
+    let run = scene.plain([&scene.app, &scene.own]).args([restart]).run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("the old files are back"), "{}", run.stdout);
+    scene.expect_as_before();
+}
+
+#[test]
+fn an_application_whose_reload_fails_has_both_old_files_back() {
+    let Some(scene) = Scene::new("redis") else { return };
+    let [restart, reload, _] = scene.anew();
+    let fails = format!("{}; exit 7", scene.line("end"));
+    let run = scene.plain([&scene.app, &scene.own]).args([restart, reload, fails]).run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("ended with 7"), "{}", run.stdout);
+    assert!(scene.files() == scene.before);
+    scene.script().arg("begin").status().unwrap();
+    scene.expect_as_before();
+}
+
+#[test]
+fn a_port_that_ends_is_not_taken_from_others() {
+    let Some(scene) = Scene::new("memcached") else { return };
+    let _other = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
+    let run = scene.switch([&scene.app, &scene.own]).run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("several programs are connected to it"), "{}", run.stdout);
+    scene.expect_as_before();
+}
