@@ -1,5 +1,7 @@
 //! The switches of this user: a folder each, with the journal, and old and new files.
 
+use std::net::SocketAddr;
+
 use looptax_host::Folder;
 use looptax_model::record::{ListedFile, ListedSwitch, SwitchStanding};
 
@@ -41,6 +43,14 @@ impl Switch {
     /// The programs of a web server's switch.
     pub fn stack(&self) -> Option<&StackOf> {
         stack_of(&self.steps)
+    }
+
+    /// Whether an application was moved from this address.
+    pub fn moved_from(&self, tcp: SocketAddr) -> bool {
+        self.steps.iter().any(|it| match it {
+            Step::Moving { connections, .. } => connections.iter().any(|it| it.tcp == tcp),
+            _ => false,
+        })
     }
 
     /// The server whose own file is the first one.

@@ -33,7 +33,7 @@ pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRema
     FileRemark {
         code,
         words: words.into(),
-        forbids: matches!(code, Code::Immutable | Code::ReadOnly | Code::FolderClosed),
+        forbids: matches!(code, Code::Immutable | Code::ReadOnly | Code::FolderClosed | Code::RestartUnknown),
         wants_a_word: matches!(code, Code::OtherNames | Code::Managed | Code::PortInUse),
     }
 }

@@ -147,6 +147,11 @@ impl ServerFile {
         })
     }
 
+    /// Whether such a file is known of a kind of server.
+    pub fn is_of(kind: Kind) -> bool {
+        ALL.iter().any(|it| it.kinds.contains(&kind))
+    }
+
     /// The socket that the file sets, as it stands there; empty if it is switched off.
     pub fn socket(&self, text: &str) -> Option<String> {
         Lines::read(self.form, text).active(self.socket).map(|it| it.value.clone())
@@ -169,6 +174,20 @@ impl ServerFile {
     /// the folder lets them.
     pub fn has_mode(&self) -> bool {
         self.mode.is_some()
+    }
+
+    /// What a server's command line has besides to test its file and end; empty if it has no such test.
+    ///
+    /// # Source
+    /// mariadbd(8), `--help --verbose`; dev.mysql.com, "Server Configuration Validation"; postgres(1), `-C`. Each ends
+    /// with a code if the file holds a setting that is not known (seen with 10.11, 9.7 and 15).
+    pub fn test_words(kind: Kind) -> &'static [&'static str] {
+        match kind {
+            Kind::Mariadb => &["--help", "--verbose"],
+            Kind::Mysql | Kind::Percona => &["--validate-config"],
+            Kind::Postgres => &["-C", "unix_socket_directories"],
+            _ => &[],
+        }
     }
 
     /// What makes the server listen on this socket, or in this folder, with this mode if it has one.

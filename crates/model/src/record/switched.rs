@@ -123,6 +123,8 @@ pub enum FileRemarkCode {
     PortInUse,
     /// The server that reads it is restarted.
     Restart,
+    /// The server that reads it has to be restarted, and by what is not known.
+    RestartUnknown,
     /// A user joins the group of the server, which the socket lets in.
     JoinsGroup,
     /// The socket lets in every user of the machine, as the port does.

@@ -15,14 +15,16 @@ pub(crate) use proof::is_back_at_its_port;
 
 use std::path::Path;
 
-use looptax_host::discover::{Home, Process, Survey};
+use looptax_advise::serving::ServerFile;
+use looptax_host::discover::{Home, Process, Server, Survey};
+use looptax_host::program::Variables;
 use looptax_model::failure::Failure;
 use looptax_model::record::{FileRemarkCode, Outcome, Point, PointCode, SwitchFile, SwitchVerdict, Topic};
 
 use crate::before::{Before, around};
 use crate::diagnose::check::Switchable;
 use crate::journal::ServerOf;
-use crate::line::{Commands, Line, ServerCommands};
+use crate::line::{Commands, Line, Question, ServerCommands};
 use crate::plan::{FileToSwitch, Planned, Restart, Subject, Wish};
 use crate::reload::main_unit_of;
 use crate::remark::{remark, remarks};
@@ -36,8 +38,8 @@ use proof::ServerSide;
 /// application's file, if the server has a socket and its own file stays as it is.
 ///
 /// # Errors
-/// That one is, and no connection of the other leads to a server that is seen to read it; that the server cannot be
-/// restarted, or has no place for a socket; whatever the plan of an application's file finds.
+/// That one is, and no connection of the other leads to a server that is seen to read it; that there is no place for a
+/// socket; whatever the plan of an application's file finds.
 pub(crate) fn look_at<'a>(
     wish: Wish<'a>,
     other: &'a Path,
@@ -101,12 +103,18 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
         let commands = Commands { tests, ..Commands::default() };
         return Ok(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(watches) });
     }
-    let restart = restart_of(&server.process, wish.restart)?;
+    let restart = restart_of(&server.process, wish.restart);
     let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
     let written = file.listening(&text.content, &named.to_string_lossy(), access.mode);
     let mut of_file = remarks(&text.named, &text.original);
-    let lost = loss::words(&asked, others.n_connections());
-    of_file.push(remark(FileRemarkCode::Restart, format!("{name} is restarted (`{restart}`): {}", lost.join("; "))));
+    let lost = loss::words(&asked, others.n_connections()).join("; ");
+    of_file.push(match &restart {
+        Some(command) => remark(FileRemarkCode::Restart, format!("{name} is restarted (`{command}`): {lost}")),
+        None => remark(
+            FileRemarkCode::RestartUnknown,
+            format!("{name} has to be restarted ({lost}), and is the main process of no systemd service: --restart='COMMAND' says how"),
+        ),
+    });
     of_file.extend(access.remarks());
     let shown = SwitchFile { path: text.original.path().display().to_string(), lines: written.edits, remarks: of_file };
     let Some(edited) = text.edited(&written.rewrites) else {
@@ -119,9 +127,10 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     plan.edited.insert(0, edited);
     plan.files.insert(0, shown);
     let joins = access.joins();
+    let restart = restart.unwrap_or_default();
     let restart_line = || Line::from(&*restart);
     let server_commands = ServerCommands {
-        tests: Vec::new(),
+        tests: test_of(server).into_iter().collect(),
         reloads: joins.iter().map(|it| Line::from(&*it.join)).chain([restart_line()]).collect(),
         back: [restart_line()].into_iter().chain(joins.iter().map(|it| Line::from(&*it.leave))).collect(),
     };
@@ -145,23 +154,26 @@ fn answered(mut found: Switchable, points: &[Point]) -> Switchable {
     found
 }
 
-/// What restarts a server, for a shell.
-///
-/// # Errors
-/// That no service is known to be its own, and that no command was given.
-fn restart_of(process: &Process, wish: Restart<'_>) -> Result<String, Failure> {
-    if let Restart::By(command) = wish {
-        return Ok(command.to_owned());
+/// What restarts a server, for a shell; `None` if no command was given and no service is known to be its own.
+fn restart_of(process: &Process, wish: Restart<'_>) -> Option<String> {
+    match wish {
+        Restart::By(command) => Some(command.to_owned()),
+        Restart::ByItsService | Restart::NotAgreed => {
+            main_unit_of(process).map(|unit| format!("systemctl restart {unit}"))
+        }
     }
-    let unit = main_unit_of(process).map(|unit| format!("systemctl restart {unit}"));
-    unit.ok_or_else(|| {
-        Failure::usage(
-            format!(
-                "{} {} is the main process of no systemd service, so what restarts it is not known",
-                process.program_name(),
-                process.pid
-            ),
-            "give the command: --restart='COMMAND'",
-        )
-    })
+}
+
+/// The server's own test of its file, with the command line that it runs with.
+fn test_of(server: &Server) -> Option<Line> {
+    let words = ServerFile::test_words(server.kind).iter().map(|it| (*it).to_owned());
+    let own = server.process.arguments().into_iter().skip(1);
+    let is_tested = words.len() > 0;
+    let question = Question {
+        process: server.process.clone(),
+        name: None,
+        words: own.chain(words).collect(),
+        variables: Variables::None,
+    };
+    is_tested.then(|| question.into())
 }

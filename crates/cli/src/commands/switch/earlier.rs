@@ -117,24 +117,31 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Whoever was moved after a server was prepared may stand on that.
+/// Whoever was moved after a server was prepared, or got its socket, may stand on that.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
-    let later = others.iter().filter(|it| it.fix.is_none() && it.at >= switch.at);
+    let stands_on_it = |it: &Switch| match switch.server() {
+        Some(of) => it.moved_from(of.tcp),
+        None => switch.fix.is_some(),
+    };
+    let later = others.iter().filter(|it| it.fix.is_none() && it.at >= switch.at && stands_on_it(it));
     let later: Vec<&str> = later.map(|it| &*it.id).collect();
-    if switch.fix.is_none() || later.is_empty() || args.force {
+    if later.is_empty() || args.force {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{} was made before {}, whose application may need it to be let in", switch.id, later.join(", ")),
+        format!("{} was made before {}, whose application may need it", switch.id, later.join(", ")),
         "undo those first, or take it back all the same with --force",
     ))
 }
 
+/// The last command after all files were written: a server is restarted before that.
 fn reload_of(switch: &Switch) -> Option<String> {
-    switch.steps.iter().rev().find_map(|it| match it {
+    let after = switch.steps.iter().rev().take_while(|it| !matches!(it, Step::Written));
+    let mut commands = after.filter_map(|it| match it {
         Step::Running { command } => Some(command.clone()),
         _ => None,
-    })
+    });
+    commands.next()
 }
 
 /// The command that had the application read its files then; it runs where somebody agrees to it.
@@ -160,9 +167,15 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     let listed = find(&kept, &switch.id)?.listed();
     outputs::show(&listed, &args.json, || {
         report::switches(std::slice::from_ref(&listed), terminal.style())
+            + &restart_first(&switch)
             + "reload the application, and look with `looptax find` whether it has moved\n"
     })?;
     Ok(Exit::Invalid)
+}
+
+/// That a server has to be restarted before its application finds the socket.
+fn restart_first(switch: &Switch) -> String {
+    switch.server().map_or_else(String::new, |of| format!("restart {} first: {}\n", of.name, of.restart))
 }
 
 fn write_the_rest(kept: &Kept, id: &str) -> Result<(), Failure> {
@@ -194,7 +207,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);
         // Two programs are reloaded with a web server's files, a server for a fix: that is for --undo.
-        let is_by_undo = !is_of_application(&switch);
+        let is_by_undo = !is_of_application(&switch) || switch.server().is_some();
         if is_by_undo || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use looptax_model::failure::Failure;
-use looptax_model::record::{SwitchConnection, SwitchFate, SwitchOutcome, SwitchProof, Switched};
+use looptax_model::record::{FileRemarkCode, SwitchConnection, SwitchFate, SwitchOutcome, SwitchProof, Switched};
 use looptax_switch::Plan;
 
 use super::doing::Doing;
@@ -68,10 +68,11 @@ pub(super) fn is_all_there(switched: &Switched) -> bool {
 pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     for file in &switched.files {
         if let Some(remark) = file.remarks.iter().find(|it| it.forbids) {
-            return Err(Failure::usage(
-                format!("{} cannot be written: {}", file.path, remark.words),
-                "write it where it is made, or print the lines with --patch",
-            ));
+            let hint = match remark.code {
+                FileRemarkCode::RestartUnknown => "--restart='COMMAND', or print the lines with --patch",
+                _ => "write it where it is made, or print the lines with --patch",
+            };
+            return Err(Failure::usage(format!("{} cannot be written: {}", file.path, remark.words), hint));
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ fn a_restart_wants_a_word_of_its_own() {
     let Some(scene) = Scene::new("redis") else { return };
     // No service is known that restarts it.
     let run = scene.plain([&scene.app, &scene.own]).run();
-    run.expect_error(2, &["what restarts it is not known", "--restart="]);
+    run.expect_error(2, &["has to be restarted", "--restart="]);
     scene.expect_as_before();
 
     // Nothing shows that the server reads a copy.
@@ -66,4 +66,21 @@ fn a_port_that_ends_is_not_taken_from_others() {
     run.expect_code(1);
     assert!(run.stdout.contains("several programs are connected to it"), "{}", run.stdout);
     scene.expect_as_before();
+}
+
+#[test]
+fn a_file_that_its_server_would_refuse_restarts_nothing() {
+    for (kind, line) in [("postgres", "nonsense = 1\n"), ("mariadb", "[mysqld]\nnonsense = 1\n")] {
+        let Some(mut scene) = Scene::new(kind) else { continue };
+        // Somebody has written it since the server began.
+        let text = fs::read_to_string(&scene.own).unwrap() + line;
+        fs::write(&scene.own, text).unwrap();
+        scene.before = scene.files();
+        let pid = fs::read(scene.folder().join("run/pid")).unwrap();
+        let run = scene.switch([&scene.app, &scene.own]).run();
+        run.expect_code(1);
+        assert!(run.stdout.contains("nonsense"), "{}", run.stdout);
+        assert_eq!(fs::read(scene.folder().join("run/pid")).unwrap(), pid, "{kind} was restarted");
+        scene.expect_as_before();
+    }
 }

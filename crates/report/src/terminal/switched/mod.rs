@@ -31,7 +31,7 @@ pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
         let moved: Vec<&SwitchConnection> =
             { switched.connections.iter() }.filter(|it| it.fate == SwitchFate::Moves).collect();
         text += &looked_at(&moved, style);
-        text += &what_follows(&moved, &switched.proof, style);
+        text += &what_follows(&moved, switched, style);
     }
     text
 }
@@ -159,7 +159,9 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
     text
 }
 
-fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) -> String {
+fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) -> String {
+    let proof = &switched.proof;
+    let back = if switched.files.len() == 1 { "the old file comes back" } else { "the old files come back" };
     let mut text = String::new();
     let changes = moved.iter().filter_map(|it| it.check.changes.get(it.change_idx?));
     let mut told: Vec<&str> = Vec::new();
@@ -193,7 +195,7 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
     let mut whom = whom;
     whom.dedup();
     let words = format!(
-        "within {} s the server must see {} over the socket, and nothing of the application over TCP{page}; else the old file comes back",
+        "within {} s the server must see {} over the socket, and nothing of the application over TCP{page}; else {back}",
         proof.within_s,
         whom.join(" and ")
     );

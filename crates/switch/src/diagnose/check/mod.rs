@@ -28,6 +28,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use looptax_advise::check::{self, Burst, End};
+use looptax_advise::serving::ServerFile;
 use looptax_bench::path::WaitOnce;
 use looptax_host::discover::{Place, Server};
 use looptax_host::kernel;
@@ -293,6 +294,9 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
             how,
             "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines of both sides, `looptax check --app FILE --socket PATH` those of a file"
         );
+    }
+    if ServerFile::is_of(kind) {
+        how += "; `looptax switch FILE SERVERS-FILE --restart` writes the server's own file and the application's together";
     }
     if kind == Kind::PhpFpm {
         how += ", and `looptax switch SITE POOL` writes nginx's and the pool's together";
