@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::cpu_ticks;
-use looptax_host::discover::{Survey, survey};
+use looptax_host::cpu::CpuTimes;
+use looptax_host::discover::{Listed, Survey, listed, survey};
 use looptax_host::eyes::{Asked, Counted, Eyes, Look};
 use looptax_model::failure::Failure;
 use looptax_model::record::Watched;
 use looptax_model::stats::LEAST_LOOKS;
-use looptax_switch::diagnose::find::watched::{Beside, Gathered, watched};
+use looptax_switch::diagnose::find::cpu_sums::Around;
+use looptax_switch::diagnose::find::watched::{Beside, Gathered};
 
 use crate::signals::has_paused;
 
@@ -35,6 +37,15 @@ pub(crate) struct Watch {
     /// Addresses that were asked before the last survey, with the process that answered.
     asked: HashSet<(Asked, u32)>,
     beside: Beside,
+    /// What surrounded the last look, after it and before it.
+    after: Surroundings,
+    before: Surroundings,
+}
+
+#[derive(Default)]
+struct Surroundings {
+    cpu: CpuTimes,
+    listed: Vec<Listed>,
 }
 
 impl Watch {
@@ -47,6 +58,8 @@ impl Watch {
             since_survey: BETWEEN_SURVEYS,
             asked: HashSet::new(),
             beside,
+            after: Surroundings::default(),
+            before: Surroundings::default(),
         }
     }
 
@@ -57,21 +70,25 @@ impl Watch {
 
     /// What was counted until now is left out.
     pub(crate) fn begin(&mut self) -> Result<(), Failure> {
-        self.eyes.look()?;
+        self.next()?;
         self.counted = Duration::ZERO;
         Ok(())
     }
 
     /// What was counted since the last one.
     pub(crate) fn look(&mut self) -> Result<Watched, Failure> {
-        let look = self.next()?;
-        Ok(watched(&look, &self.survey.servers, self.beside, false))
+        self.one(false)
     }
 
     /// The same with all its times.
     pub(crate) fn look_with_times(&mut self) -> Result<Watched, Failure> {
-        let look = self.next()?;
-        Ok(watched(&look, &self.survey.servers, self.beside, true))
+        self.one(true)
+    }
+
+    fn one(&mut self, keeps_looks: bool) -> Result<Watched, Failure> {
+        let mut gathered = Gathered::new(self.beside, keeps_looks);
+        self.add_next(&mut gathered)?;
+        Ok(gathered.watched())
     }
 
     /// Counts for `time` from now on, or until a signal ends it, in looks of equal length that are kept; `None` if it ended
@@ -86,8 +103,7 @@ impl Watch {
         while goes_on && (self.counted + each / 2 < time || n_looks < LEAST_LOOKS) {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);
-            let look = self.next()?;
-            gathered.add(&look, &self.survey.servers);
+            self.add_next(&mut gathered)?;
             n_looks += 1;
         }
         let busy_pct = cpu_ticks().zip(ticks).and_then(|(now, then)| now.since(then).busy_pct());
@@ -101,16 +117,24 @@ impl Watch {
         loop {
             let rest = time.saturating_sub(self.counted);
             let goes_on = has_paused(rest.min(MOST_LOOK), stop);
-            let look = self.next()?;
-            gathered.add(&look, &self.survey.servers);
+            self.add_next(&mut gathered)?;
             if !goes_on || self.counted >= time {
                 return Ok((gathered.watched(), goes_on));
             }
         }
     }
 
+    fn add_next(&mut self, gathered: &mut Gathered) -> Result<(), Failure> {
+        let look = self.next()?;
+        let Self { before, after, .. } = self;
+        let around = Around { cpu: [&before.cpu, &after.cpu], listed: [&before.listed, &after.listed] };
+        gathered.add(&look, &self.survey.servers, around);
+        Ok(())
+    }
+
     fn next(&mut self) -> Result<Look, Failure> {
         let look = self.eyes.look()?;
+        let cpu = CpuTimes::read(Some(&self.after.cpu));
         self.counted += look.over;
         self.since_survey += look.over;
         let is_new = look.counted.iter().any(|it| !self.asked.contains(&self.answered(it)));
@@ -123,6 +147,8 @@ impl Watch {
             }
             self.asked.extend(answered);
         }
+        let now = Surroundings { cpu, listed: listed(&self.survey.servers) };
+        self.before = std::mem::replace(&mut self.after, now);
         Ok(look)
     }
 

@@ -9,6 +9,7 @@
 
 pub mod children;
 mod control;
+pub mod cpu;
 pub mod discover;
 pub mod entrance;
 pub mod eyes;

@@ -169,6 +169,21 @@ pub fn n_turns(tid: u32) -> Option<u64> {
     std::str::from_utf8(&text).ok()?.split_whitespace().nth(2)?.parse().ok()
 }
 
+/// CPU time of a process, with that of its threads that have ended; `None` if it is gone.
+///
+/// # Source
+/// `clock_getcpuclockid(3)`: the kernel's clock of a process, in ns, for everybody.
+pub fn cpu_ns(pid: u32) -> Option<u64> {
+    let pid = i32::try_from(pid).ok()?;
+    let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
+    // SAFETY: both only write to these two.
+    let is_read = unsafe {
+        libc::clock_getcpuclockid(pid, &raw mut clock) == 0 && libc::clock_gettime(clock, &raw mut time) == 0
+    };
+    let ns = u64::try_from(time.tv_sec).ok()? * 1_000_000_000 + u64::try_from(time.tv_nsec).ok()?;
+    is_read.then_some(ns)
+}
+
 /// The threads of a process, in the kernel's order.
 ///
 /// # Errors

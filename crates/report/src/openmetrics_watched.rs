@@ -26,7 +26,7 @@ struct Family {
     pick: fn(&WatchedHop) -> Option<f64>,
 }
 
-const FAMILIES: [Family; 5] = [
+const FAMILIES: [Family; 7] = [
     Family {
         name: "looptax_watch_requests_per_second",
         help: "Requests that a client had answered, counted by the kernel.",
@@ -52,6 +52,16 @@ const FAMILIES: [Family; 5] = [
         help: "The server's part of half of the requests took less.",
         pick: |it| it.served.map(|it| it.p50_us / 1e6),
     },
+    Family {
+        name: "looptax_watch_server_cpu_seconds_per_request",
+        help: "CPU time of the server, divided by the requests of all its clients.",
+        pick: |it| it.server_cpu.as_ref()?.us_per_request.map(|it| it / 1e6),
+    },
+    Family {
+        name: "looptax_watch_client_cpu_seconds_per_request",
+        help: "CPU time of the client, divided by its requests to all its servers.",
+        pick: |it| it.client_cpu.as_ref()?.us_per_request.map(|it| it / 1e6),
+    },
 ];
 
 /// The gauges of one look. Where several services of one name ask the same server, rates are summed and times are those of
@@ -75,6 +85,8 @@ pub fn watched_openmetrics(watched: &Watched) -> String {
 #[derive(Debug, Default)]
 pub struct WatchedTotals {
     series: BTreeMap<String, Total>,
+    /// Servers by their kinds: seconds of CPU time and the requests that they were for.
+    cpu: BTreeMap<String, (f64, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -99,6 +111,16 @@ impl WatchedTotals {
             total.n_bytes_answered += hop.n_bytes_answered;
             hop.looks.iter().for_each(|it| total.times.add(&it.times));
         }
+        // Each hop of a server has the same figure.
+        let servers: BTreeMap<u32, &WatchedHop> =
+            watched.hops.iter().filter_map(|it| Some((it.server.as_ref()?.pid?, it))).collect();
+        for hop in servers.into_values() {
+            if let (Some(kind), Some(cpu)) = (&hop.kind, hop.server_cpu.as_ref().filter(|it| it.n_requests > 0)) {
+                let total = self.cpu.entry(kind.clone()).or_default();
+                total.0 += cpu.cpu_s;
+                total.1 += cpu.n_requests;
+            }
+        }
     }
 
     pub fn openmetrics(&self) -> String {
@@ -108,6 +130,12 @@ impl WatchedTotals {
             for (labels, total) in &self.series {
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, "{name}_total{{{labels}}} {}", pick(total));
+            }
+        }
+        for (name, help, pick) in OF_SERVERS {
+            write_head(name, "counter", help, &mut text);
+            for (kind, total) in &self.cpu {
+                let _ = writeln!(text, "{name}_total{{server=\"{}\"}} {}", escaped(kind), pick(total));
             }
         }
         write_head(DURATION, "histogram", DURATION_HELP, &mut text);
@@ -135,6 +163,14 @@ const COUNTERS: [Counter; 4] = [
     ("looptax_connections_opened", "Connections that a client opened.", |it| it.n_opened),
     ("looptax_request_bytes", "Bytes that were sent to the server.", |it| it.n_bytes_asked),
     ("looptax_response_bytes", "Bytes that the client received.", |it| it.n_bytes_answered),
+];
+
+type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
+
+/// The second is what the first is to be divided by.
+const OF_SERVERS: [OfServers; 2] = [
+    ("looptax_server_cpu_seconds", "CPU time of servers, where it is known what it was for.", |it| it.0),
+    ("looptax_server_cpu_requests", "Requests that this CPU time was for, of all clients.", |it| it.1 as f64),
 ];
 
 const DURATION: &str = "looptax_request_duration_seconds";

@@ -97,6 +97,8 @@ fn a_server_s_clients_are_named_with_what_they_ask_over_each_way() {
             assert!(us("times", "p99_us") >= us("times", "p50_us"), "{hop:#}");
             let bytes = hop["n_bytes_asked"].as_u64().unwrap();
             assert_eq!(bytes, 6 * hop["n_requests"].as_u64().unwrap(), "{hop:#}");
+            assert_eq!(hop["server_cpu"], tcp["server_cpu"], "{hop:#}");
+            assert!(us("server_cpu", "us_per_request") > 0.5, "{hop:#}");
         }
     });
 }

@@ -63,6 +63,7 @@ impl Reach {
 
 /// The programs in the kernel, as long as this lives.
 pub struct Eyes {
+    reach: Reach,
     hops: KernelMap<MapData, HopKey, HopWords>,
     endpoints: KernelMap<MapData, u64, endpoint::Words>,
     lost: Array<MapData, u64>,
@@ -78,6 +79,9 @@ pub struct Eyes {
 pub struct Look {
     pub over: Duration,
     pub counted: Vec<Counted>,
+    /// Addresses at which TCP connections were opened by clients that are not counted: of other machines, or with an address
+    /// that is rewritten on the way.
+    pub opened_elsewhere: Vec<Asked>,
     /// Connections or turns that found no room in the kernel's table.
     pub n_lost: u64,
 }
@@ -183,6 +187,7 @@ impl Loaded {
         let map = |programs: &mut Ebpf, name: &str| programs.take_map(name).ok_or(Refused::Object);
         let of_map = |error: aya::maps::MapError| Refused::Kernel(error.to_string());
         let mut eyes = Eyes {
+            reach,
             hops: map(&mut programs, "hops")?.try_into().map_err(of_map)?,
             endpoints: map(&mut programs, "endpoints")?.try_into().map_err(of_map)?,
             lost: map(&mut programs, "lost")?.try_into().map_err(of_map)?,
@@ -213,7 +218,7 @@ impl Eyes {
         let hops = self.hops.iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
         let now = Instant::now();
         let mut earlier = HashMap::with_capacity(hops.len());
-        let mut counted = Vec::new();
+        let (mut counted, mut opened_elsewhere) = (Vec::new(), Vec::new());
         // At addresses that found no room in the kernel's table.
         let mut n_nowhere = 0;
         for (key, words) in hops {
@@ -238,13 +243,15 @@ impl Eyes {
                 continue;
             };
             let server = end(&endpoint[endpoint::SERVER_AT..]);
-            if let Some(asked) = endpoint::read(&endpoint) {
-                counted.push(Counted { client, server, asked, counts: new });
+            match endpoint::read(&endpoint) {
+                Some(asked) if client.is_none() && self.reach == Reach::Here => opened_elsewhere.push(asked),
+                Some(asked) => counted.push(Counted { client, server, asked, counts: new }),
+                None => {}
             }
         }
         let lost = self.lost.get(&0, 0).map_err(io::Error::other)?;
-        let look =
-            Look { over: now - self.earlier_at, counted, n_lost: lost.saturating_sub(self.earlier_lost) + n_nowhere };
+        let n_lost = lost.saturating_sub(self.earlier_lost) + n_nowhere;
+        let look = Look { over: now - self.earlier_at, counted, opened_elsewhere, n_lost };
         (self.earlier, self.earlier_at, self.earlier_lost) = (earlier, now, lost);
         Ok(look)
     }

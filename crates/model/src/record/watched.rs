@@ -74,6 +74,12 @@ pub struct WatchedHop {
     pub times: Option<WatchedTimes>,
     /// The server's part: from its first receive until its answer arrived at the client; `null` without any.
     pub served: Option<WatchedTimes>,
+    /// CPU time of the server for each request that it answered, to whichever client; absent in what an older looptax kept.
+    #[serde(default)]
+    pub server_cpu: Option<WatchedCpu>,
+    /// CPU time of the client for each request that it made, to whichever server; absent in what an older looptax kept.
+    #[serde(default)]
+    pub client_cpu: Option<WatchedCpu>,
     /// Connections that were opened; over a Unix socket those that something was sent on.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
@@ -121,6 +127,26 @@ pub struct WatchedLook {
     /// How long they took; of clients that are not on this machine the server's part.
     #[schemars(with = "TimesForm")]
     pub times: Times,
+}
+
+/// CPU time of one end's processes and of all that they have started, but for other servers and clients, whatever they
+/// used it for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedCpu {
+    /// `cpu_s` divided by `n_requests`, in microseconds; `null` where that would not be true.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub us_per_request: Option<f64>,
+    /// Seconds of CPU time in the looks in which it is known.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub cpu_s: f64,
+    /// All requests that the server answered, or the client made, in these looks: those of other rows, too.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_requests: u64,
+    /// Why there is none.
+    pub na: Option<String>,
 }
 
 /// Processes at one end that work as one.

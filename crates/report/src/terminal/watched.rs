@@ -8,7 +8,7 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, fixed, rate};
 
-const HEADER: [&str; 9] = ["client", "server", "by", "requests", "p50", "p99", "in server", "new", "next"];
+const HEADER: [&str; 10] = ["client", "server", "by", "requests", "p50", "p99", "in server", "cpu/req", "new", "next"];
 
 /// Of so many in a hundred, or more, it is said that requests are not told apart.
 const MOST_OVERLAPPING_PCT: u64 = 1;
@@ -35,6 +35,10 @@ pub fn watched(watched: &Watched, style: Style) -> String {
         "p50, p99: from the request's arrival at the server until the client has the answer; the client's own send, some microseconds and more over TCP, is not in it",
     );
     lines.wrapped(0, "in server: half of the requests took the server less than this");
+    lines.wrapped(
+        0,
+        "cpu/req: CPU time of the server, its work in the background included, divided by the requests of all its clients; why there is none, --json says",
+    );
     if watched.hops.iter().any(overlaps) {
         lines.wrapped(
             0,
@@ -55,6 +59,7 @@ fn cells(hop: &WatchedHop, text: Text) -> Vec<String> {
         times.as_ref().map_or_else(|| "-".to_owned(), |it| text.micros(pick(it)))
     };
     let mark = if overlaps(hop) { " (*)" } else { "" };
+    let cpu = hop.server_cpu.as_ref().and_then(|it| it.us_per_request);
     vec![
         client(hop, text),
         server(hop, text),
@@ -63,6 +68,7 @@ fn cells(hop: &WatchedHop, text: Text) -> Vec<String> {
         time(hop.times, |it| it.p50_us),
         time(hop.times, |it| it.p99_us),
         time(hop.served, |it| it.p50_us),
+        cpu.map_or_else(|| "-".to_owned(), |it| text.micros(it)),
         rate(hop.opened_per_s),
         next(hop),
     ]

@@ -1,8 +1,8 @@
 //! The text of `looptax watch`.
 
 use looptax_model::record::{
-    Figure, WATCHED_SCHEMA_VERSION, Watched, WatchedChange, WatchedDiff, WatchedEnd, WatchedHop, WatchedLook,
-    WatchedSide, WatchedSpan, WatchedTimes, Way,
+    Figure, WATCHED_SCHEMA_VERSION, Watched, WatchedChange, WatchedCpu, WatchedDiff, WatchedEnd, WatchedHop,
+    WatchedLook, WatchedSide, WatchedSpan, WatchedTimes, Way,
 };
 use looptax_report::terminal::{Style, before_and_after, watched, watched_diff};
 use looptax_report::{WatchedTotals, watched_openmetrics};
@@ -26,6 +26,8 @@ fn hop(way: Way, n_overlapping: u64) -> WatchedHop {
         n_overlapping,
         times: Some(times),
         served: Some(WatchedTimes { p50_us: 9.1, ..times }),
+        server_cpu: Some(WatchedCpu { us_per_request: Some(7.5), cpu_s: 0.03, n_requests: 4_000, na: None }),
+        client_cpu: Some(WatchedCpu { us_per_request: None, cpu_s: 0.0, n_requests: 0, na: Some("gone".to_owned()) }),
         n_opened: 2,
         opened_per_s: 1.0,
         n_closed: None,
@@ -56,6 +58,7 @@ fn who_asks_whom_is_told_with_times_and_a_next_step_over_tcp_alone() {
     let text = watched(&look(vec![hop(Way::Loopback, 0), hop(Way::Unix, 0)]), style());
     assert!(text.contains("gunicorn 4711  redis-server 812  loopback"), "{text}");
     assert!(text.contains("the client's own send"), "{text}");
+    assert!(text.contains("9.1 µs     7.5 µs   1.00/s"), "{text}");
     assert_eq!(text.matches("looptax check --pid 4711").count(), 1, "{text}");
     assert!(!text.contains("(*)"), "{text}");
 }
@@ -72,6 +75,8 @@ fn gauges_have_the_transport_as_a_label() {
     let text = watched_openmetrics(&look(vec![hop(Way::Unix, 0)]));
     let labels = "{client=\"gunicorn\",server=\"redis\",network_transport=\"unix\",address=\"127.0.0.1:6379\"}";
     assert!(text.contains(&format!("looptax_watch_requests_per_second{labels} 500\n")), "{text}");
+    assert!(text.contains(&format!("looptax_watch_server_cpu_seconds_per_request{labels} 0.0000075\n")), "{text}");
+    assert!(!text.contains("client_cpu_seconds_per_request{"), "{text}");
     assert!(text.ends_with("# EOF\n"));
 }
 
@@ -93,6 +98,8 @@ fn counters_grow_from_look_to_look_and_keep_their_series() {
         format!("looptax_request_duration_seconds_bucket{{{labels},le=\"+Inf\"}} 6"),
         format!("looptax_request_duration_seconds_count{{{labels}}} 6"),
         format!("looptax_request_duration_seconds_sum{{{labels}}} 0.00018"),
+        "looptax_server_cpu_seconds_total{server=\"redis\"} 0.06".to_owned(),
+        "looptax_server_cpu_requests_total{server=\"redis\"} 8000".to_owned(),
     ] {
         assert!(text.contains(&format!("{line}\n")), "{line}\n{text}");
     }

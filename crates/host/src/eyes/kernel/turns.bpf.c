@@ -602,11 +602,14 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 			if (!pair)
 				return 0;
 			pair->has_server = 1;
+			// Without a client it comes from elsewhere.
 			u32 client = pair->client;
-			struct hop *hop = client ? hop_of(seat->endpoint, client) : 0;
+			struct hop *hop = hop_of(seat->endpoint, client);
 			if (!hop)
 				return 0;
 			ADD(hop->n_opened, 1);
+			if (!client)
+				return 0;
 			// An interrupt's process is whoever ran.
 			if (!hop->client.pid && current_pid() == client)
 				note_current(&hop->client);

@@ -33,6 +33,8 @@ fn hop(server: (&str, u32), way: Way, address: &str, us: &[f64]) -> WatchedHop {
         n_overlapping: 0,
         times: None,
         served: None,
+        server_cpu: None,
+        client_cpu: None,
         n_opened: 0,
         opened_per_s: 0.0,
         n_closed: None,

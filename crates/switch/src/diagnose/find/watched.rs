@@ -10,6 +10,7 @@ use looptax_model::record::{
 };
 use looptax_model::stats::Times;
 
+use super::cpu_sums::{Around, CpuSums, Seen};
 use super::listing::home;
 use super::names::Names;
 
@@ -31,6 +32,7 @@ pub struct Gathered {
     over: Vec<Duration>,
     n_lost: u64,
     hops: Vec<Hop>,
+    cpu: CpuSums,
 }
 
 /// What one service asked another at one address. Who they are is found anew at each look: a process may end before the
@@ -53,27 +55,22 @@ struct Who {
     address: String,
 }
 
-/// One look, put down to services, with all its times if `keeps_looks`. `servers` are those that a survey found.
-pub fn watched(look: &Look, servers: &[Server], beside: Beside, keeps_looks: bool) -> Watched {
-    let mut gathered = Gathered::new(beside, keeps_looks);
-    gathered.add(look, servers);
-    gathered.watched()
-}
-
 impl Gathered {
     pub fn new(beside: Beside, keeps_looks: bool) -> Self {
-        Self { beside, keeps_looks, over: Vec::new(), n_lost: 0, hops: Vec::new() }
+        Self { beside, keeps_looks, over: Vec::new(), n_lost: 0, hops: Vec::new(), cpu: CpuSums::default() }
     }
 
     /// Adds the look that followed. `servers` are those that the latest survey found.
-    pub fn add(&mut self, look: &Look, servers: &[Server]) {
+    pub fn add(&mut self, look: &Look, servers: &[Server], around: Around<'_>) {
         let names = Names::new();
         let is_wanted = |it: &Flow| match (it.server_idx, &it.server) {
             (Some(_), _) => true,
             (None, Some(_)) => self.beside.everything,
             (None, None) => self.beside.elsewhere,
         };
-        for flow in flows(look, servers).into_iter().filter(is_wanted) {
+        let flows = flows(look, servers);
+        self.cpu.add(&Seen { look, flows: &flows, servers, around, counts_elsewhere: self.beside.elsewhere });
+        for flow in flows.into_iter().filter(is_wanted) {
             let counts = flow.counts.clone();
             let processes: Vec<u32> = flow.processes.keys().copied().collect();
             let who = who(flow, servers, &names);
@@ -115,7 +112,7 @@ impl Gathered {
             at: super::now(),
             over_s,
             busy_pct: None,
-            hops: self.hops.into_iter().map(|it| it.watched(over_s)).collect(),
+            hops: self.hops.into_iter().map(|it| it.watched(over_s, &self.cpu)).collect(),
             notes: lost.into_iter().collect(),
         }
     }
@@ -142,10 +139,13 @@ impl Hop {
         self.looks.extend(missed.iter().map(|it| no_look(*it)));
     }
 
-    fn watched(self, over_s: f64) -> WatchedHop {
+    fn watched(self, over_s: f64, cpu: &CpuSums) -> WatchedHop {
         let Self { who, processes, counts, looks } = self;
+        let pid = |end: Option<&WatchedEnd>| end.and_then(|it| it.pid);
         let per_s = |n: u64| n as f64 / over_s;
         WatchedHop {
+            server_cpu: Some(cpu.of_server(pid(who.server.as_ref()))),
+            client_cpu: Some(cpu.of_client(pid(who.client.as_ref()))),
             client: who.client,
             n_processes: processes.len() as u64,
             server: who.server,

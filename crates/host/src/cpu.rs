@@ -1,0 +1,186 @@
+//! CPU time of services: what a process and those that it has started have used between two looks at all processes.
+//!
+//! Only reads; nothing is called when a process begins, ends or sends. A process that ended between the looks is in what
+//! its parent's ended children have used. Called by `watch`.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use crate::processes::{self, Stat, cpu_ns};
+
+/// The kernel's clock of ended children has a hundred ticks a second.
+const NS_PER_TICK: i64 = 10_000_000;
+/// Ticks by which the difference of two readings of it may be wrong: it is the sum of two numbers that are rounded down.
+const ERROR_TICKS: i64 = 2;
+/// Part of the CPU time that this error may be, at most: one in so many.
+const LEAST_TIMES_ERROR: i64 = 10;
+
+/// The CPU times of all processes at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct CpuTimes {
+    processes: HashMap<u32, Used>,
+    /// Of each process those that it has started.
+    children: HashMap<u32, Vec<u32>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Used {
+    parent: u32,
+    start_ticks: u64,
+    own_ns: i64,
+    ended_children_ticks: i64,
+}
+
+/// Why a CPU time cannot be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoCpuTime {
+    #[error("the process has ended")]
+    Ended,
+    #[error("processes that ended are missing in the CPU time of the one that started them")]
+    Uncollected,
+    #[error("too little CPU time for the kernel's clock of ended processes, which has ticks of 10 ms")]
+    Coarse,
+}
+
+impl CpuTimes {
+    /// Reads them. A child that has ended since the `earlier` look is among its parent's ended ones.
+    ///
+    /// # Cost
+    /// A short file and a system call for each process.
+    pub fn read(earlier: Option<&Self>) -> Self {
+        let mut processes: HashMap<u32, Used> =
+            processes::all().filter_map(|it| Some((it.pid, Used::read(&it)?))).collect();
+        let gone = |it: &(&u32, &Used)| processes.get(it.0).is_none_or(|now| now.start_ticks != it.1.start_ticks);
+        let bereft: HashSet<u32> =
+            earlier.iter().flat_map(|it| &it.processes).filter(gone).map(|it| it.1.parent).collect();
+        // It may have ended after its parent was read.
+        for pid in bereft {
+            if let Some(again) = processes.get(&pid).and_then(|_| Used::read(&processes::stat(pid)?)) {
+                processes.insert(pid, again);
+            }
+        }
+        Self::new(processes)
+    }
+
+    fn new(processes: HashMap<u32, Used>) -> Self {
+        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (pid, it) in &processes {
+            children.entry(it.parent).or_default().push(*pid);
+        }
+        Self { processes, children }
+    }
+
+    /// What the process `root` and all that it has started have used since the `earlier` look, without `others` and what
+    /// those have started. A process that lost its parent meanwhile still counts.
+    ///
+    /// # Errors
+    /// [`NoCpuTime`]: why it is not known.
+    pub fn spent_since(&self, earlier: &Self, root: u32, others: &HashSet<u32>) -> Result<Duration, NoCpuTime> {
+        if !self.processes.contains_key(&root) {
+            return Err(NoCpuTime::Ended);
+        }
+        let before = if self.same(earlier, root) { earlier.tree(root, others) } else { HashSet::new() };
+        let has_begun = |pid: &u32| self.same(earlier, *pid);
+        let gone: Vec<&Used> =
+            before.iter().filter(|it| !has_begun(it)).filter_map(|it| earlier.processes.get(it)).collect();
+        let mut members = self.tree(root, others);
+        members.extend(before.iter().filter(|it| has_begun(it)));
+        let (mut own_ns, mut ended_ticks) = (0, 0);
+        for pid in &members {
+            let Some(now) = self.processes.get(pid) else { continue };
+            let then = earlier.processes.get(pid).filter(|_| has_begun(pid));
+            own_ns += now.own_ns - then.map_or(0, |it| it.own_ns);
+            ended_ticks += now.ended_children_ticks - then.map_or(0, |it| it.ended_children_ticks);
+        }
+        let gone_ns: i64 = gone.iter().map(|it| it.own_ns + it.ended_children_ticks * NS_PER_TICK).sum();
+        let of_ended_ns = ended_ticks * NS_PER_TICK - gone_ns;
+        let error_ns = ERROR_TICKS * NS_PER_TICK;
+        if of_ended_ns < -error_ns {
+            return Err(NoCpuTime::Uncollected);
+        }
+        let spent = own_ns + of_ended_ns.max(0);
+        if (ended_ticks > 0 || !gone.is_empty()) && spent < error_ns * LEAST_TIMES_ERROR {
+            return Err(NoCpuTime::Coarse);
+        }
+        Ok(Duration::from_nanos(u64::try_from(spent).unwrap_or(0)))
+    }
+
+    /// Whether a number is the same process's in both.
+    fn same(&self, earlier: &Self, pid: u32) -> bool {
+        let pair = self.processes.get(&pid).zip(earlier.processes.get(&pid));
+        pair.is_some_and(|(now, then)| now.start_ticks == then.start_ticks)
+    }
+
+    /// A process and all that it has started, `others` left out with theirs.
+    fn tree(&self, root: u32, others: &HashSet<u32>) -> HashSet<u32> {
+        let mut found = HashSet::new();
+        let mut parents: Vec<u32> = self.processes.contains_key(&root).then_some(root).into_iter().collect();
+        while let Some(parent) = parents.pop() {
+            if found.insert(parent) {
+                parents.extend(self.children.get(&parent).into_iter().flatten().filter(|it| !others.contains(it)));
+            }
+        }
+        found
+    }
+}
+
+impl Used {
+    fn read(stat: &Stat) -> Option<Self> {
+        Some(Self {
+            parent: stat.parent,
+            start_ticks: stat.start_ticks,
+            own_ns: i64::try_from(cpu_ns(stat.pid)?).ok()?,
+            ended_children_ticks: i64::try_from(stat.ended_children_ticks).ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Processes by number, parent, start, own ms and ticks of ended children.
+    fn times(all: &[(u32, u32, u64, i64, i64)]) -> CpuTimes {
+        let used = |(pid, parent, start_ticks, own_ms, ended): &(u32, u32, u64, i64, i64)| {
+            let own_ns = own_ms * 1_000_000;
+            (*pid, Used { parent: *parent, start_ticks: *start_ticks, own_ns, ended_children_ticks: *ended })
+        };
+        CpuTimes::new(all.iter().map(used).collect())
+    }
+
+    type Processes<'a> = &'a [(u32, u32, u64, i64, i64)];
+
+    #[track_caller]
+    fn check(before: Processes<'_>, after: Processes<'_>, expected: Result<u64, NoCpuTime>) {
+        let spent = times(after).spent_since(&times(before), 10, &HashSet::from([70]));
+        assert_eq!(spent, expected.map(Duration::from_millis));
+    }
+
+    #[test]
+    fn a_service_has_used_what_its_processes_have_also_those_that_ended() {
+        // Two workers, and a server that the first one has started.
+        let before = [(10, 1, 5, 100, 300), (11, 10, 6, 9_000, 0), (12, 10, 6, 50, 0), (70, 11, 7, 400, 0)];
+        // The second one has ended, and no other process has its time.
+        let alone = [(10, 1, 5, 101, 300), (11, 10, 6, 9_020, 0), (70, 11, 7, 900, 0)];
+        check(&before, &alone, Err(NoCpuTime::Uncollected));
+        check(&before, &[(10, 1, 5, 101, 300), (11, 10, 6, 9_020, 0), (12, 10, 6, 52, 0)], Ok(23));
+        // The first one has ended after 700 ms more, and one that came and went has used 300 ms.
+        check(&before, &[(10, 1, 5, 101, 300 + 970 + 30), (12, 10, 6, 52, 0), (70, 1, 7, 900, 0)], Ok(1 + 2 + 1_000));
+        // Its own parent has ended: it is counted on.
+        check(&before, &[(10, 1, 5, 100, 300), (11, 10, 6, 9_000, 0), (12, 1, 6, 57, 0)], Ok(7));
+        // The number is another process's.
+        check(&before, &[(10, 1, 99, 100, 0), (12, 10, 100, 50, 0)], Ok(150));
+        check(&before, &[(11, 1, 6, 9_000, 0)], Err(NoCpuTime::Ended));
+        check(&[(10, 1, 5, 100, 300)], &[(10, 1, 5, 110, 302)], Err(NoCpuTime::Coarse));
+    }
+
+    #[test]
+    fn this_process_uses_time() {
+        let before = CpuTimes::read(None);
+        let began = std::time::Instant::now();
+        while began.elapsed() < Duration::from_millis(20) {}
+        let spent = CpuTimes::read(Some(&before)).spent_since(&before, std::process::id(), &HashSet::new());
+        // Other tests of this process use some, too, and may collect children.
+        assert!(spent.is_err() || spent.is_ok_and(|it| it > Duration::from_millis(1)), "{spent:?}");
+    }
+}

@@ -1,0 +1,40 @@
+//! What the kernel lists at the addresses of known servers at one moment.
+//!
+//! Asks for sockets only, and looks into no process. Called by `watch` at each look.
+
+use crate::discover::ends::Ends;
+use crate::discover::namespaces::networks;
+use crate::discover::owners::Owners;
+use crate::discover::process::{Process, process, processes};
+use crate::discover::servers::Server;
+use crate::{entrance, rights};
+
+/// What is at a server's addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The server's process.
+    pub pid: u32,
+    /// Connections from other machines, or whose addresses were rewritten on the way.
+    pub n_remote: usize,
+}
+
+/// Lists the sockets of these servers.
+///
+/// # Cost
+/// A netlink dump per address family and network namespace of a server; of every namespace, and some ten system calls per
+/// process, if a connection comes from none of them.
+pub fn listed(servers: &[Server]) -> Vec<Listed> {
+    entrance::start().ok();
+    let _lowered = rights::lowered_to(rights::LOOKING);
+    let own = process(std::process::id()).and_then(|own| own.network);
+    let look = |around: &[Process]| -> Vec<Listed> {
+        let networks = networks(around, own);
+        let owners = Owners::default();
+        let ends = Ends::new(&networks, &owners, &[]);
+        servers.iter().map(|it| Listed { pid: it.process.pid, n_remote: ends.peers_of(&it.endpoints).1 }).collect()
+    };
+    let theirs: Vec<Process> = servers.iter().map(|it| it.process.clone()).collect();
+    let found = look(&theirs);
+    // The other end may be in a namespace without a server.
+    if found.iter().any(|it| it.n_remote > 0) { look(&processes()) } else { found }
+}

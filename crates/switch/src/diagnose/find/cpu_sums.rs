@@ -1,0 +1,167 @@
+//! CPU time for each request of the services that were watched: what their processes used, and what they answered or asked.
+//!
+//! A service has one figure, whoever its clients and servers are: the kernel tells of a process how much it used, not for
+//! whom. It is left out where requests are missing that the time was used for. Called by `watched`.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use looptax_host::cpu::CpuTimes;
+use looptax_host::discover::{Endpoint, Flow, Listed, Party, Place, Server, server_at};
+use looptax_host::eyes::Look;
+use looptax_model::record::WatchedCpu;
+
+/// Overlapping requests of a service in a hundred, from which on they are not told apart.
+const MOST_OVERLAPPING_PCT: u64 = 1;
+
+/// What surrounds a look, at its beginning and its end: the CPU times of all processes, and the sockets of servers.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    pub cpu: [&'a CpuTimes; 2],
+    pub listed: [&'a [Listed]; 2],
+}
+
+/// Services by the numbers of their processes.
+#[derive(Debug, Default)]
+pub(super) struct CpuSums {
+    servers: HashMap<u32, Sum>,
+    clients: HashMap<u32, Sum>,
+}
+
+/// Requests of a service in one look.
+#[derive(Debug, Clone, Copy, Default)]
+struct Requests {
+    n: u64,
+    n_overlapping: u64,
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    cpu: Duration,
+    n_requests: u64,
+    /// Why it was left out of the last look that left it out.
+    na: Option<String>,
+}
+
+impl CpuSums {
+    /// Adds a look.
+    pub(super) fn add(&mut self, seen: &Seen<'_>) {
+        let (answered, asked) = seen.requests();
+        let known: HashSet<u32> = seen.servers.iter().map(|it| it.process.pid).collect();
+        let others: HashSet<u32> = known.iter().chain(answered.keys()).chain(asked.keys()).copied().collect();
+        let [earlier, now] = seen.around.cpu;
+        let spent = |pid| now.spent_since(earlier, pid, &others).map_err(|error| error.to_string());
+        for server in seen.servers {
+            let pid = server.process.pid;
+            let requests = answered.get(&pid).copied().unwrap_or_default();
+            let na = seen.why_not(server).or_else(|| requests.why_not());
+            self.servers.entry(pid).or_default().add(requests, na, || spent(pid));
+        }
+        // A client that has asked nothing this time has used its time all the same.
+        let pids: HashSet<u32> = asked.keys().chain(self.clients.keys()).copied().collect();
+        for pid in pids {
+            let requests = asked.get(&pid).copied().unwrap_or_default();
+            let is_server = known.contains(&pid) || answered.contains_key(&pid);
+            let is_server =
+                is_server.then_some("it is a server, too: what it used was for the requests that it answers");
+            let na = seen.lost().or(is_server).or_else(|| requests.why_not());
+            self.clients.entry(pid).or_default().add(requests, na, || spent(pid));
+        }
+    }
+
+    /// Of the server of a hop.
+    pub(super) fn of_server(&self, pid: Option<u32>) -> WatchedCpu {
+        figure(pid.and_then(|it| self.servers.get(&it)), "looptax does not know this server")
+    }
+
+    /// Of the client of a hop.
+    pub(super) fn of_client(&self, pid: Option<u32>) -> WatchedCpu {
+        figure(pid.and_then(|it| self.clients.get(&it)), "its processes have ended, or are not on this machine")
+    }
+}
+
+/// A look with what surrounds it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) look: &'a Look,
+    /// All of it, also those that are not shown.
+    pub(super) flows: &'a [Flow],
+    pub(super) servers: &'a [Server],
+    pub(super) around: Around<'a>,
+    /// Whether clients of other machines are counted.
+    pub(super) counts_elsewhere: bool,
+}
+
+impl Seen<'_> {
+    /// Who answered how much, and who asked.
+    fn requests(&self) -> (HashMap<u32, Requests>, HashMap<u32, Requests>) {
+        let (mut answered, mut asked) = (HashMap::new(), HashMap::new());
+        for flow in self.flows {
+            add(&mut answered, flow.server.as_ref(), flow);
+            add(&mut asked, flow.client.as_ref(), flow);
+        }
+        (answered, asked)
+    }
+
+    fn lost(&self) -> Option<&'static str> {
+        (self.look.n_lost > 0).then_some("requests of more processes than there is room for were not counted")
+    }
+
+    /// Why not all requests of a server are known.
+    fn why_not(&self, server: &Server) -> Option<&'static str> {
+        let pid = server.process.pid;
+        let mut listed = self.around.listed.iter().copied().flatten();
+        let mut opened = self.look.opened_elsewhere.iter();
+        let is_elsewhere = listed.any(|it| it.pid == pid && it.n_remote > 0)
+            || opened.any(|it| server_at(it, self.servers).is_some_and(|it| it.process.pid == pid));
+        let elsewhere = (is_elsewhere && !self.counts_elsewhere)
+            .then_some("it has clients elsewhere, whose requests are counted with --elsewhere only");
+        let is_at =
+            |it: &Endpoint| matches!(it.place, Place::Tcp(_)) && server.endpoints.iter().any(|own| same(own, it));
+        let mut others = self.servers.iter().filter(|it| it.process.pid != pid);
+        let shared = others
+            .any(|it| it.endpoints.iter().any(is_at))
+            .then_some("several servers share its address: their requests are counted together");
+        self.lost().or(elsewhere).or(shared)
+    }
+}
+
+fn same(one: &Endpoint, other: &Endpoint) -> bool {
+    one.network == other.network && one.place == other.place
+}
+
+fn add(requests: &mut HashMap<u32, Requests>, party: Option<&Party>, flow: &Flow) {
+    if let Some(process) = party.and_then(|it| it.process.as_ref()) {
+        let sum = requests.entry(process.pid).or_default();
+        sum.n += flow.counts.n_turns();
+        sum.n_overlapping += flow.counts.n_overlapping;
+    }
+}
+
+impl Requests {
+    fn why_not(self) -> Option<&'static str> {
+        (self.n_overlapping * 100 > self.n * MOST_OVERLAPPING_PCT).then_some("requests overlap and are not told apart")
+    }
+}
+
+impl Sum {
+    fn add(&mut self, requests: Requests, na: Option<&str>, spent: impl FnOnce() -> Result<Duration, String>) {
+        match na.map_or_else(spent, |na| Err(na.to_owned())) {
+            Ok(spent) => {
+                self.cpu += spent;
+                self.n_requests += requests.n;
+            }
+            Err(na) => self.na = Some(na),
+        }
+    }
+}
+
+fn figure(sum: Option<&Sum>, unknown: &str) -> WatchedCpu {
+    let Some(sum) = sum else {
+        return WatchedCpu { us_per_request: None, cpu_s: 0.0, n_requests: 0, na: Some(unknown.to_owned()) };
+    };
+    let cpu_s = sum.cpu.as_secs_f64();
+    let us_per_request = (sum.n_requests > 0).then(|| cpu_s * 1e6 / sum.n_requests as f64);
+    let why = || sum.na.clone().unwrap_or_else(|| "no request".to_owned());
+    WatchedCpu { us_per_request, cpu_s, n_requests: sum.n_requests, na: us_per_request.is_none().then(why) }
+}
