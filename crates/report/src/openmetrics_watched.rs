@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use looptax_model::record::{Watched, WatchedHop};
+use looptax_model::record::{Watched, WatchedHop, WatchedQueue};
 use looptax_model::stats::Times;
 
 use crate::openmetrics::escaped;
@@ -26,7 +26,7 @@ struct Family {
     pick: fn(&WatchedHop) -> Option<f64>,
 }
 
-const FAMILIES: [Family; 7] = [
+const FAMILIES: [Family; 8] = [
     Family {
         name: "looptax_watch_requests_per_second",
         help: "Requests that a client had answered, counted by the kernel.",
@@ -62,6 +62,11 @@ const FAMILIES: [Family; 7] = [
         help: "CPU time of the client, divided by its requests to all its servers.",
         pick: |it| it.client_cpu.as_ref()?.us_per_request.map(|it| it / 1e6),
     },
+    Family {
+        name: "looptax_watch_accept_wait_seconds_p99",
+        help: "99 % of the new connections to the address waited less until the server first received or sent.",
+        pick: |it| it.accept_wait.map(|it| it.p99_us / 1e6),
+    },
 ];
 
 /// The gauges of one look. Where several services of one name ask the same server, rates are summed and times are those of
@@ -77,9 +82,23 @@ pub fn watched_openmetrics(watched: &Watched) -> String {
         let samples = hops.iter().filter_map(|(labels, hop)| Some((format!("{{{labels}}}"), (family.pick)(hop)?)));
         write_gauge(family.name, family.help, samples, &mut text);
     }
+    for (name, help, pick) in QUEUES {
+        let label = |it: &WatchedQueue| {
+            let (server, address) = (escaped(&it.server), escaped(&it.address));
+            format!("{{server=\"{server}\",pid=\"{}\",address=\"{address}\"}}", it.pid)
+        };
+        write_gauge(name, help, watched.queues.iter().map(|it| (label(it), pick(it) as f64)), &mut text);
+    }
     text.push_str("# EOF\n");
     text
 }
+
+type OfQueues = (&'static str, &'static str, fn(&WatchedQueue) -> u64);
+
+const QUEUES: [OfQueues; 2] = [
+    ("looptax_watch_accept_queue_connections", "Connections that waited to be accepted.", |it| it.n_waiting),
+    ("looptax_watch_accept_queue_limit", "Most connections that may wait there.", |it| it.backlog),
+];
 
 /// Counters since `watch` began.
 #[derive(Debug, Default)]

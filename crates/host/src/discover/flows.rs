@@ -60,6 +60,7 @@ pub struct Flow {
     /// The server's place in the list of those that are known.
     pub server_idx: Option<usize>,
     pub way: Way,
+    pub asked: Asked,
     /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
     pub counts: Counts,
@@ -90,6 +91,7 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
             processes: BTreeMap::new(),
             server,
             server_idx,
+            asked: counted.asked.clone(),
             address: address(&counted.asked),
             counts: Counts::default(),
         });

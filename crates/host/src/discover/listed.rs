@@ -6,7 +6,8 @@ use crate::discover::ends::Ends;
 use crate::discover::namespaces::networks;
 use crate::discover::owners::Owners;
 use crate::discover::process::{Process, process, processes};
-use crate::discover::servers::Server;
+use crate::discover::servers::{Endpoint, Place, Server, listening};
+use crate::discover::sock_diag::Queue;
 use crate::{entrance, rights};
 
 /// What is at a server's addresses.
@@ -16,6 +17,8 @@ pub struct Listed {
     pub pid: u32,
     /// Connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: usize,
+    /// Where it listens now, with the queue of each.
+    pub queues: Vec<(Place, Queue)>,
 }
 
 /// Lists the sockets of these servers.
@@ -31,7 +34,14 @@ pub fn listed(servers: &[Server]) -> Vec<Listed> {
         let networks = networks(around, own);
         let owners = Owners::default();
         let ends = Ends::new(&networks, &owners, &[]);
-        servers.iter().map(|it| Listed { pid: it.process.pid, n_remote: ends.peers_of(&it.endpoints).1 }).collect()
+        let listening = listening(&networks, None, |_| true);
+        let queues = |server: &Server| -> Vec<(Place, Queue)> {
+            let own = |it: &Endpoint| server.endpoints.iter().find(|own| own.is_same(it)).map(|own| own.place.clone());
+            listening.iter().filter_map(|(it, _)| Some((own(it)?, it.queue))).collect()
+        };
+        let one =
+            |it: &Server| Listed { pid: it.process.pid, n_remote: ends.peers_of(&it.endpoints).1, queues: queues(it) };
+        servers.iter().map(one).collect()
     };
     let theirs: Vec<Process> = servers.iter().map(|it| it.process.clone()).collect();
     let found = look(&theirs);

@@ -82,6 +82,17 @@ pub enum SocketFile {
     Unknown,
 }
 
+impl Endpoint {
+    /// Whether both are one listening socket's, whatever lies at its path.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_at = match (&self.place, &other.place) {
+            (Place::Path { path, .. }, Place::Path { path: others, .. }) => path == others,
+            (own, others) => own == others,
+        };
+        is_at && self.network == other.network && self.file == other.file
+    }
+}
+
 impl Server {
     pub fn name(&self) -> String {
         self.name.clone()

@@ -53,6 +53,8 @@ const NS_PER_TICK: u64 = 10_000_000;
 
 type HopKey = [u64; 2];
 type HopWords = [u64; HOP_WORDS];
+/// `struct waits` in `kernel/turns.bpf.c`.
+type WaitWords = [u64; 1 + TIMES_WORDS];
 
 impl Reach {
     fn tracepoints(self) -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -66,10 +68,12 @@ pub struct Eyes {
     reach: Reach,
     hops: KernelMap<MapData, HopKey, HopWords>,
     endpoints: KernelMap<MapData, u64, endpoint::Words>,
+    accepts: KernelMap<MapData, u64, WaitWords>,
     lost: Array<MapData, u64>,
     /// Held for what it has attached.
     _programs: Ebpf,
     earlier: HashMap<HopKey, Counts>,
+    earlier_accepts: HashMap<u64, Times>,
     earlier_at: Instant,
     earlier_lost: u64,
 }
@@ -82,6 +86,10 @@ pub struct Look {
     /// Addresses at which TCP connections were opened by clients that are not counted: of other machines, or with an address
     /// that is rewritten on the way.
     pub opened_elsewhere: Vec<Asked>,
+    /// How long new connections waited at each address, until their server received or sent for the first time: since they
+    /// were opened, or since their client's first request arrived. At least the time in the queue of `accept` of a client
+    /// that asks at once.
+    pub accepted: HashMap<Asked, Times>,
     /// Connections or turns that found no room in the kernel's table.
     pub n_lost: u64,
 }
@@ -190,9 +198,11 @@ impl Loaded {
             reach,
             hops: map(&mut programs, "hops")?.try_into().map_err(of_map)?,
             endpoints: map(&mut programs, "endpoints")?.try_into().map_err(of_map)?,
+            accepts: map(&mut programs, "accepts")?.try_into().map_err(of_map)?,
             lost: map(&mut programs, "lost")?.try_into().map_err(of_map)?,
             _programs: programs,
             earlier: HashMap::new(),
+            earlier_accepts: HashMap::new(),
             earlier_at: Instant::now(),
             earlier_lost: 0,
         };
@@ -250,10 +260,27 @@ impl Eyes {
             }
         }
         let lost = self.lost.get(&0, 0).map_err(io::Error::other)?;
+        let accepted = self.accepted()?;
         let n_lost = lost.saturating_sub(self.earlier_lost) + n_nowhere;
-        let look = Look { over: now - self.earlier_at, counted, opened_elsewhere, n_lost };
+        let look = Look { over: now - self.earlier_at, counted, opened_elsewhere, accepted, n_lost };
         (self.earlier, self.earlier_at, self.earlier_lost) = (earlier, now, lost);
         Ok(look)
+    }
+
+    /// How long connections waited whose wait ended since the last look.
+    fn accepted(&mut self) -> io::Result<HashMap<Asked, Times>> {
+        let mut accepted: HashMap<Asked, Times> = HashMap::new();
+        for item in &self.accepts {
+            let (id, words) = item.map_err(io::Error::other)?;
+            let now = Times::of_words(&words[1..], words[0]);
+            let since = self.earlier_accepts.get(&id).map_or_else(|| now.clone(), |it| now.since(it));
+            let asked = (since.n() > 0).then(|| endpoint::read(&self.endpoints.get(&id, 0).ok()?)).flatten();
+            if let Some(asked) = asked {
+                accepted.entry(asked).or_default().add(&since);
+            }
+            self.earlier_accepts.insert(id, now);
+        }
+        Ok(accepted)
     }
 }
 

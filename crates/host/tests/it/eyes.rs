@@ -298,3 +298,51 @@ fn two_pairs_of_eyes_do_not_see_each_other() {
         check(&counts(&eyes.look().unwrap(), own, at(tcp)), 1, 30);
     }
 }
+
+/// A connection that is accepted late, on which the client asks first or the server sends first.
+fn accept_late<S: Read + Write>(connect: impl FnOnce() -> S + Send, accept: impl FnOnce() -> S, server_sends: bool) {
+    let (mut question, mut answer) = (*QUESTION, *ANSWER);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut stream = connect();
+            if server_sends {
+                stream.read_exact(&mut answer).unwrap();
+            }
+            ask(&mut stream, 1);
+        });
+        thread::sleep(LATE);
+        let mut stream = accept();
+        if server_sends {
+            stream.write_all(ANSWER).unwrap();
+        }
+        stream.read_exact(&mut question).unwrap();
+        stream.write_all(ANSWER).unwrap();
+    });
+}
+
+const LATE: Duration = Duration::from_millis(30);
+
+#[test]
+fn a_connection_waits_until_its_server_accepts_it_whoever_sends_first() {
+    let Some(mut eyes) = eyes() else { return };
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = tcp.local_addr().unwrap();
+    let name = SocketAddr::from_abstract_name(format!("late-{}", std::process::id())).unwrap();
+    let unix = UnixListener::bind_addr(&name).unwrap();
+    for server_sends in [false, true] {
+        accept_late(|| TcpStream::connect(to).unwrap(), || tcp.accept().unwrap().0, server_sends);
+        accept_late(|| UnixStream::connect_addr(&name).unwrap(), || unix.accept().unwrap().0, server_sends);
+        let look = eyes.look().unwrap();
+        let is_tcp = |it: &Asked| matches!(it, Asked::Tcp { to: other, .. } if *other == to);
+        let is_unix =
+            |it: &Asked| matches!(it, Asked::Unix { name: Name::Abstract(it), .. } if it.starts_with(b"late-"));
+        let ways: [&dyn Fn(&Asked) -> bool; 2] = [&is_tcp, &is_unix];
+        for is_it in ways {
+            let waited = look.accepted.iter().find(|it| is_it(it.0)).unwrap().1;
+            assert_eq!(waited.n(), 1);
+            let ms = waited.mean_ns().unwrap() / 1e6;
+            // On a busy machine the client connects later than it should.
+            assert!((5.0..2_000.0).contains(&ms), "{ms}");
+        }
+    }
+}

@@ -115,7 +115,9 @@ pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
-pub use watched::{WATCHED_SCHEMA_VERSION, Watched, WatchedCpu, WatchedEnd, WatchedHop, WatchedLook, WatchedTimes};
+pub use watched::{
+    WATCHED_SCHEMA_VERSION, Watched, WatchedCpu, WatchedEnd, WatchedHop, WatchedLook, WatchedQueue, WatchedTimes,
+};
 pub use watched_diff::{WatchedChange, WatchedDiff, WatchedSide, WatchedSpan};
 pub use way::Way;
 pub use why::{CountedEpoch, EPOCHS_PER_UNSAMPLED, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow};

@@ -33,6 +33,10 @@ pub struct Watched {
     pub busy_pct: Option<f64>,
     /// Who asked whom, the busiest first.
     pub hops: Vec<WatchedHop>,
+    /// Where the known servers listen, and how many connections wait there to be accepted; absent in what an older looptax
+    /// kept.
+    #[serde(default)]
+    pub queues: Vec<WatchedQueue>,
     /// What could not be counted.
     pub notes: Vec<Note>,
 }
@@ -88,6 +92,10 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub opened_per_s: f64,
+    /// How long new connections to this address waited, those of other clients, too, until the server first received or
+    /// sent: since they were opened, or since their first request arrived, if that was later; `null` without any.
+    #[serde(default)]
+    pub accept_wait: Option<WatchedTimes>,
     /// TCP connections that were closed; `null` over a Unix socket, where the kernel does not tell.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
@@ -103,6 +111,27 @@ pub struct WatchedHop {
     /// The same look by look, in the order of time, where it was saved: what an interval rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<WatchedLook>,
+}
+
+/// A listening socket of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedQueue {
+    /// The server: `mariadbd`.
+    pub server: String,
+    /// Its process.
+    #[serde(deserialize_with = "ProcessId::read")]
+    #[schemars(with = "ProcessId")]
+    pub pid: u32,
+    /// Where it listens: `0.0.0.0:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    pub address: String,
+    /// Connections that waited to be accepted when the look ended; of several looks, the most.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_waiting: u64,
+    /// Most that may wait, as the server asked for it and the kernel allows.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub backlog: u64,
 }
 
 /// What one of several looks counted of a hop.

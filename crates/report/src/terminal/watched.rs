@@ -1,6 +1,6 @@
 //! What `looptax watch` counted, for a terminal: who asks whom, the busiest at the top.
 
-use looptax_model::record::{Watched, WatchedEnd, WatchedHop, WatchedTimes};
+use looptax_model::record::{Watched, WatchedEnd, WatchedHop, WatchedQueue, WatchedTimes};
 
 use super::columns::Table;
 use super::found::shown;
@@ -8,10 +8,14 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, fixed, rate};
 
-const HEADER: [&str; 10] = ["client", "server", "by", "requests", "p50", "p99", "in server", "cpu/req", "new", "next"];
+const HEADER: [&str; 11] =
+    ["client", "server", "by", "requests", "p50", "p99", "in server", "cpu/req", "new", "accept", "next"];
 
 /// Of so many in a hundred, or more, it is said that requests are not told apart.
 const MOST_OVERLAPPING_PCT: u64 = 1;
+
+/// New connections that waited less for their server, µs at p99, are not worth a column.
+const LEAST_WAIT_US: f64 = 1e3;
 
 /// The text of `looptax watch`. Ends with a line break.
 pub fn watched(watched: &Watched, style: Style) -> String {
@@ -20,6 +24,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     let text = style.text();
     if watched.hops.is_empty() {
         lines.wrapped(0, &format!("no request to a server of this machine within {} s", fixed(watched.over_s, 0)));
+        queues(watched, &mut lines);
         return lines.finish();
     }
     let rows = watched.hops.iter().map(|hop| cells(hop, text));
@@ -39,6 +44,13 @@ pub fn watched(watched: &Watched, style: Style) -> String {
         0,
         "cpu/req: CPU time of the server, its work in the background included, divided by the requests of all its clients; why there is none, --json says",
     );
+    if watched.hops.iter().any(|it| accept(it).is_some()) {
+        lines.wrapped(
+            0,
+            "accept: 99 % of the new connections to this address waited less until the server first received or sent",
+        );
+    }
+    queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
         lines.wrapped(
             0,
@@ -70,8 +82,28 @@ fn cells(hop: &WatchedHop, text: Text) -> Vec<String> {
         time(hop.served, |it| it.p50_us),
         cpu.map_or_else(|| "-".to_owned(), |it| text.micros(it)),
         rate(hop.opened_per_s),
+        accept(hop).unwrap_or_else(|| "-".to_owned()),
         next(hop),
     ]
+}
+
+fn accept(hop: &WatchedHop) -> Option<String> {
+    let us = hop.accept_wait.map(|it| it.p99_us).filter(|it| *it >= LEAST_WAIT_US)?;
+    Some(format!("{} ms", fixed(us / 1e3, 1)))
+}
+
+/// Where connections wait to be accepted.
+fn queues(watched: &Watched, lines: &mut Lines) {
+    let text = lines.style.text();
+    for queue in watched.queues.iter().filter(|it| it.n_waiting > 0) {
+        let (server, address) = (shown(&queue.server, text), shown(&queue.address, text));
+        let WatchedQueue { pid, n_waiting, backlog, .. } = queue;
+        let waits = if *n_waiting == 1 { "connection waits" } else { "connections wait" };
+        lines.wrapped(
+            0,
+            &format!("{server} {pid} at {address}: {n_waiting} {waits} to be accepted, of {backlog} at most"),
+        );
+    }
 }
 
 fn overlaps(hop: &WatchedHop) -> bool {

@@ -2,7 +2,7 @@
 
 use looptax_model::record::{
     Figure, WATCHED_SCHEMA_VERSION, Watched, WatchedChange, WatchedCpu, WatchedDiff, WatchedEnd, WatchedHop,
-    WatchedLook, WatchedSide, WatchedSpan, WatchedTimes, Way,
+    WatchedLook, WatchedQueue, WatchedSide, WatchedSpan, WatchedTimes, Way,
 };
 use looptax_report::terminal::{Style, before_and_after, watched, watched_diff};
 use looptax_report::{WatchedTotals, watched_openmetrics};
@@ -28,6 +28,7 @@ fn hop(way: Way, n_overlapping: u64) -> WatchedHop {
         served: Some(WatchedTimes { p50_us: 9.1, ..times }),
         server_cpu: Some(WatchedCpu { us_per_request: Some(7.5), cpu_s: 0.03, n_requests: 4_000, na: None }),
         client_cpu: Some(WatchedCpu { us_per_request: None, cpu_s: 0.0, n_requests: 0, na: Some("gone".to_owned()) }),
+        accept_wait: Some(WatchedTimes { p99_us: 900.0, ..times }),
         n_opened: 2,
         opened_per_s: 1.0,
         n_closed: None,
@@ -45,6 +46,13 @@ fn look(hops: Vec<WatchedHop>) -> Watched {
         over_s: 2.0,
         busy_pct: None,
         hops,
+        queues: vec![WatchedQueue {
+            server: "redis-server".to_owned(),
+            pid: 812,
+            address: "0.0.0.0:6379".to_owned(),
+            n_waiting: 0,
+            backlog: 511,
+        }],
         notes: Vec::new(),
     }
 }
@@ -60,7 +68,16 @@ fn who_asks_whom_is_told_with_times_and_a_next_step_over_tcp_alone() {
     assert!(text.contains("the client's own send"), "{text}");
     assert!(text.contains("9.1 µs     7.5 µs   1.00/s"), "{text}");
     assert_eq!(text.matches("looptax check --pid 4711").count(), 1, "{text}");
-    assert!(!text.contains("(*)"), "{text}");
+    assert!(!text.contains("(*)") && !text.contains("accept"), "{text}");
+    let mut late = look(vec![hop(Way::Unix, 0)]);
+    late.hops[0].accept_wait = late.hops[0].times.map(|it| WatchedTimes { p99_us: 200_400.0, ..it });
+    late.queues[0].n_waiting = 3;
+    let text = watched(&late, style());
+    assert!(text.contains("1.00/s  200.4 ms"), "{text}");
+    assert!(
+        text.contains("redis-server 812 at 0.0.0.0:6379: 3 connections wait to be accepted, of 511 at most"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -77,6 +94,8 @@ fn gauges_have_the_transport_as_a_label() {
     assert!(text.contains(&format!("looptax_watch_requests_per_second{labels} 500\n")), "{text}");
     assert!(text.contains(&format!("looptax_watch_server_cpu_seconds_per_request{labels} 0.0000075\n")), "{text}");
     assert!(!text.contains("client_cpu_seconds_per_request{"), "{text}");
+    let queue = "{server=\"redis-server\",pid=\"812\",address=\"0.0.0.0:6379\"}";
+    assert!(text.contains(&format!("looptax_watch_accept_queue_limit{queue} 511\n")), "{text}");
     assert!(text.ends_with("# EOF\n"));
 }
 

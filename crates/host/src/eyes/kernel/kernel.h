@@ -43,7 +43,9 @@ struct sock_common {
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 } KERNEL;
-struct sk_buff_head { u32 qlen; } KERNEL;
+struct sock;
+struct sk_buff { struct sock *sk; } KERNEL;
+struct sk_buff_head { struct sk_buff *prev; u32 qlen; } KERNEL;
 struct upid { int nr; } KERNEL;
 struct pid { struct upid numbers[0]; } KERNEL;
 struct socket;
@@ -63,7 +65,7 @@ struct inode { u64 i_ino; struct super_block *i_sb; } KERNEL;
 struct dentry { struct inode *d_inode; } KERNEL;
 struct path { struct dentry *dentry; } KERNEL;
 struct unix_sock { struct unix_address *addr; struct path path; struct sock *peer; } KERNEL;
-struct file;
+struct file { struct inode *f_inode; } KERNEL;
 struct socket { struct sock *sk; struct file *file; } KERNEL;
 struct thread_info { u32 status; } KERNEL;
 struct task_struct {

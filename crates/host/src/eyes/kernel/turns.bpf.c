@@ -14,6 +14,7 @@
 #define ONE_TIMED_OF 8
 #define LOG2_PAIRS 16
 #define N_PAIRS (1 << LOG2_PAIRS)
+#define N_QUEUED 16384
 
 // bpf_probe_read_kernel and bpf_get_current_task_btf are for such licences.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -56,7 +57,9 @@ struct pair {
 	// Of what the server has got, what was counted.
 	u32 n_bytes_got_before;
 	u8 has_server;
-	u8 unused[31];
+	// The server has received or sent: it has accepted.
+	u8 is_accepted;
+	u8 unused[30];
 
 	// The turns that the server has begun to receive, and that it has answered.
 	u32 got;
@@ -64,10 +67,12 @@ struct pair {
 	// Of turns whose server's part is timed.
 	u64 got_ns;
 	u64 answered_ns;
+	// When it was opened, over TCP.
+	u64 opened_ns;
 	u32 server;
 	u32 n_bytes_got;
 	u32 n_bytes_given;
-	u8 unused_too[28];
+	u8 unused_too[20];
 };
 
 struct slot {
@@ -170,6 +175,34 @@ struct {
 	__type(value, struct hop);
 } blank SEC(".maps");
 
+// How long new connections waited until the server first received or sent, by endpoint.
+struct waits {
+	u64 sum_ns;
+	u32 times[N_BUCKETS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct waits);
+} accepts SEC(".maps");
+
+// When connections to Unix sockets came into their listener's queue, by the inode of the client's socket, which no other
+// socket has: the latest, each in the place of one that came long before.
+struct queued {
+	u64 inode;
+	u64 at_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, N_QUEUED);
+	__type(key, u32);
+	__type(value, struct queued);
+} queued SEC(".maps");
+
 // What found no room in `hops`.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -178,6 +211,8 @@ struct {
 	__type(value, u64);
 } lost SEC(".maps");
 
+// What the verifier does not know the type of.
+#define READ(to, from) bpf_probe_read_kernel(&(to), sizeof(to), &(from))
 #define ADD(place, n) __sync_fetch_and_add(&(place), (n))
 
 static __always_inline u64 mixed(u64 hash, u64 word)
@@ -465,10 +500,89 @@ static __always_inline void end_turn(struct seat *seat, struct pair *pair, u64 n
 	}
 }
 
+// A client's connect(2) has put a socket into its listener's queue. Of two at the same time it may be the other one, which
+// came a moment later.
+static __always_inline void note_queued(struct sock *listener)
+{
+	struct sk_buff *last = listener->sk_receive_queue.prev;
+	struct sock *server = last->sk, *client = 0;
+	struct socket *socket = 0;
+	struct file *file = 0;
+	struct inode *inode = 0;
+	u64 number = 0;
+	READ(client, ((struct unix_sock *)server)->peer);
+	READ(socket, client->sk_socket);
+	READ(file, socket->file);
+	READ(inode, file->f_inode);
+	READ(number, inode->i_ino);
+	u32 place = number & (N_QUEUED - 1);
+	struct queued *it = bpf_map_lookup_elem(&queued, &place);
+	if (!it)
+		return;
+	it->inode = number;
+	it->at_ns = bpf_ktime_get_ns();
+}
+
+// The server receives or sends for the first time, which it does after it has accepted.
+static __noinline int count_accept(struct seat *seat, u64 since)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 zero = 0;
+	if (!seat || !since || seat->is_old)
+		return 0;
+	struct waits *waits = bpf_map_lookup_elem(&accepts, &seat->endpoint);
+	if (!waits) {
+		struct hop *empty = bpf_map_lookup_elem(&blank, &zero);
+		if (empty)
+			bpf_map_update_elem(&accepts, &seat->endpoint, empty->times, BPF_NOEXIST);
+		waits = bpf_map_lookup_elem(&accepts, &seat->endpoint);
+		if (!waits)
+			return 0;
+	}
+	u64 waited = now > since ? now - since : 0;
+	ADD(waits->sum_ns, waited);
+	ADD(waits->times[bucket(waited)], 1);
+	return 0;
+}
+
+// A server receives on a connection for the first time.
+static __noinline int first_received(struct seat *seat, struct pair *pair)
+{
+	if (!seat || !pair)
+		return 0;
+	pair->server = current_pid();
+	struct endpoint *endpoint = bpf_map_lookup_elem(&endpoints, &seat->endpoint);
+	if (endpoint && endpoint->server.pid != pair->server)
+		note_current(&endpoint->server);
+	if (!pair->is_accepted)
+		count_accept(seat, pair->asked_ns);
+	pair->is_accepted = 1;
+	return 0;
+}
+
+// What a server sends before it has received has come to the client.
+static __always_inline void accepted_by_send(struct seat *seat, struct pair *pair, struct sock *sk)
+{
+	u64 since = pair->opened_ns;
+	if (!seat->key.ports) {
+		u64 number = sk->sk_socket->file->f_inode->i_ino;
+		u32 place = number & (N_QUEUED - 1);
+		struct queued *it = bpf_map_lookup_elem(&queued, &place);
+		since = it && it->inode == number ? it->at_ns : 0;
+	}
+	pair->is_accepted = 1;
+	count_accept(seat, since);
+}
+
 // Data have arrived at a socket, by a send that has not returned yet.
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(arrived, struct sock *sk)
 {
+	if (sk->__sk_common.skc_state == TCP_LISTEN) {
+		if (sk->__sk_common.skc_family == AF_UNIX && is_stream(sk))
+			note_queued(sk);
+		return 0;
+	}
 	struct seat *seat = seat_of(sk);
 	if (!seat)
 		return 0;
@@ -488,6 +602,8 @@ int BPF_PROG(arrived, struct sock *sk)
 		pair->asked_ns = bpf_ktime_get_ns();
 		return 0;
 	}
+	if (!pair->is_accepted)
+		accepted_by_send(seat, pair, sk);
 	u32 turn = pair->turn;
 	if (pair->asked_ns && pair->answered != turn && (pair->got == turn || !pair->has_server)) {
 		if (is_timed(seat, pair))
@@ -564,12 +680,8 @@ int BPF_PROG(received, struct sock *sk, int n_bytes, int flags)
 	// Where nothing else is known, each turn's part is timed.
 	if (is_timed(seat, pair) || !(client || seat->is_local))
 		pair->got_ns = bpf_ktime_get_ns();
-	if (!pair->server) {
-		pair->server = current_pid();
-		struct endpoint *endpoint = bpf_map_lookup_elem(&endpoints, &seat->endpoint);
-		if (endpoint && endpoint->server.pid != pair->server)
-			note_current(&endpoint->server);
-	}
+	if (!pair->server)
+		first_received(seat, pair);
 	pair->got = turn;
 	return 0;
 }
@@ -602,6 +714,7 @@ int BPF_PROG(state, struct sock *sk, int old, int new)
 			if (!pair)
 				return 0;
 			pair->has_server = 1;
+			pair->opened_ns = bpf_ktime_get_ns();
 			// Without a client it comes from elsewhere.
 			u32 client = pair->client;
 			struct hop *hop = hop_of(seat->endpoint, client);

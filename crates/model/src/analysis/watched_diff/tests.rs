@@ -35,6 +35,7 @@ fn hop(server: (&str, u32), way: Way, address: &str, us: &[f64]) -> WatchedHop {
         served: None,
         server_cpu: None,
         client_cpu: None,
+        accept_wait: None,
         n_opened: 0,
         opened_per_s: 0.0,
         n_closed: None,
@@ -61,6 +62,7 @@ fn watched(hops: Vec<WatchedHop>) -> Watched {
         over_s: 60.0,
         busy_pct: Some(40.0),
         hops,
+        queues: Vec::new(),
         notes: Vec::new(),
     }
 }

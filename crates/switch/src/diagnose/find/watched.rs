@@ -1,12 +1,13 @@
 //! What was counted on sockets, as it is shown and saved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use looptax_host::discover::{Flow, Party, Server, flows};
-use looptax_host::eyes::{Counts, Look};
+use looptax_host::discover::{Flow, Listed, Party, Place, Server, flows};
+use looptax_host::eyes::{Asked, Counts, Look};
 use looptax_model::record::{
-    Note, NoteCode, WATCHED_SCHEMA_VERSION, Watched, WatchedEnd, WatchedHop, WatchedLook, WatchedTimes, Way,
+    Note, NoteCode, WATCHED_SCHEMA_VERSION, Watched, WatchedEnd, WatchedHop, WatchedLook, WatchedQueue, WatchedTimes,
+    Way,
 };
 use looptax_model::stats::Times;
 
@@ -24,7 +25,7 @@ pub struct Beside {
 }
 
 /// Looks that follow each other, put down to services.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Gathered {
     beside: Beside,
     /// Whether each look is kept beside their sum.
@@ -33,6 +34,9 @@ pub struct Gathered {
     n_lost: u64,
     hops: Vec<Hop>,
     cpu: CpuSums,
+    accepted: HashMap<Asked, Times>,
+    /// By server and address.
+    queues: BTreeMap<(u32, String), WatchedQueue>,
 }
 
 /// What one service asked another at one address. Who they are is found anew at each look: a process may end before the
@@ -40,6 +44,7 @@ pub struct Gathered {
 #[derive(Debug)]
 struct Hop {
     who: Who,
+    asked: Asked,
     processes: BTreeSet<u32>,
     counts: Counts,
     looks: Vec<WatchedLook>,
@@ -57,7 +62,7 @@ struct Who {
 
 impl Gathered {
     pub fn new(beside: Beside, keeps_looks: bool) -> Self {
-        Self { beside, keeps_looks, over: Vec::new(), n_lost: 0, hops: Vec::new(), cpu: CpuSums::default() }
+        Self { beside, keeps_looks, over: Vec::new(), n_lost: 0, hops: Vec::new(), ..Self::default() }
     }
 
     /// Adds the look that followed. `servers` are those that the latest survey found.
@@ -71,12 +76,12 @@ impl Gathered {
         let flows = flows(look, servers);
         self.cpu.add(&Seen { look, flows: &flows, servers, around, counts_elsewhere: self.beside.elsewhere });
         for flow in flows.into_iter().filter(is_wanted) {
-            let counts = flow.counts.clone();
+            let (counts, asked) = (flow.counts.clone(), flow.asked.clone());
             let processes: Vec<u32> = flow.processes.keys().copied().collect();
             let who = who(flow, servers, &names);
             let idx = self.hops.iter().position(|it| it.who == who).unwrap_or_else(|| {
                 let (counts, processes) = (Counts::default(), BTreeSet::new());
-                self.hops.push(Hop { who, processes, counts, looks: Vec::new() });
+                self.hops.push(Hop { who, asked, processes, counts, looks: Vec::new() });
                 self.hops.len() - 1
             });
             let hop = &mut self.hops[idx];
@@ -86,8 +91,36 @@ impl Gathered {
             hop.counts.add(&counts);
             hop.processes.extend(processes);
         }
+        for (asked, times) in &look.accepted {
+            self.accepted.entry(asked.clone()).or_default().add(times);
+        }
+        for listed in around.listed[1] {
+            self.add_queues(listed, servers);
+        }
         self.over.push(look.over);
         self.n_lost += look.n_lost;
+    }
+
+    fn add_queues(&mut self, listed: &Listed, servers: &[Server]) {
+        let Some(server) = servers.iter().find(|it| it.process.pid == listed.pid) else {
+            return;
+        };
+        for (place, queue) in &listed.queues {
+            let address = match place {
+                Place::Tcp(address) => address.to_string(),
+                Place::Path { path, .. } | Place::Abstract(path) => path.to_string_lossy().into_owned(),
+            };
+            let (n_waiting, backlog) = (u64::from(queue.waiting), u64::from(queue.backlog));
+            let new = || WatchedQueue {
+                server: server.name(),
+                pid: listed.pid,
+                address: address.clone(),
+                n_waiting,
+                backlog,
+            };
+            let queue = self.queues.entry((listed.pid, address.clone())).or_insert_with(new);
+            queue.n_waiting = queue.n_waiting.max(n_waiting);
+        }
     }
 
     /// All that was added, the busiest first.
@@ -112,7 +145,8 @@ impl Gathered {
             at: super::now(),
             over_s,
             busy_pct: None,
-            hops: self.hops.into_iter().map(|it| it.watched(over_s, &self.cpu)).collect(),
+            hops: self.hops.into_iter().map(|it| it.watched(over_s, &self.cpu, &self.accepted)).collect(),
+            queues: self.queues.into_values().collect(),
             notes: lost.into_iter().collect(),
         }
     }
@@ -139,8 +173,8 @@ impl Hop {
         self.looks.extend(missed.iter().map(|it| no_look(*it)));
     }
 
-    fn watched(self, over_s: f64, cpu: &CpuSums) -> WatchedHop {
-        let Self { who, processes, counts, looks } = self;
+    fn watched(self, over_s: f64, cpu: &CpuSums, accepted: &HashMap<Asked, Times>) -> WatchedHop {
+        let Self { who, asked, processes, counts, looks } = self;
         let pid = |end: Option<&WatchedEnd>| end.and_then(|it| it.pid);
         let per_s = |n: u64| n as f64 / over_s;
         WatchedHop {
@@ -160,6 +194,7 @@ impl Hop {
             served: times(&counts.served),
             n_opened: counts.n_opened,
             opened_per_s: per_s(counts.n_opened),
+            accept_wait: accepted.get(&asked).and_then(times),
             n_closed: (who.way != Way::Unix).then_some(counts.n_closed),
             n_bytes_asked: counts.n_bytes_asked,
             n_bytes_answered: counts.n_bytes_answered,
