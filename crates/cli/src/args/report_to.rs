@@ -12,7 +12,8 @@ use super::{JsonArgs, PeerArgs};
 pub(crate) struct CollectorArgs {
     /// The collector: `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or
     /// `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`. One on another machine is verified by its certificate and name,
-    /// unless sslmode says otherwise or `secure` is missing.
+    /// unless sslmode says otherwise or `secure` is missing. `report-to` also takes a folder, which gets a file per report
+    /// (`./NAME` makes one), and `-` for standard output.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: String,
     /// The collector's password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`.

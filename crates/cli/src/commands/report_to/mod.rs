@@ -28,6 +28,7 @@ use crate::terminal::{self, Terminal};
 pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
     let (destination, access) = place::collector(&args.collector)?;
+    place::refuse_word(&destination)?;
     let is_printed = matches!(destination.place, Place::Output);
     if is_printed && args.json.is_printed() {
         return Err(Failure::usage(

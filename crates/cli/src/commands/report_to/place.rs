@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use looptax_fleet::{Access, Destination, Spool};
+use looptax_fleet::{Access, Destination, Place, Spool};
 use looptax_host::read;
 use looptax_model::dsn::Secret;
 use looptax_model::failure::Failure;
@@ -33,6 +33,23 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     };
     let access = Access { password: password.map(Secret::new), ca_file: args.ca_file.clone(), ..Access::default() };
     Ok((destination, access))
+}
+
+/// Refuses a folder that is not there and whose name does not look like a path: it may be an address mistyped.
+pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
+    let Place::Folder(folder) = &destination.place else {
+        return Ok(());
+    };
+    let name = folder.display();
+    if name.to_string().contains('/') || read::is_folder(folder) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("`{name}` is neither a URL nor a folder here"),
+        format!(
+            "./{name} for a folder, clickhouse://USER@HOST/DATABASE or postgres://USER@HOST/DATABASE for a collector, - to print"
+        ),
+    ))
 }
 
 /// Says what others may read on the way.
@@ -109,4 +126,32 @@ pub(super) fn random<const N: usize>() -> [u8; N] {
     // Up to 256 bytes come whole, and a kernel without the call is older than those that looptax runs on.
     debug_assert_eq!(filled, Ok(N));
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_no_folder_unless_there_is_one() {
+        for (typed, is_refused) in [
+            ("clickhous", true),
+            ("report", true),
+            ("./report", false),
+            ("report/", false),
+            ("/var/spool/reports", false),
+            // Tests run in the folder of the crate.
+            ("src", false),
+            ("..", false),
+            ("Cargo.toml", true),
+            ("-", false),
+            ("clickhouse://u@h/x", false),
+        ] {
+            let refused = refuse_word(&Destination::parse(typed).unwrap()).err();
+            assert_eq!(refused.is_some(), is_refused, "{typed}");
+            if let Some(failure) = refused {
+                assert!(failure.hint().unwrap_or_default().starts_with(&format!("./{typed} for a folder")), "{typed}");
+            }
+        }
+    }
 }

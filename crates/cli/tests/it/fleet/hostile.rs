@@ -117,7 +117,7 @@ fn reports_of_strangers_cost_themselves_alone() {
         assert!(run.stdout.len() < 4_000, "{}", run.stdout);
         assert_eq!(engine.count("latest_reports"), 1);
         // A folder's names are as harmless.
-        looptax(&scratch, &["report-to", "out", "--from", "r.jsonl"]).expect_code(1);
+        looptax(&scratch, &["report-to", "./out", "--from", "r.jsonl"]).expect_code(1);
         assert_eq!(fs::read_dir(scratch.file("out")).unwrap().count(), 1);
         assert!(engine.is_clickhouse() || !scratch.file("climbed.jsonl").exists());
     }

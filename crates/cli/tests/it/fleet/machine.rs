@@ -104,7 +104,7 @@ fn records_are_told_of_once() {
     ];
     looptax(&scratch, &measure).expect_code(0);
     let verdicts = |which: &str| {
-        let args = ["report-to", "out", "--spool", "s", "--json", "--records", which];
+        let args = ["report-to", "./out", "--spool", "s", "--json", "--records", which];
         let run = looptax(&scratch, &args);
         run.expect_code(0);
         let said: Reported = serde_json::from_str(&run.stdout).unwrap();
@@ -159,7 +159,7 @@ fn r44_a_report_of_root_keeps_what_looking_and_writing_need_and_nothing_comes_ba
         return;
     }
     let scratch = Scratch::new();
-    let args = ["report-to", "reports", "--jitter", "3600", "--spool", "s"];
+    let args = ["report-to", "./reports", "--jitter", "3600", "--spool", "s"];
     let mut running = command(&scratch, &args).spawn();
     let pid = running.pid();
     // The thread for signals is started after they were given up.
