@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 use looptax_host::eyes::bytes::ServerPlace;
 
+/// Fewer bytes do not hold the beginning of a request in every protocol.
+const LEAST_SNAPLEN: u64 = 64;
+/// A smaller file has no room for its own headers and a few packets.
+const LEAST_MAX: u64 = 4 << 10;
+
 /// Options of `watch -w`.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Bytes of chosen connections")]
@@ -24,11 +29,11 @@ pub(crate) struct CaptureArgs {
     /// The connections of the server that listens on this socket; may be repeated.
     #[arg(long, value_name = "PATH", requires = "file")]
     pub(crate) socket: Vec<PathBuf>,
-    /// Most bytes of each send and each receive: 256, 64K, 1M.
-    #[arg(long, value_name = "BYTES", default_value = "1M", requires = "file", value_parser = super::echo::bytes)]
+    /// Most bytes of each send and each receive, 64 and more: 256, 64K, 1M.
+    #[arg(long, value_name = "BYTES", default_value = "1M", requires = "file", value_parser = snaplen)]
     pub(crate) snaplen: u64,
-    /// Stop when the file has this size: 100M, 4G.
-    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = super::echo::bytes)]
+    /// Stop when the file has this size, 4K and more: 100M, 4G.
+    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = max)]
     pub(crate) max: u64,
     /// Write the secrets of logins, too, and connections whose logins looptax cannot follow.
     #[arg(long, requires = "file")]
@@ -45,9 +50,39 @@ fn place(typed: &str) -> Result<ServerPlace, String> {
     port.or_else(address).ok_or_else(|| "a port or an address with one, for example 3306 or 127.0.0.1:3306".to_owned())
 }
 
+fn snaplen(typed: &str) -> Result<u64, String> {
+    at_least(LEAST_SNAPLEN, "64", typed)
+}
+
+fn max(typed: &str) -> Result<u64, String> {
+    at_least(LEAST_MAX, "4K", typed)
+}
+
+fn at_least(least: u64, in_words: &str, typed: &str) -> Result<u64, String> {
+    let bytes = super::echo::bytes(typed)?;
+    if bytes < least { Err(format!("{in_words} is the least that is of use")) } else { Ok(bytes) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_that_leave_nothing_to_read_are_refused_with_the_least_one() {
+        let too_small = |words: &str| Err(format!("{words} is the least that is of use"));
+        for (parse, typed, wanted) in [
+            (snaplen as fn(&str) -> Result<u64, String>, "0", too_small("64")),
+            (snaplen, "63", too_small("64")),
+            (snaplen, "64", Ok(64)),
+            (snaplen, "1M", Ok(1 << 20)),
+            (max, "0", too_small("4K")),
+            (max, "4095", too_small("4K")),
+            (max, "4K", Ok(4 << 10)),
+        ] {
+            assert_eq!(parse(typed), wanted, "{typed}");
+        }
+        assert!(snaplen("x").is_err() && max("-1").is_err());
+    }
 
     #[test]
     fn a_server_is_a_port_or_an_address_with_one() {
