@@ -257,3 +257,13 @@ fn what_it_cannot_or_may_not_do_it_says_with_a_next_step() {
     refused(&["w.pcapng", "--server", "1", "--yes"], &["no server", "--with-logins"]);
     assert!(!scratch.work().join("w.pcapng").exists());
 }
+
+#[test]
+fn a_socket_that_is_not_there_is_named_and_no_file_is_made() {
+    let scratch = Scratch::new();
+    let watch =
+        |socket: &str| Looptax::new(exe(), &scratch).args(["watch", "-w", "w.pcapng", "--socket", socket]).run();
+    watch("/nonexistent/s.sock").expect_error(2, &["there is no socket at /nonexistent/s.sock"]);
+    watch("/dev/null").expect_error(2, &["/dev/null is not a socket"]);
+    assert!(!scratch.file("w.pcapng").exists());
+}

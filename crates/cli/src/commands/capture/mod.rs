@@ -9,10 +9,11 @@ mod flows;
 mod known;
 mod summary;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use looptax_host::discover::{Server, process, server_with_file, survey};
+use looptax_host::discover::{Place, Server, process, server_with_file, survey};
 use looptax_host::eyes::Refused;
 use looptax_host::eyes::bytes::{Bytes, Chosen, Loaded, ServerPlace, socket_file};
 use looptax_host::output::Output;
@@ -34,6 +35,9 @@ use summary::{ended, size};
 const STEP: Duration = Duration::from_millis(100);
 /// What the ring holds at the end is read at most so long.
 const REST: Duration = Duration::from_secs(2);
+
+/// So many sockets are named in a hint.
+const MOST_SOCKETS: usize = 4;
 
 /// Runs `watch -w`.
 pub(crate) fn run(
@@ -104,14 +108,43 @@ fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
         return Err(Failure::usage(format!("there is no process {pid}"), "`looptax find` lists servers and clients"));
     }
     let file = |path: &PathBuf| {
-        socket_file(path).map_err(|error| {
-            Failure::from(error)
-                .context(format!("cannot read the connections of {}", path.display()))
-                .with_hint("--socket takes the path of a server's socket; --pid takes servers and clients without one")
-        })
+        socket_file(path).map_err(|error| not_a_socket(path, error, || sockets_of(&survey(None).servers)))
     };
     let files = args.socket.iter().map(file).collect::<Result<_, _>>()?;
     Ok(Chosen { pids: args.pid.clone(), places: args.server.clone(), files, most_bytes: args.snaplen })
+}
+
+/// That nothing can be read at this path, with the sockets that servers listen on.
+fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<String>) -> Failure {
+    let path = path.display();
+    let what = match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no socket at {path}"),
+        io::ErrorKind::InvalidInput => format!("{path} is not a socket"),
+        _ => {
+            let hint = "--socket takes the path of a server's socket; --pid takes servers and clients without one";
+            return Failure::from(error).context(format!("cannot look at the socket {path}")).with_hint(hint);
+        }
+    };
+    let sockets = sockets();
+    let more = sockets.len().saturating_sub(MOST_SOCKETS);
+    let first = sockets.into_iter().take(MOST_SOCKETS).collect::<Vec<_>>().join(", ");
+    let hint = match (&*first, more) {
+        ("", _) => {
+            "no socket of a server is seen here; --server PORT or --pid PID chooses connections without one".to_owned()
+        }
+        (_, 0) => format!("sockets of servers here: {first}"),
+        (_, more) => format!("sockets of servers here: {first}, {more} more (looptax find)"),
+    };
+    Failure::usage(what, hint)
+}
+
+fn sockets_of(servers: &[Server]) -> Vec<String> {
+    let endpoints = servers.iter().flat_map(|it| &it.endpoints);
+    let paths = endpoints.filter_map(|it| match &it.place {
+        Place::Path { path, .. } => Some(path.display().to_string()),
+        Place::Tcp(_) | Place::Abstract(_) => None,
+    });
+    paths.collect()
 }
 
 /// A new file: what was there before is not replaced.
@@ -166,7 +199,6 @@ fn place_name(place: ServerPlace) -> String {
 }
 
 fn server_of_place(place: ServerPlace, servers: &[Server]) -> Option<&Server> {
-    use looptax_host::discover::Place;
     let is_it = |it: &Place| match (place, it) {
         (ServerPlace::Port(port), Place::Tcp(own)) => own.port() == port,
         (ServerPlace::Address(address), own) => own.takes(address),
@@ -208,4 +240,24 @@ fn refused(error: Refused) -> Failure {
         _ => "`looptax find` shows servers and clients without it; tcpdump reads connections over TCP",
     };
     Failure::new(error).with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_without_a_socket_is_told_with_the_sockets_that_there_are() {
+        for (kind, n_sockets, words, hint) in [
+            (io::ErrorKind::NotFound, 0, "there is no socket at /nope", "no socket of a server is seen here"),
+            (io::ErrorKind::NotFound, 2, "there is no socket at /nope", "sockets of servers here: /s0, /s1"),
+            (io::ErrorKind::InvalidInput, 6, "/nope is not a socket", "/s2, /s3, 2 more (looptax find)"),
+            (io::ErrorKind::PermissionDenied, 1, "cannot look at the socket /nope", "--socket takes the path"),
+        ] {
+            let sockets = || (0..n_sockets).map(|it| format!("/s{it}")).collect();
+            let failure = not_a_socket(Path::new("/nope"), kind.into(), sockets);
+            assert!(failure.to_string().contains(words), "{failure}");
+            assert!(failure.hint().unwrap_or_default().contains(hint), "{:?}", failure.hint());
+        }
+    }
 }
