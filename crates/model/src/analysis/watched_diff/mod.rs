@@ -27,6 +27,8 @@ const MOST_HALF_WIDTH: f64 = 1.1;
 const MOST_NAMED: usize = 8;
 /// Requests whose size changed by more are other requests.
 const OTHER_SIZE: f64 = 1.1;
+/// So many times as many requests per second are another load.
+const OTHER_RATE: f64 = 2.0;
 /// A share of requests in percent that goes another way, from which on it is named.
 const LEAST_OTHER_WAY_PCT: f64 = 1.0;
 
@@ -129,7 +131,9 @@ fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) 
     let sides = [(before, &series[0]), (after, &series[1])].map(|(group, series)| side(group, series));
     let last = after.first().or(before.first());
     let [before_side, after_side] = sides;
-    let notes = [other_ways(before, "before"), other_ways(after, "after"), other_sizes(before, after)];
+    let rates = [before_side.requests_per_s, after_side.requests_per_s];
+    let notes =
+        [other_ways(before, "before"), other_ways(after, "after"), other_sizes(before, after), other_rate(rates)];
     let change = WatchedChange {
         client: last.and_then(|it| it.client.clone()),
         server: last.and_then(|it| it.server.clone()),
@@ -212,6 +216,17 @@ fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> 
         format!(
             "these are not the same requests: {asked:.0} bytes asked and {answered:.0} answered on average before, \
              {asked_after:.0} and {answered_after:.0} after"
+        )
+    })
+}
+
+/// That the requests came at another rate.
+fn other_rate([before, after]: [f64; 2]) -> Option<String> {
+    let (least, most) = (before.min(after), before.max(after));
+    (least > 0.0 && most >= OTHER_RATE * least).then(|| {
+        format!(
+            "this is not the same load: {before:.1} requests/s before and {after:.1} after, and at another load a request \
+             takes another time"
         )
     })
 }

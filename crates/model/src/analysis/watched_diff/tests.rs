@@ -196,6 +196,20 @@ fn one_look_or_no_common_client_is_refused() {
 }
 
 #[test]
+fn a_rate_that_doubled_or_halved_is_noted_beside_the_time() {
+    for (before, after, is_noted) in
+        [(33.3, 33.3, false), (33.3, 60.0, false), (60.0, 33.3, false), (30.0, 60.0, true), (60.0, 30.0, true)]
+    {
+        let at = |per_s: f64| WatchedHop { requests_per_s: per_s, ..hop(("mariadbd", 9), TCP.0, TCP.1, &[200.0; 20]) };
+        let found = diff(vec![at(before)], vec![at(after)]).unwrap();
+        let notes = &found.hops[0].notes;
+        assert_eq!(notes.len(), usize::from(is_noted), "{before} {after}: {notes:?}");
+        let words = format!("not the same load: {before:.1} requests/s before and {after:.1} after");
+        assert!(notes.iter().all(|it| it.contains(&words)), "{notes:?}");
+    }
+}
+
+#[test]
 fn where_nothing_changed_one_in_twenty_is_taken_for_a_change() {
     let mut times = random(6);
     let n_runs = 2_000;
