@@ -179,3 +179,19 @@ fn show(args: &WatchArgs, watched: &Watched, terminal: Terminal) -> Result<(), F
         report::watched(watched, terminal.style())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_saved_goes_to_a_file_if_it_has_a_slash_or_ends_as_json() {
+        for typed in ["../before", "./before", "/tmp/before", "/tmp/before.json", "before.json"] {
+            let place = place(typed, Outputs::default()).unwrap();
+            assert_eq!((&*place.path, place.folder.as_deref()), (Path::new(typed), None), "{typed}");
+        }
+        for typed in ["", ".", "..", "-x", "a b", "a:b"] {
+            assert!(place(typed, Outputs::default()).is_err(), "{typed}");
+        }
+    }
+}
