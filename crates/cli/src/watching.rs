@@ -103,11 +103,15 @@ impl Watch {
         while goes_on && (self.counted + each / 2 < time || n_looks < LEAST_LOOKS) {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);
+            if !goes_on && n_looks + 1 < LEAST_LOOKS {
+                // One look more would not be enough, and naming what it saw may take seconds on a large machine.
+                return Ok(None);
+            }
             self.add_next(&mut gathered)?;
             n_looks += 1;
         }
         let busy_pct = cpu_ticks().zip(ticks).and_then(|(now, then)| now.since(then).busy_pct());
-        Ok((n_looks >= LEAST_LOOKS).then(|| Watched { busy_pct, ..gathered.watched() }))
+        Ok(Some(Watched { busy_pct, ..gathered.watched() }))
     }
 
     /// Counts for `time`, or until a signal ends it: what was counted, and whether none did. Looks now and then, so that
