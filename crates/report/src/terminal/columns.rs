@@ -4,10 +4,22 @@ use super::lines::{Lines, Paint, padded, width};
 
 const GAP: usize = 2;
 
+/// What makes a table narrower.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    /// Leaves out the column with this heading.
+    LeaveOut(&'static str),
+    /// Cuts longer names of this column in the middle, to so many characters: a process number is at the end.
+    Cut(&'static str, usize),
+}
+
 /// Cells with a heading each. A row whose first cell is empty belongs to the one above it.
+#[derive(Debug, Clone)]
 pub(super) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// Taken one after the other until the table fits.
+    steps: &'static [Step],
 }
 
 impl Table {
@@ -20,20 +32,60 @@ impl Table {
             row.retain(|_| keeps.next().is_some_and(|it| *it));
         }
         let header = header.iter().zip(&kept).filter(|(_, keep)| **keep);
-        Self { header: header.map(|(word, _)| word.as_ref().to_owned()).collect(), rows }
+        let header = header.map(|(word, _)| word.as_ref().to_owned()).collect();
+        Self { header, rows, steps: &[] }
+    }
+
+    /// Takes these steps, and no more of them than it needs, before it becomes sentences.
+    pub(super) fn narrowed_by(self, steps: &'static [Step]) -> Self {
+        Self { steps, ..self }
     }
 
     pub(super) fn write(&self, lines: &mut Lines) {
-        let widths: Vec<usize> = (0..self.header.len())
-            .map(|column| {
-                let cells = self.rows.iter().map(|row| width(&row[column]));
-                cells.max().unwrap_or(0).max(width(&self.header[column])) + GAP
-            })
-            .collect();
-        // Two columns before the first cell, none after the last one.
-        if widths.iter().sum::<usize>() > lines.style.width {
+        let mut narrow = self.clone();
+        let mut left_out = Vec::new();
+        for step in self.steps {
+            if narrow.width() <= lines.style.width {
+                break;
+            }
+            left_out.extend(narrow.take(*step));
+        }
+        if narrow.width() > lines.style.width {
             return self.write_sentences(lines);
         }
+        lines.left_out(&left_out);
+        narrow.write_columns(lines);
+    }
+
+    /// Widths of the columns, each with the gap behind it.
+    fn widths(&self) -> Vec<usize> {
+        let widths = (0..self.header.len()).map(|column| {
+            let cells = self.rows.iter().map(|row| width(&row[column]));
+            cells.max().unwrap_or(0).max(width(&self.header[column])) + GAP
+        });
+        widths.collect()
+    }
+
+    /// Two columns before the first cell, none after the last one.
+    fn width(&self) -> usize {
+        self.widths().iter().sum()
+    }
+
+    /// Gives the heading of a column that it leaves out.
+    fn take(&mut self, step: Step) -> Option<&'static str> {
+        let (Step::LeaveOut(heading) | Step::Cut(heading, _)) = step;
+        let column = self.header.iter().position(|it| it == heading)?;
+        if let Step::Cut(_, most) = step {
+            self.rows.iter_mut().for_each(|row| row[column] = cut(&row[column], most));
+            return None;
+        }
+        self.header.remove(column);
+        self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        Some(heading)
+    }
+
+    fn write_columns(&self, lines: &mut Lines) {
+        let widths = self.widths();
         let line = |cells: &mut dyn Iterator<Item = &str>| -> String {
             cells.zip(&widths).map(|(cell, columns)| padded(cell, *columns)).collect()
         };
@@ -59,5 +111,59 @@ impl Table {
                 lines.item(2, &format!("{}: {}", row[0], words.join(", ")));
             }
         }
+    }
+}
+
+/// The name with dots in place of its middle.
+fn cut(name: &str, most: usize) -> String {
+    const DOTS: &str = "...";
+    let n = name.chars().count();
+    if n <= most {
+        return name.to_owned();
+    }
+    let kept = most.saturating_sub(DOTS.len());
+    let (head, tail) = (kept / 2, kept - kept / 2);
+    name.chars().take(head).chain(DOTS.chars()).chain(name.chars().skip(n - tail)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::style::Style;
+    use super::*;
+
+    const STEPS: [Step; 3] = [Step::LeaveOut("where"), Step::Cut("client", 12), Step::LeaveOut("user")];
+
+    #[track_caller]
+    fn check(width: usize, expected: &str) {
+        let header = ["client", "user", "where", "rate"];
+        let row = ["a-long-name-of-a-program 4711", "www-data", "some.service", "12.0"].map(str::to_owned);
+        let mut lines = Lines::new(Style { width, color: false, unicode: true });
+        Table::new(&header, vec![row.to_vec()]).narrowed_by(&STEPS).write(&mut lines);
+        lines.tell_left_out();
+        assert_eq!(lines.finish(), expected, "{width}");
+    }
+
+    #[test]
+    fn a_table_takes_only_the_steps_that_it_needs_and_names_what_is_left_out() {
+        check(
+            61,
+            "  client                         user      where         rate\n  a-long-name-of-a-program 4711  www-data  some.service  12.0\n",
+        );
+        check(
+            60,
+            "  client                         user      rate\n  a-long-name-of-a-program 4711  www-data  12.0\nleft out at this width: where; --json has it\n",
+        );
+        check(
+            40,
+            "  client        user      rate\n  a-lo... 4711  www-data  12.0\nleft out at this width: where; --json\n  has it\n",
+        );
+        check(
+            29,
+            "  client        rate\n  a-lo... 4711  12.0\nleft out at this width:\n  where, user; --json has\n  them\n",
+        );
+        check(
+            19,
+            "  a-long-name-of-a-program\n    4711: user\n    www-data, where\n    some.service,\n    rate 12.0\n",
+        );
     }
 }

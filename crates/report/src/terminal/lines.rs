@@ -35,11 +35,13 @@ impl From<Tone> for Paint {
 pub(super) struct Lines {
     pub(super) style: Style,
     text: String,
+    /// Headings of columns that tables had no room for.
+    left_out: Vec<&'static str>,
 }
 
 impl Lines {
     pub(super) fn new(style: Style) -> Self {
-        Self { style, text: String::new() }
+        Self { style, text: String::new(), left_out: Vec::new() }
     }
 
     /// One line as it is, however long: what must be copied in one piece.
@@ -93,6 +95,35 @@ impl Lines {
             Paint::Unsure => "33",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// A table had no room for these columns.
+    pub(super) fn left_out(&mut self, headings: &[&'static str]) {
+        let new = headings.iter().filter(|it| !self.left_out.contains(it)).copied().collect::<Vec<_>>();
+        self.left_out.extend(new);
+    }
+
+    /// Whether a table had no room for this column.
+    pub(super) fn lacks(&self, heading: &str) -> bool {
+        self.left_out.contains(&heading)
+    }
+
+    /// Whether a table had no room for this column, of which nothing is to be told then.
+    pub(super) fn take_left_out(&mut self, heading: &str) -> bool {
+        let lacks = self.lacks(heading);
+        self.left_out.retain(|it| *it != heading);
+        lacks
+    }
+
+    /// Names the columns that tables had no room for, once for all of them.
+    pub(super) fn tell_left_out(&mut self) {
+        let them = match self.left_out.len() {
+            0 => return,
+            1 => "it",
+            _ => "them",
+        };
+        let headings = std::mem::take(&mut self.left_out).join(", ");
+        self.item(0, &format!("left out at this width: {headings}; --json has {them}"));
     }
 
     /// Gives all lines as one text.

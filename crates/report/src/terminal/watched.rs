@@ -2,14 +2,26 @@
 
 use looptax_model::record::{Watched, WatchedEnd, WatchedHop, WatchedQueue, WatchedTimes};
 
-use super::columns::Table;
+use super::columns::{Step, Table};
 use super::found::shown;
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, fixed, rate};
 
-const HEADER: [&str; 11] =
-    ["client", "server", "by", "requests", "p50", "p99", "in server", "cpu/req", "new", "accept", "next"];
+const HEADER: [&str; 12] =
+    ["client", "where", "server", "by", "requests", "p50", "p99", "in server", "cpu/req", "new", "accept", "next"];
+const NARROWER: [Step; 10] = [
+    Step::LeaveOut("where"),
+    Step::Cut("client", 28),
+    Step::Cut("server", 28),
+    Step::LeaveOut("next"),
+    Step::LeaveOut("in server"),
+    Step::LeaveOut("new"),
+    Step::LeaveOut("cpu/req"),
+    Step::LeaveOut("accept"),
+    Step::Cut("client", 20),
+    Step::Cut("server", 20),
+];
 
 /// Of so many in a hundred, or more, it is said that requests are not told apart.
 const MOST_OVERLAPPING_PCT: u64 = 1;
@@ -28,7 +40,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
         return lines.finish();
     }
     let rows = watched.hops.iter().map(|hop| cells(hop, text));
-    Table::new(&HEADER, rows.collect()).write(&mut lines);
+    Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(&mut lines);
     lines.blank();
     let over = fixed(watched.over_s, 0);
     lines.wrapped(
@@ -39,11 +51,15 @@ pub fn watched(watched: &Watched, style: Style) -> String {
         0,
         "p50, p99: from the request's arrival at the server until the client has the answer; the client's own send, some microseconds and more over TCP, is not in it",
     );
-    lines.wrapped(0, "in server: half of the requests took the server less than this");
-    lines.wrapped(
-        0,
-        "cpu/req: CPU time of the server, its work in the background included, divided by the requests of all its clients; why there is none, --json says",
-    );
+    if !lines.lacks("in server") {
+        lines.wrapped(0, "in server: half of the requests took the server less than this");
+    }
+    if !lines.lacks("cpu/req") {
+        lines.wrapped(
+            0,
+            "cpu/req: CPU time of the server, its work in the background included, divided by the requests of all its clients; why there is none, --json says",
+        );
+    }
     if watched.hops.iter().any(|it| accept(it).is_some()) {
         lines.wrapped(
             0,
@@ -63,6 +79,12 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     for note in &watched.notes {
         lines.wrapped(0, &note.what);
     }
+    if lines.take_left_out("next")
+        && let Some(next) = watched.hops.iter().find_map(next)
+    {
+        lines.item(0, &format!("next: {next} says whether the socket would work for the busiest over TCP"));
+    }
+    lines.tell_left_out();
     lines.finish()
 }
 
@@ -74,6 +96,7 @@ fn cells(hop: &WatchedHop, text: Text) -> Vec<String> {
     let cpu = hop.server_cpu.as_ref().and_then(|it| it.us_per_request);
     vec![
         client(hop, text),
+        place(hop, text),
         server(hop, text),
         hop.way.to_string(),
         format!("{}{mark}", rate(hop.requests_per_s)),
@@ -83,7 +106,7 @@ fn cells(hop: &WatchedHop, text: Text) -> Vec<String> {
         cpu.map_or_else(|| "-".to_owned(), |it| text.micros(it)),
         rate(hop.opened_per_s),
         accept(hop).unwrap_or_else(|| "-".to_owned()),
-        next(hop),
+        next(hop).unwrap_or_else(|| "-".to_owned()),
     ]
 }
 
@@ -114,11 +137,16 @@ fn client(hop: &WatchedHop, text: Text) -> String {
     let Some(client) = &hop.client else {
         return "(elsewhere)".to_owned();
     };
-    let home = client.home.as_ref().map(|it| format!(" ({})", shown(it, text))).unwrap_or_default();
     if hop.n_processes > 1 {
-        return format!("{}{home}, {} processes", shown(&client.program, text), hop.n_processes);
+        return format!("{}, {} processes", shown(&client.program, text), hop.n_processes);
     }
-    format!("{}{home}", named(client, text))
+    named(client, text)
+}
+
+/// The client's container or unit.
+fn place(hop: &WatchedHop, text: Text) -> String {
+    let home = hop.client.as_ref().and_then(|it| it.home.as_ref());
+    home.map_or_else(|| "-".to_owned(), |it| shown(it, text))
 }
 
 /// With its process, as `find` has it.
@@ -132,7 +160,7 @@ fn server(hop: &WatchedHop, text: Text) -> String {
 }
 
 /// What would say whether the socket works.
-fn next(hop: &WatchedHop) -> String {
+fn next(hop: &WatchedHop) -> Option<String> {
     let pid = hop.client.as_ref().filter(|_| hop.way.is_tcp() && hop.kind.is_some()).and_then(|it| it.pid);
-    pid.map_or_else(|| "-".to_owned(), |pid| format!("looptax check --pid {pid}"))
+    pid.map(|pid| format!("looptax check --pid {pid}"))
 }

@@ -118,24 +118,59 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
 
 #[test]
 fn a_narrow_terminal_has_sentences() {
+    let mut look = look();
+    look.clients.truncate(1);
+    look.servers[0].endpoints.truncate(1);
+    look.servers[0].endpoints[0].address = "/run/a/folder/of/a/socket/with/a/long/name/mysqld.sock".to_owned();
+    look.clients[0].via = Some("docker-proxy 4711, on by unix (which leads to other servers too)".to_owned());
+    let text = found(&look, First::Clients, at(60));
+    insta::assert_snapshot!(text, @r"
+    over TCP: these pay the loopback tax
+      php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20,
+        server mariadbd 812, by loopback through docker-proxy
+        4711, on by unix (which leads to other serve...,
+        connections 3, requests/s 12.0, % of a core lost under
+        0.1
+
+    servers
+      mariadbd 812: version 10.11.19, user mysql, where
+        mariadb.service, listens on
+        /run/a/folder/of/a/socket/with/a/long/name/mysqld.sock,
+        queue 0 of 80
+
+    requests/s: TCP segments with data over 1.0 s; several
+      requests in one segment count as one
+    CPU time lost: requests/s times what a request costs more
+      over TCP, as these runs measured it at full speed (below
+      that it is probably more):
+      mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
+        10:00)
+    next: looptax check --pid 7 says whether the switch to the
+      socket would work for that one
+    memcached 5 listens on TCP alone: start it with `-s PATH`
+    ");
+    assert!(text.lines().all(|line| line.chars().count() <= 60));
+}
+
+#[test]
+fn at_80_columns_the_least_important_ones_are_left_out() {
     let text = found(&look(), First::Clients, at(80));
     insta::assert_snapshot!(text, @r"
     over TCP: these pay the loopback tax
-      php-fpm8.2 8: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812,
-        by loopback, connections 3, requests/s 9.00K, % of a core lost 3.1 [2.8,
-        3.3]
-      php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812,
-        by loopback, connections 3, requests/s 12.0, % of a core lost under 0.1
+      client        server        by        requests/s  % of a core lost
+      php-fpm8.2 8  mariadbd 812  loopback  9.00K       3.1 [2.8, 3.3]
+      php-fpm8.2 7  mariadbd 812  loopback  12.0        under 0.1
 
     on the socket already
       client        user      where                server        by    connections
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
     servers
-      mariadbd 812: version 10.11.19, user mysql, where mariadb.service, listens on
-        127.0.0.1:3306, queue 0 of 80
-        listens on /run/mysqld/mysqld.sock  mysql:mysql 0777, queue 0 of 80
+      server        version   listens on                                 queue
+      mariadbd 812  10.11.19  127.0.0.1:3306                             0 of 80
+                              /run/mysqld/mysqld.sock  mysql:mysql 0777  0 of 80
 
+    left out at this width: where, user, connections; --json has them
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
       count as one
     CPU time lost: requests/s times what a request costs more over TCP, as these

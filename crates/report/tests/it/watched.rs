@@ -81,6 +81,30 @@ fn who_asks_whom_is_told_with_times_and_a_next_step_over_tcp_alone() {
 }
 
 #[test]
+fn a_narrow_terminal_has_columns_too_and_the_next_step_below_them() {
+    let mut tcp = hop(Way::Loopback, 0);
+    if let Some(client) = &mut tcp.client {
+        client.program = "a-service-with-a-long-name".to_owned();
+        client.home = Some("a-service-with-a-long-name.service".to_owned());
+    }
+    let text = watched(&look(vec![tcp, hop(Way::Unix, 0)]), Style { width: 80, ..style() });
+    insta::assert_snapshot!(text, @r"
+      client                server            by        requests  p50      p99
+      a-servic...name 4711  redis-server 812  loopback  500/s     81.0 µs  402 µs
+      gunicorn 4711         redis-server 812  unix      500/s     81.0 µs  402 µs
+
+    counted for 2 s; several requests that are sent at once count as one, a login as
+    one or two
+    p50, p99: from the request's arrival at the server until the client has the
+    answer; the client's own send, some microseconds and more over TCP, is not in it
+    next: looptax check --pid 4711 says whether the socket would work for the
+      busiest over TCP
+    left out at this width: where, in server, new, cpu/req; --json has them
+    ");
+    assert!(text.lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
 fn requests_that_overlap_are_marked_and_an_empty_look_says_so() {
     let text = watched(&look(vec![hop(Way::Unix, 20)]), style());
     assert!(text.contains("(*) several requests were on the way at once"), "{text}");

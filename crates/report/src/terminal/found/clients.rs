@@ -2,7 +2,7 @@
 
 use looptax_model::record::{Figure, Found, FoundClient, FoundListener};
 
-use super::super::columns::Table;
+use super::super::columns::{Step, Table};
 use super::super::lines::Lines;
 use super::cells::{dash, shown};
 use super::servers::may_be;
@@ -10,6 +10,15 @@ use crate::format::{Text, rate};
 
 const HEADER: [&str; 9] =
     ["client", "user", "where", "server", "by", "connections", "new/s", "requests/s", "% of a core lost"];
+
+/// The server stays whole: of one that is not seen the cell says why it may be one.
+const NARROWER: [Step; 5] = [
+    Step::LeaveOut("where"),
+    Step::Cut("client", 28),
+    Step::LeaveOut("user"),
+    Step::LeaveOut("connections"),
+    Step::Cut("client", 20),
+];
 
 /// More clients than these are shown together where they are alike, as the workers of a web server are.
 const MOST_ROWS: usize = 12;
@@ -68,7 +77,7 @@ pub(super) fn write(heading: &str, clients: &[&Row], lines: &mut Lines) {
     clients.sort_by(|one, other| weight(&other.client).total_cmp(&weight(&one.client)));
     let rows = clients.iter().map(|row| cells(row, text));
     lines.heading(0, heading);
-    Table::new(&HEADER, rows.collect()).write(lines);
+    Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(lines);
     lines.blank();
 }
 

@@ -42,6 +42,7 @@ pub fn found(found: &Found, first: First, style: Style) -> String {
             servers::write_listeners(found, &mut lines);
         }
     }
+    lines.tell_left_out();
     write_words(found, &mut lines);
     lines.finish()
 }

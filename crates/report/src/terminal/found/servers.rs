@@ -2,13 +2,17 @@
 
 use looptax_model::record::{Found, FoundEndpoint, FoundListener, FoundServer};
 
-use super::super::columns::Table;
+use super::super::columns::{Step, Table};
 use super::super::lines::Lines;
 use super::cells::{dash, shown};
 use crate::format::Text;
 use crate::heading::version;
 
 const HEADER: [&str; 6] = ["server", "version", "user", "where", "listens on", "queue"];
+
+/// Paths stay whole, so that they can be copied.
+const NARROWER: [Step; 4] =
+    [Step::LeaveOut("where"), Step::LeaveOut("user"), Step::LeaveOut("queue"), Step::LeaveOut("version")];
 
 pub(super) fn write(found: &Found, lines: &mut Lines) {
     if found.servers.is_empty() {
@@ -26,7 +30,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     let text = lines.style.text();
     let rows = found.servers.iter().flat_map(|it| rows(it, text));
     lines.heading(0, "servers");
-    Table::new(&HEADER, rows.collect()).write(lines);
+    Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(lines);
     lines.blank();
 }
 
