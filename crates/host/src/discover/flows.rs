@@ -66,17 +66,47 @@ pub struct Flow {
     pub counts: Counts,
 }
 
+/// More clients than these are forgotten, and named by the kernel's name once they have ended.
+const MOST_KNOWN: usize = 20_000;
+
+/// Clients by their processes, as they were before they ended: number and the kernel's name.
+#[derive(Debug, Default)]
+pub struct KnownClients(HashMap<(u32, String), Party>);
+
+impl KnownClients {
+    /// The client that an ended process was when it was seen before; `now` of one that is there, or was never seen.
+    fn recall(&mut self, end: &End, now: Party) -> Party {
+        let key = (end.pid, end.comm.clone());
+        if now.process.is_none() {
+            return self.0.get(&key).cloned().unwrap_or(now);
+        }
+        if self.0.len() >= MOST_KNOWN {
+            self.0.clear();
+        }
+        self.0.insert(key, now.clone());
+        now
+    }
+}
+
 /// The flows of a look, the busiest first.
 ///
 /// # Cost
 /// Some ten system calls per process.
 pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
+    flows_of_known(look, servers, &mut KnownClients::default())
+}
+
+/// The same of one of several looks: a process that has ended since an earlier one is the client that it was then.
+///
+/// # Cost
+/// As [`flows`].
+pub fn flows_of_known(look: &Look, servers: &[Server], known: &mut KnownClients) -> Vec<Flow> {
     let processes = processes();
     let (families, by_pid) = (Families::new(&processes), places(servers));
     let parties = Parties { families: &families, by_pid: &by_pid, servers };
     let mut flows: BTreeMap<(String, u32, String, Option<usize>, u32), Flow> = BTreeMap::new();
     for counted in &look.counted {
-        let client = counted.client.as_ref().map(|it| parties.of(it));
+        let client = counted.client.as_ref().map(|it| known.recall(it, parties.of(it)));
         let (server_idx, server) = parties.server(counted);
         let key = (
             client.as_ref().map(|it| it.name.clone()).unwrap_or_default(),
@@ -223,5 +253,25 @@ pub(crate) fn way(asked: &Asked, client: Option<&Party>, server: Option<&Party>)
         _ if to.ip().is_loopback() => Way::Loopback6,
         _ if network(client).is_some() && network(client) == network(server) => Way::OwnAddress,
         _ => Way::Bridge,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::process::process;
+
+    #[test]
+    fn an_ended_process_is_the_client_that_it_was_and_another_of_its_name_is_not() {
+        let own = process(std::process::id()).unwrap();
+        let alive = Party { name: "app (pool www)".to_owned(), home: own.home.clone(), process: Some(own) };
+        let ended = Party { name: "app".to_owned(), process: None, home: Home::Elsewhere };
+        let end = |pid, comm: &str| End { pid, parent: 1, comm: comm.to_owned(), has_ended: true };
+        let mut known = KnownClients::default();
+        assert_eq!(known.recall(&end(7, "app"), ended.clone()), ended);
+        assert_eq!(known.recall(&end(7, "app"), alive.clone()), alive);
+        for (pid, comm, expected) in [(7, "app", &alive), (8, "app", &ended), (7, "sh", &ended)] {
+            assert_eq!(known.recall(&end(pid, comm), ended.clone()), *expected, "{pid} {comm}");
+        }
     }
 }

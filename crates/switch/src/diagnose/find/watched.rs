@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use looptax_host::discover::{Flow, Listed, Party, Place, Server, flows};
+use looptax_host::discover::{Flow, KnownClients, Listed, Party, Place, Server, flows_of_known, process};
 use looptax_host::eyes::{Asked, Counts, Look};
 use looptax_model::record::{
     Note, NoteCode, WATCHED_SCHEMA_VERSION, Watched, WatchedEnd, WatchedHop, WatchedLook, WatchedQueue, WatchedTimes,
@@ -37,6 +37,7 @@ pub struct Gathered {
     accepted: HashMap<Asked, Times>,
     /// By server and address.
     queues: BTreeMap<(u32, String), WatchedQueue>,
+    known: KnownClients,
 }
 
 /// What one service asked another at one address. Who they are is found anew at each look: a process may end before the
@@ -73,7 +74,7 @@ impl Gathered {
             (None, Some(_)) => self.beside.everything,
             (None, None) => self.beside.elsewhere,
         };
-        let flows = flows(look, servers);
+        let flows = flows_of_known(look, servers, &mut self.known);
         self.cpu.add(&Seen { look, flows: &flows, servers, around, counts_elsewhere: self.beside.elsewhere });
         for flow in flows.into_iter().filter(is_wanted) {
             let (counts, asked) = (flow.counts.clone(), flow.asked.clone());
@@ -130,6 +131,7 @@ impl Gathered {
             // Until the last one.
             self.hops.iter_mut().for_each(|it| it.miss_looks(&self.over));
         }
+        self.hops = joined(self.hops);
         self.hops.sort_by_key(|it| std::cmp::Reverse((it.counts.n_turns(), it.counts.n_opened)));
         let lost = (self.n_lost > 0).then(|| Note {
             code: NoteCode::HopsLost,
@@ -152,7 +154,63 @@ impl Gathered {
     }
 }
 
+/// One hop for each client: a process that has ended stands for nothing, and is of the service whose program and unit it
+/// had if one such is there.
+fn joined(hops: Vec<Hop>) -> Vec<Hop> {
+    let mut joined: Vec<Hop> = Vec::new();
+    for mut hop in hops {
+        if let Some(client) = &mut hop.who.client {
+            client.pid = client.pid.filter(|it| process(*it).is_some());
+        }
+        match joined.iter_mut().find(|it| it.who == hop.who) {
+            Some(same) => same.add(hop),
+            None => joined.push(hop),
+        }
+    }
+    let (ended, mut joined): (Vec<_>, Vec<_>) = joined.into_iter().partition(|it| it.who.has_ended());
+    let n_alive = joined.len();
+    for hop in ended {
+        let mut same = joined[..n_alive].iter_mut().filter(|it| it.who.is_service_of(&hop.who));
+        match (same.next(), same.next()) {
+            (Some(only), None) => only.add(hop),
+            _ => joined.push(hop),
+        }
+    }
+    joined
+}
+
+impl Who {
+    /// Whether all processes of the client that were seen have ended.
+    fn has_ended(&self) -> bool {
+        self.client.as_ref().is_some_and(|it| it.pid.is_none())
+    }
+
+    /// Whether an ended client had this one's program and unit, and asked the same server the same way. Its user is not
+    /// known if it was never seen alive.
+    fn is_service_of(&self, ended: &Self) -> bool {
+        let (Some(own), Some(other)) = (&self.client, &ended.client) else {
+            return false;
+        };
+        let same_client = own.program == other.program && own.home.is_some() && own.home == other.home;
+        let same_user = other.user.is_none() || own.user == other.user;
+        let rest = |it: &Self| (it.server.clone(), it.kind.clone(), it.version.clone(), it.way, it.address.clone());
+        same_client && same_user && rest(self) == rest(ended)
+    }
+}
+
 impl Hop {
+    /// Adds one with as many looks.
+    fn add(&mut self, other: Self) {
+        self.processes.extend(other.processes);
+        self.counts.add(&other.counts);
+        for (own, other) in self.looks.iter_mut().zip(other.looks) {
+            own.n_requests += other.n_requests;
+            own.n_bytes_asked += other.n_bytes_asked;
+            own.n_bytes_answered += other.n_bytes_answered;
+            own.times.add(&other.times);
+        }
+    }
+
     /// Adds to the look that lasted `over`; those `before` it that saw nothing here are empty.
     fn keep_look(&mut self, counts: &Counts, over: Duration, before: &[Duration]) {
         self.miss_looks(before);
@@ -232,4 +290,66 @@ fn end(party: Party, names: &Names) -> WatchedEnd {
 fn times(times: &Times) -> Option<WatchedTimes> {
     let us = |quantile| Some(times.quantile_ns(quantile)? / 1e3);
     Some(WatchedTimes { mean_us: times.mean_ns()? / 1e3, p50_us: us(0.5)?, p90_us: us(0.9)?, p99_us: us(0.99)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Larger than the number of any process.
+    const ENDED: u32 = 1 << 30;
+
+    fn hop(program: &str, pid: Option<u32>, home: Option<&str>, process: u32) -> Hop {
+        let end = |program: &str, pid, home: Option<&str>| WatchedEnd {
+            program: program.to_owned(),
+            pid,
+            user: pid.map(|_| "www-data".to_owned()),
+            home: home.map(str::to_owned),
+        };
+        let who = Who {
+            client: Some(end(program, pid, home)),
+            server: Some(end("mariadbd", Some(9), None)),
+            kind: Some("mariadb".to_owned()),
+            version: None,
+            way: Way::Loopback,
+            address: "127.0.0.1:3306".to_owned(),
+        };
+        let counts = Counts { n_opened: 1, ..Counts::default() };
+        let asked = Asked::Tcp { to: ([127, 0, 0, 1], 3306).into(), network: 1 };
+        Hop { who, asked, processes: BTreeSet::from([process]), counts, looks: vec![no_look(Duration::from_secs(1))] }
+    }
+
+    #[track_caller]
+    fn check(hops: Vec<Hop>, expected: &[(&str, bool, usize)]) {
+        let joined = joined(hops);
+        let told: Vec<(&str, bool, usize)> = joined
+            .iter()
+            .map(|it| {
+                let client = it.who.client.as_ref().unwrap();
+                assert_eq!((it.counts.n_opened as usize, it.looks.len()), (it.processes.len(), 1));
+                (&*client.program, client.pid.is_some(), it.processes.len())
+            })
+            .collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn an_ended_client_is_a_row_of_its_own_only_if_it_is_of_no_service_that_is_there() {
+        let own = Some(std::process::id());
+        let alive = || hop("app", own, Some("app.service"), 1);
+        let ended = || hop("app", None, Some("app.service"), 2);
+        check(vec![alive(), ended()], &[("app", true, 2)]);
+        check(vec![ended(), alive()], &[("app", true, 2)]);
+        // Seen alive, and gone now.
+        check(vec![hop("app", Some(ENDED), None, 1)], &[("app", false, 1)]);
+        check(vec![hop("app", Some(ENDED), None, 1), hop("app", Some(ENDED + 1), None, 2)], &[("app", false, 2)]);
+        // Another unit, none that is known, another program, and two that it may be of.
+        for other in [hop("app", None, Some("b.service"), 2), hop("cron", None, Some("app.service"), 2)] {
+            let program = other.who.client.as_ref().unwrap().program.clone();
+            check(vec![alive(), other], &[("app", true, 1), (&program, false, 1)]);
+        }
+        check(vec![hop("app", own, None, 1), hop("app", None, None, 2)], &[("app", true, 1), ("app", false, 1)]);
+        let second = || hop("app", Some(1), Some("app.service"), 3);
+        check(vec![alive(), second(), ended()], &[("app", true, 1), ("app", true, 1), ("app", false, 1)]);
+    }
 }
