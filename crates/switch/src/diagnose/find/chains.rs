@@ -59,7 +59,7 @@ impl View<'_> {
             cpu_ms_per_s: sum(hops.iter().filter_map(charged)),
             kinds_without_cost: without(false),
             kinds_without_connection_cost: without(true),
-            may_miss: may_miss(self.survey, path),
+            may_miss: may_miss(self.survey, path, self.counts),
             begins_here,
             hops,
         }

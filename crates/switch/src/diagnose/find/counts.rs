@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_host::discover::{Asks, Client, Flow, Peer, Survey, flows};
+use looptax_host::discover::{Asks, Client, Flow, Party, Peer, Survey, flows};
 use looptax_host::eyes::Look;
 use looptax_model::record::Way;
 
@@ -70,6 +70,18 @@ impl<'a> Counts<'a> {
         })
     }
 
+    /// Whether these processes may ask a server though no request of theirs to it was counted: they did nothing meanwhile, and
+    /// nobody else connected to it.
+    pub(super) fn leave_open(&self, server_idx: usize, processes: &[u32]) -> bool {
+        let is_one = |it: &Option<Party>| {
+            it.as_ref().and_then(|it| it.process.as_ref()).is_some_and(|it| processes.contains(&it.pid))
+        };
+        !self.flows.iter().any(|it| {
+            let are_busy = (is_one(&it.client) || is_one(&it.server)) && it.counts.n_turns() > 0;
+            are_busy || it.server_idx == Some(server_idx) && it.counts.n_opened > 0
+        })
+    }
+
     fn per_second(&self, asks: &Asks) -> PerSecond {
         let per_s = |n: u64| n as f64 / self.seconds;
         let p50_us = asks.times.quantile_ns(0.5).map(|it| it / 1e3);
@@ -79,4 +91,48 @@ impl<'a> Counts<'a> {
 
 fn is_to(flow: &Flow, server_idx: usize, way: Way) -> bool {
     (flow.server_idx, flow.way) == (Some(server_idx), way)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use looptax_host::discover::{Home, process};
+    use looptax_host::eyes::Counts as Counted;
+
+    use super::*;
+
+    /// Of this test to a server, by its place in the list.
+    fn flow(server_idx: usize, n_opened: u64) -> Flow {
+        let client = Party { name: "app".to_owned(), process: process(std::process::id()), home: Home::Elsewhere };
+        Flow {
+            client: Some(client),
+            processes: BTreeMap::new(),
+            server: None,
+            server_idx: Some(server_idx),
+            way: Way::Loopback,
+            address: "127.0.0.1:3306".to_owned(),
+            counts: Counted { n_opened, ..Counted::default() },
+        }
+    }
+
+    #[test]
+    fn what_was_counted_leaves_no_hop_open_where_others_connect_or_the_application_worked() {
+        let survey = Survey::default();
+        let leave_open = |flow: Option<Flow>, process: u32| {
+            Counts { survey: &survey, flows: Vec::from_iter(flow), seconds: 1.0 }.leave_open(1, &[process])
+        };
+        let own = std::process::id();
+        let mut busy = flow(2, 0);
+        busy.counts.times = serde_json::from_str(r#"{"sum_ns":1000,"buckets":[[10,1]]}"#).unwrap();
+        for (flow, process, expected) in [
+            (None, own, true),
+            (Some(flow(2, 1)), own, true),
+            (Some(flow(1, 1)), own + 1, false),
+            (Some(busy.clone()), own, false),
+            (Some(busy), own + 1, true),
+        ] {
+            assert_eq!(leave_open(flow.clone(), process), expected, "{flow:?}");
+        }
+    }
 }

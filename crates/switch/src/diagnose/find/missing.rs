@@ -4,12 +4,14 @@
 
 use looptax_host::discover::{Service, Survey};
 
+use super::counts::Counts;
 use super::paths::{Path, is_application};
 
 /// Servers, by their process, to which connections were closed that nobody was seen to hold, and that an application
-/// of this chain may have asked.
-pub(super) fn may_miss(survey: &Survey, path: &Path) -> Vec<u32> {
+/// of this chain may have asked by all that was counted.
+pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>) -> Vec<u32> {
     let applications = applications(survey, path);
+    let pids: Vec<u32> = applications.iter().map(|it| it.process.pid).collect();
     let links = &survey.stack.links;
     let is_in = |server: usize| path.links.iter().any(|it| links[*it].server == server);
     let is_explained = |server: usize| {
@@ -26,7 +28,8 @@ pub(super) fn may_miss(survey: &Survey, path: &Path) -> Vec<u32> {
     let servers = survey.servers.iter().enumerate();
     let open = servers.filter(|(idx, server)| {
         let may_be_asked = !is_application(server.kind) && !is_in(*idx);
-        may_be_asked && !is_explained(*idx) && is_near(*idx)
+        let is_open = counts.is_none_or(|it| it.leave_open(*idx, &pids));
+        may_be_asked && !is_explained(*idx) && is_near(*idx) && is_open
     });
     open.map(|(_, it)| it.process.pid).collect()
 }
