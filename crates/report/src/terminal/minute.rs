@@ -6,7 +6,7 @@ use looptax_model::record::{
     Verdict,
 };
 
-use super::found::shown;
+use super::found::{NOT_SEEN, shown};
 use super::lines::{Lines, Paint, padded};
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
@@ -201,7 +201,7 @@ struct Program<'a> {
 impl Program<'_> {
     /// `php-fpm -> mariadbd over TCP, 820 requests/s    looptax check --pid 812`.
     fn line(&self, text: Text) -> String {
-        let name = self.busiest.peer.program.as_deref().unwrap_or("?");
+        let name = self.busiest.peer.program.as_deref().unwrap_or(NOT_SEEN);
         let n = match self.n_processes {
             1 => String::new(),
             n => format!(" ({n} processes)"),

@@ -5,6 +5,9 @@ use crate::format::Text;
 /// Longest name that is shown; the rest is cut, since anybody may choose one of any length.
 const MOST_NAME: usize = 60;
 
+/// A process that holds a connection, and that was not found.
+pub(in crate::terminal) const NOT_SEEN: &str = "(not seen)";
+
 pub(super) fn dash() -> String {
     "-".to_owned()
 }

@@ -4,7 +4,7 @@ use looptax_model::record::{Figure, Found, FoundClient, FoundListener};
 
 use super::super::columns::{Step, Table};
 use super::super::lines::Lines;
-use super::cells::{dash, shown};
+use super::cells::{NOT_SEEN, dash, shown};
 use super::servers::may_be;
 use crate::format::{Text, rate};
 
@@ -95,8 +95,8 @@ fn together(clients: &[&Row]) -> Vec<Row> {
     }
     let named = groups.into_iter().map(|(mut group, n_processes)| {
         if n_processes > 1 {
-            let program = group.client.peer.program.unwrap_or_else(|| "?".to_owned());
-            group.client.peer.program = Some(format!("{program} ({n_processes} processes)"));
+            let program = group.client.peer.program;
+            group.client.peer.program = program.map(|it| format!("{it} ({n_processes} processes)"));
             group.client.peer.pid = None;
         }
         group
@@ -149,7 +149,7 @@ fn cells(row: &Row, text: Text) -> Vec<String> {
     let client = &row.client;
     let name = |name: &Option<String>| name.as_deref().map_or_else(dash, |it| shown(it, text));
     let program = client.peer.program.as_deref();
-    let program = program.map_or_else(|| "?".to_owned(), |it| shown(it, text));
+    let program = program.map_or_else(|| NOT_SEEN.to_owned(), |it| shown(it, text));
     vec![
         match client.peer.pid {
             Some(pid) => format!("{program} {pid}"),

@@ -13,7 +13,7 @@ use looptax_model::record::{Found, FoundPeer};
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, counted};
-pub(super) use cells::shown;
+pub(super) use cells::{NOT_SEEN, shown};
 use clients::Row;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
