@@ -108,8 +108,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost: requests/s times what a request costs more over TCP, as these runs measured it at full speed (below that
-      it is probably more):
+    CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check --pid 8 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
@@ -140,9 +139,8 @@ fn a_narrow_terminal_has_sentences() {
 
     requests/s: TCP segments with data over 1.0 s; several
       requests in one segment count as one
-    CPU time lost: requests/s times what a request costs more
-      over TCP, as these runs measured it at full speed (below
-      that it is probably more):
+    CPU time lost: requests/s times what TCP costs a request, as
+      measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
     next: looptax check --pid 7 says whether the switch to the
@@ -173,8 +171,8 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
     left out at this width: where, user, connections; --json has them
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
       count as one
-    CPU time lost: requests/s times what a request costs more over TCP, as these
-      runs measured it at full speed (below that it is probably more):
+    CPU time lost: requests/s times what TCP costs a request, as measured at full
+      speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check --pid 8 says whether the switch to the socket would work for
       that one
@@ -355,8 +353,8 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost: requests/s times what a request costs more over TCP, as these runs measured it at
-      full speed (below that it is probably more):
+    CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more
+      below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check --pid 20 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
@@ -453,4 +451,19 @@ fn gauges_have_no_name_that_steers_them_and_no_more_lines_than_are_kept() {
     let sum = text.lines().filter(|it| it.starts_with("looptax_find_connections{"));
     let sum: f64 = sum.map(|it| it.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
     assert!((sum - 3_009.0).abs() < f64::EPSILON, "{sum}");
+}
+
+#[test]
+fn a_next_step_of_several_notes_is_told_once_and_a_process_that_was_not_found_is_no_question_mark() {
+    let mut look = look();
+    let note = |what: &str, next: &str| Note {
+        code: NoteCode::ConnectionsShortLived,
+        what: what.to_owned(),
+        next: Some(next.to_owned()),
+    };
+    look.notes = vec![note("one", "do this"), note("two", "do this"), note("three", "do that")];
+    (look.clients[0].peer.program, look.clients[0].peer.pid) = (None, None);
+    let text = found(&look, First::Servers, at(120));
+    assert!(text.ends_with("\none\ntwo: do this\nthree: do that\n"), "{text}");
+    assert!(text.contains("\n  (not seen)  ") && !text.contains('?'), "{text}");
 }

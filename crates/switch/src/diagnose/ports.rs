@@ -26,7 +26,7 @@ fn words(held: PortsHeld) -> String {
         ),
     };
     format!(
-        "{n_held} of the {n_ports} ports towards {server} are held by connections that were closed within the last minute: {end}; a socket has no ports"
+        "{n_held} of the {n_ports} ports towards {server} are held by closed connections: {end}; a socket has no ports"
     )
 }
 

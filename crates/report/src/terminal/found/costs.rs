@@ -23,7 +23,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
             )
         }
         CountedBy::Kernel => format!(
-            "requests/s: counted by the kernel over {seconds:.1} s, over TCP and sockets, also of connections that are gone; several that are sent at once count as one"
+            "requests/s: counted by the kernel over {seconds:.1} s, with those of closed connections; several sent at once count as one"
         ),
     };
     lines.item(0, &words);
@@ -35,14 +35,14 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
         if !was_measured && !has_source(found, &kinds) {
             lines.item(
                 0,
-                "what that costs is not known: no run with a figure for these servers is in the history; --measure finds out in ten seconds, --record names one",
+                "what that costs is not known: no run in the history has a figure; --measure takes ten seconds, --record names a run",
             );
         }
         return;
     }
     lines.item(
         0,
-        "CPU time lost: requests/s times what a request costs more over TCP, as these runs measured it at full speed (below that it is probably more):",
+        "CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):",
     );
     for source in used {
         let Some(cost) = source.cpu_us_per_request.known() else {

@@ -92,8 +92,10 @@ fn write_words(found: &Found, lines: &mut Lines) {
     if let Some(next) = next {
         lines.item(0, &next);
     }
-    for note in &found.notes {
-        let next = note.next.as_ref().map(|next| format!(": {next}"));
+    for (idx, note) in found.notes.iter().enumerate() {
+        // The same next step of several notes is told once, after the last one.
+        let next = note.next.as_ref().filter(|_| found.notes.get(idx + 1).is_none_or(|it| it.next != note.next));
+        let next = next.map(|next| format!(": {next}"));
         let line = format!("{}{}", note.what, next.unwrap_or_default());
         lines.item(0, &text.clean(&line));
     }

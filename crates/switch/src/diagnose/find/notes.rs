@@ -8,10 +8,12 @@ use looptax_model::record::{Note, NoteCode};
 use super::spelled;
 use crate::diagnose::ports;
 
+const SHORT_LIVED_NEXT: &str = "`looptax check --app FILE` on the client's configuration says what to change";
+
 /// The notes of a survey, in its order.
 pub(super) fn notes(survey: &Survey, is_counted: bool) -> Vec<Note> {
-    let notes = survey.problems.iter().map(|it| note(it, survey, is_counted));
-    notes.collect()
+    let notes = survey.problems.iter().flat_map(|it| [Some(note(it, survey, is_counted)), ports_note(it, survey)]);
+    notes.flatten().collect()
 }
 
 fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
@@ -19,7 +21,7 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
             format!(
-                "{n} processes of other users cannot be looked into: their sockets are seen with port, path and user, whose they are is inferred where it says so, or left open"
+                "{n} processes of other users cannot be looked into: whose their sockets are is inferred where it says so, or left open"
             ),
             Some(more_rights()),
         ),
@@ -56,12 +58,11 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         }
         Problem::ShortLived { server_idx, n } => {
             let server = &survey.servers[*server_idx];
-            short_lived(*n, &named(server), is_counted, held(&server.endpoints, survey))
+            short_lived(*n, &named(server), is_counted)
         }
         Problem::ShortLivedUnseen { listener_idx, n } => {
             let listener = &survey.listeners[*listener_idx];
-            let endpoint = std::slice::from_ref(&listener.endpoint);
-            short_lived(*n, &unseen(listener, survey), is_counted, held(endpoint, survey))
+            short_lived(*n, &unseen(listener, survey), is_counted)
         }
         Problem::LostSocket {
             server_idx,
@@ -94,20 +95,29 @@ fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
     ports::held(|address| own.iter().any(|it| it.takes(address)))
 }
 
-fn short_lived(n: usize, server: &str, is_counted: bool, held: Option<String>) -> (NoteCode, String, Option<String>) {
-    let held = held.map_or_else(String::new, |it| format!("; {it}"));
-    let (rate, seen) = if is_counted {
-        (String::new(), "; the table has those that asked while looptax looked, and how many")
+fn short_lived(n: usize, server: &str, is_counted: bool) -> (NoteCode, String, Option<String>) {
+    let tail = if is_counted {
+        ", and short ones pay for TCP, too".to_owned()
     } else {
-        (format!(", {:.0} per second", n as f64 / 60.0), " and may be too short to be in the table")
-    };
-    (
-        NoteCode::ConnectionsShortLived,
         format!(
-            "{n} connections over TCP to {server} were closed within the last minute{rate}: clients that connect anew for each page or job pay for TCP{seen}{held}"
-        ),
-        Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),
-    )
+            ", {:.0} per second, and short ones pay for TCP, too; they may be missing in the table",
+            n as f64 / 60.0
+        )
+    };
+    let what = format!("{n} connections over TCP to {server} were closed within the last minute{tail}");
+    (NoteCode::ConnectionsShortLived, what, Some(SHORT_LIVED_NEXT.to_owned()))
+}
+
+/// How many ports such connections hold, if they are many.
+fn ports_note(problem: &Problem, survey: &Survey) -> Option<Note> {
+    let what = match problem {
+        Problem::ShortLived { server_idx, .. } => held(&survey.servers[*server_idx].endpoints, survey),
+        Problem::ShortLivedUnseen { listener_idx, .. } => {
+            held(std::slice::from_ref(&survey.listeners[*listener_idx].endpoint), survey)
+        }
+        _ => None,
+    }?;
+    Some(Note { code: NoteCode::ConnectionsShortLived, what, next: Some(SHORT_LIVED_NEXT.to_owned()) })
 }
 
 fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, Option<String>) {
