@@ -7,7 +7,7 @@ use looptax_model::record::{
 };
 
 use super::found::{NOT_SEEN, shown};
-use super::lines::{Lines, Paint, padded};
+use super::lines::{Lines, Paint, padded, width, wrap};
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
 use crate::heading::{server, version};
@@ -116,8 +116,7 @@ impl Minute {
             return self.not_measured(&name, "broken off");
         };
         let (words, paint) = row_words(comparison, tax, text);
-        let words = lines.paint(&words, paint);
-        lines.verbatim(&format!("  {}{words}", padded(&name, COLUMNS[0])));
+        row(&name, &words, paint, &mut lines);
         lines.finish()
     }
 
@@ -125,8 +124,7 @@ impl Minute {
     pub fn not_measured(self, name: &str, why: &str) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
-        let words = lines.paint(&format!("not measured: {}", text.clean(why)), Paint::Unsure);
-        lines.verbatim(&format!("  {}{words}", padded(name, COLUMNS[0])));
+        row(name, &format!("not measured: {}", text.clean(why)), Paint::Unsure, &mut lines);
         lines.finish()
     }
 
@@ -151,9 +149,21 @@ impl Minute {
             ),
         );
         if let Some(name) = name {
-            lines.verbatim(&format!("record: {}", text.clean(name)));
+            lines.item(0, &format!("record: {}", text.clean(name)));
         }
         lines.finish()
+    }
+}
+
+/// What is said of a server goes on below its own beginning.
+fn row(name: &str, words: &str, paint: Paint, lines: &mut Lines) {
+    let indent = 2 + COLUMNS[0];
+    let mut before = format!("  {}", padded(name, COLUMNS[0]));
+    let first = lines.style.width.saturating_sub(width(&before));
+    for piece in wrap(words, first, lines.style.width - indent) {
+        let piece = lines.paint(&piece, paint);
+        lines.verbatim(&format!("{before}{piece}"));
+        before = " ".repeat(indent);
     }
 }
 

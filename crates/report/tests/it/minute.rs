@@ -136,3 +136,19 @@ fn r20_sockets_without_a_process_are_named_and_a_hidden_server_is_not_said_to_ha
     found.servers.clear();
     assert!(minute().found(&found).contains("127.0.0.1:6379"));
 }
+
+#[test]
+fn a_row_that_is_too_long_goes_on_below_its_own_beginning() {
+    let narrow = Minute::new(Style { width: 60, color: true, unicode: true });
+    let why = "half a minute was over; looptax compare private:postgres";
+    let text = narrow.not_measured("postgres", why);
+    let plain = text.replace("\u{1b}[33m", "").replace("\u{1b}[0m", "");
+    let expected = [
+        "  postgres            not measured: half a minute was over;\n",
+        "                      looptax compare private:postgres\n",
+    ];
+    assert_eq!(plain, expected.concat());
+    assert_eq!(text.matches("\u{1b}[33m").count(), 2, "{text:?}");
+    // A name may be longer than the terminal is wide.
+    assert!(narrow.not_measured(&"x".repeat(99), why).lines().count() > 1);
+}
