@@ -35,7 +35,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     let mut lines = Lines::new(style);
     let text = style.text();
     if watched.hops.is_empty() {
-        lines.wrapped(0, &format!("no request to a server of this machine within {} s", fixed(watched.over_s, 0)));
+        lines.item(0, &format!("no request to a server of this machine within {} s", fixed(watched.over_s, 0)));
         queues(watched, &mut lines);
         return lines.finish();
     }
@@ -43,41 +43,39 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(&mut lines);
     lines.blank();
     let over = fixed(watched.over_s, 0);
-    lines.wrapped(
+    lines.item(
         0,
         &format!("counted for {over} s; several requests that are sent at once count as one, a login as one or two"),
     );
-    lines.wrapped(
+    lines.item(
         0,
         "p50, p99: from the request's arrival at the server until the client has the answer; the client's own send, some microseconds and more over TCP, is not in it",
     );
     if !lines.lacks("in server") {
-        lines.wrapped(0, "in server: half of the requests took the server less than this");
+        lines.item(0, "in server: half of the requests took the server less than this");
     }
     if !lines.lacks("cpu/req") {
-        lines.wrapped(
+        lines.item(
             0,
             "cpu/req: CPU time of the server, its work in the background included, divided by the requests of all its clients; why there is none, --json says",
         );
     }
     if watched.hops.iter().any(|it| accept(it).is_some()) {
-        lines.wrapped(
+        lines.item(
             0,
             "accept: 99 % of the new connections to this address waited less until the server first received or sent",
         );
     }
     queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
-        lines.wrapped(
-            0,
-            "(*) several requests were on the way at once there, so that there may be more than were counted",
-        );
+        lines
+            .item(0, "(*) several requests were on the way at once there, so that there may be more than were counted");
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
-        lines.wrapped(0, "(elsewhere): clients of other machines, or whose addresses are rewritten on the way; only the server's part is seen");
+        lines.item(0, "(elsewhere): clients of other machines, or whose addresses are rewritten on the way; only the server's part is seen");
     }
     for note in &watched.notes {
-        lines.wrapped(0, &note.what);
+        lines.item(0, &note.what);
     }
     if lines.take_left_out("next")
         && let Some(next) = watched.hops.iter().find_map(next)
@@ -122,10 +120,8 @@ fn queues(watched: &Watched, lines: &mut Lines) {
         let (server, address) = (shown(&queue.server, text), shown(&queue.address, text));
         let WatchedQueue { pid, n_waiting, backlog, .. } = queue;
         let waits = if *n_waiting == 1 { "connection waits" } else { "connections wait" };
-        lines.wrapped(
-            0,
-            &format!("{server} {pid} at {address}: {n_waiting} {waits} to be accepted, of {backlog} at most"),
-        );
+        lines
+            .item(0, &format!("{server} {pid} at {address}: {n_waiting} {waits} to be accepted, of {backlog} at most"));
     }
 }
 

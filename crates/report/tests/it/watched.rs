@@ -94,9 +94,10 @@ fn a_narrow_terminal_has_columns_too_and_the_next_step_below_them() {
       gunicorn 4711         redis-server 812  unix      500/s     81.0 µs  402 µs
 
     counted for 2 s; several requests that are sent at once count as one, a login as
-    one or two
+      one or two
     p50, p99: from the request's arrival at the server until the client has the
-    answer; the client's own send, some microseconds and more over TCP, is not in it
+      answer; the client's own send, some microseconds and more over TCP, is not in
+      it
     next: looptax check --pid 4711 says whether the socket would work for the
       busiest over TCP
     left out at this width: where, in server, new, cpu/req; --json has them
