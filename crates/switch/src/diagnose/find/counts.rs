@@ -98,7 +98,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use looptax_host::discover::{Home, process};
-    use looptax_host::eyes::Counts as Counted;
+    use looptax_host::eyes::{Asked, Counts as Counted};
 
     use super::*;
 
@@ -111,6 +111,7 @@ mod tests {
             server: None,
             server_idx: Some(server_idx),
             way: Way::Loopback,
+            asked: Asked::Tcp { to: ([127, 0, 0, 1], 3306).into(), network: 1 },
             address: "127.0.0.1:3306".to_owned(),
             counts: Counted { n_opened, ..Counted::default() },
         }
