@@ -92,7 +92,18 @@ impl Rules<'_> {
 
     fn fix(&self) -> Run<'_> {
         let app = self.app.display().to_string();
-        self.ground.looptax(["switch", &app, "--as", "rails", "--fix-hba", "--yes", "--trust-peer", "--within", "1s"])
+        self.ground.looptax([
+            "switch",
+            &app,
+            "--as",
+            "rails",
+            "--fix-hba",
+            "--yes",
+            "--no-times",
+            "--trust-peer",
+            "--within",
+            "1s",
+        ])
     }
 
     /// Has the server's folder as before, whatever became of it.
