@@ -3,6 +3,7 @@
 //! Each server has the configuration file that Debian's package ships, and an application that asks it all the time
 //! (`scene.sh`, `client.py`). What the application does is asked of itself and of the kernel's list of connections.
 
+mod joins;
 mod killed;
 mod refused;
 

@@ -1,9 +1,10 @@
 #!/bin/bash
 # A server with the configuration file that its package ships, without a socket, and an application that asks it over TCP:
-#   scene.sh FOLDER KIND PORT make|start|stop|restart|begin|end|reload
+#   scene.sh FOLDER KIND PORT make|start|stop|restart|begin [GROUP]|end|reload [GROUP]
 # `start`, `stop` and `restart` are the server's, `begin`, `end` and `reload` the application's. The application notes each
 # answer in FOLDER/app/answers and each failure in FOLDER/app/failures; its file is FOLDER/app/FILE, the server's
-# FOLDER/etc/FILE. Runs as root: each server as its package's user, the application as www-data in the server's group.
+# FOLDER/etc/FILE. Runs as root: each server as its package's user, the application as www-data, in the server's group if no
+# other is named.
 set -u
 # Another user's folder for temporary files is nothing for a server.
 unset TMPDIR
@@ -139,7 +140,7 @@ case $what in
   start) start ;;
   stop)
     stop pid "$signal"
-    [ "${5:-}" = all ] && stop behind INT
+    if [ "${5:-}" = all ]; then stop behind INT; fi
     ;;
   restart)
     stop pid "$signal"
@@ -147,13 +148,13 @@ case $what in
     start
     ;;
   begin)
-    group=$(id -gn "$user")
+    group=${5:-$(id -gn "$user")}
     detached_of www-data "$group" /usr/bin/python3 "$(dirname "$(readlink -f "$0")")/client.py" "$kind" "$file" "$folder/app"
     echo $! > "$run/app"
     ;;
   end) stop app ;;
   reload)
     stop app
-    exec "$0" "$folder" "$kind" "$port" begin
+    exec "$0" "$folder" "$kind" "$port" begin "${5:-}"
     ;;
 esac
