@@ -311,7 +311,9 @@ impl Doing<'_> {
     ) -> Option<WatchedDiff> {
         let diff = times.after(before, switched, stop);
         let words: Vec<String> = match &diff {
-            Ok(diff) if diff.hops.is_empty() => Vec::new(),
+            Ok(diff) if diff.hops.is_empty() => {
+                vec!["no comparison with the requests before: which of those after it are the same program's is not seen".to_owned()]
+            }
             Ok(diff) => {
                 // Beside the moved way, what was asked too seldom is left out.
                 let is_known = |it: &WatchedChange| it.mean_pct.known().is_some() || it.p50_pct.known().is_some();
