@@ -1,5 +1,7 @@
 //! TLS: who demands it, and what becomes of that on a socket.
 
+use std::fmt;
+
 use looptax_model::dsn::{Address, Protocol};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
@@ -13,7 +15,10 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     let (demand, next, how) = match address.tls.as_deref() {
         Some(demand) => (
             format!("the URL says `{demand}`"),
-            format!("take `{demand}` out for the socket, which leaves the machine for nobody"),
+            match direct(demand) {
+                Some(both) => format!("take `{demand}` out for the socket, which does not leave this machine; {both}"),
+                None => format!("take `{demand}` out for the socket, which does not leave this machine"),
+            },
             "read the URL",
         ),
         None if is_alone => (
@@ -50,6 +55,17 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
 }
 
+/// What libpq makes of `sslnegotiation=direct`, if the demand has it.
+///
+/// # Source
+/// psql 17.12: with sslmode `require` or stricter it connects over the socket without TLS, with a weaker one it refuses
+/// every connection, over the socket too.
+fn direct(demand: &str) -> Option<&'static str> {
+    demand.to_ascii_lowercase().contains("sslnegotiation=direct").then_some(
+        "`sslnegotiation=direct` cannot stay behind: libpq 17 and later refuse it, on the socket too, unless sslmode is require, verify-ca or verify-full",
+    )
+}
+
 /// `require_secure_transport` of MySQL and MariaDB lets sockets in; nothing where it is off or unknown.
 ///
 /// # Source
@@ -66,9 +82,142 @@ pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
     })
 }
 
+/// A session of this machine that the server lists as encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedSession {
+    /// Over TCP otherwise.
+    pub is_on_socket: bool,
+    pub user: String,
+    /// The name that the program gave; may be empty.
+    pub program: String,
+    /// The driver and its version, as it reported them; may be empty.
+    pub library: String,
+}
+
+impl SealedSession {
+    /// Its C library, which MariaDB's own programs use, asks for TLS by itself.
+    fn is_mariadb(&self) -> bool {
+        self.library.starts_with("libmariadb")
+    }
+}
+
+impl fmt::Display for SealedSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&*self.program, &*self.library) {
+            ("", "") => f.write_str("a program without a name")?,
+            ("", name) | (name, "") => f.write_str(name)?,
+            (program, library) => write!(f, "{program} ({library})")?,
+        }
+        write!(f, " of `{}`", self.user)
+    }
+}
+
+/// Encrypted sessions of this machine, a point for each transport. `target` is the server's URL for the command that
+/// measures what TLS costs.
+///
+/// # Source
+/// `cargo lab clients tls`: which programs encrypt on which transport, and what ends it.
+pub fn sealed_sessions(protocol: Protocol, target: &str, sessions: &[SealedSession]) -> Vec<Point> {
+    let (on_socket, over_tcp): (Vec<_>, Vec<_>) = sessions.iter().partition(|it| it.is_on_socket);
+    let how = match protocol {
+        Protocol::Postgres => "asked pg_stat_ssl and pg_stat_activity",
+        _ => "asked performance_schema.threads for sessions whose connection is SSL/TLS",
+    };
+    let point = |sessions: &[&SealedSession], code, where_, next: String| {
+        let what = format!("encrypted {where_} now: {}; what they send does not leave this machine", counted(sessions));
+        let next = format!(
+            "{next}; `looptax compare {target} --arms {} --workload connect` measures what that saves",
+            match code {
+                PointCode::SessionsSealedOnSocket => "unix,tls-unix",
+                _ => "unix,tls",
+            }
+        );
+        (!sessions.is_empty()).then(|| Point::new(Topic::Tls, code, Outcome::Note, what, how).with_next(next))
+    };
+    let ordered = "take out what makes their driver insist on TLS";
+    let ends_on_socket = if on_socket.iter().any(|it| it.is_mariadb()) { SKIP_SSL } else { ordered };
+    let ends_over_tcp = match protocol {
+        Protocol::Postgres => {
+            "the socket ends it, for PostgreSQL has no TLS there; over 127.0.0.1 sslmode=disable does"
+        }
+        _ if over_tcp.iter().any(|it| it.is_mariadb()) => MOVED_WITH_TLS,
+        _ => {
+            "the socket ends it for programs that do not insist on TLS; over 127.0.0.1 --ssl-mode=DISABLED of MySQL's programs does"
+        }
+    };
+    [
+        point(&on_socket, PointCode::SessionsSealedOnSocket, "on the socket", ends_on_socket.to_owned()),
+        point(&over_tcp, PointCode::SessionsSealedOverTcp, "over TCP from this machine", ends_over_tcp.to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What ends TLS of MariaDB's own programs on the socket. None of their options is for one transport.
+const SKIP_SSL: &str = "MariaDB's own programs take TLS on the socket unless they are told otherwise: --skip-ssl beside --socket, or both as lines of [client-mariadb_socket], which --defaults-group-suffix=_socket reads; skip-ssl in [client-mariadb] ends TLS to other machines, too";
+const MOVED_WITH_TLS: &str = "MariaDB's own programs keep TLS on the socket: --skip-ssl ends it on both";
+
+/// `mysql (libmariadb 3.4.10) of `u` (3), …`, the most frequent first.
+fn counted(sessions: &[&SealedSession]) -> String {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for session in sessions {
+        let name = session.to_string();
+        match names.iter_mut().find(|it| it.0 == name) {
+            Some(known) => known.1 += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    names.sort_by_key(|it| std::cmp::Reverse(it.1));
+    let n_more = names.len().saturating_sub(MOST_NAMES);
+    let named = names.into_iter().take(MOST_NAMES);
+    let mut words: Vec<String> =
+        named.map(|(name, n)| if n > 1 { format!("{name} ({n} sessions)") } else { name }).collect();
+    if n_more > 0 {
+        words.push(format!("{n_more} more"));
+    }
+    words.join(", ")
+}
+
+const MOST_NAMES: usize = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn encrypted_sessions_are_named_with_what_ends_them_there() {
+        let session = |is_on_socket, library: &str| SealedSession {
+            is_on_socket,
+            user: "u".to_owned(),
+            program: "mysql".to_owned(),
+            library: library.to_owned(),
+        };
+        let (maria, mysql) = ("libmariadb 3.4.10", "libmysql 9.7.4");
+        for (protocol, sessions, expected) in [
+            (Protocol::Mysql, vec![], &[][..]),
+            (Protocol::Mysql, vec![session(true, maria); 2], &["--skip-ssl beside --socket"]),
+            (Protocol::Mysql, vec![session(true, mysql)], &["insist on TLS"]),
+            (Protocol::Mysql, vec![session(false, mysql)], &["the socket ends it for programs"]),
+            (Protocol::Mysql, vec![session(false, maria)], &["keep TLS on the socket"]),
+            (Protocol::Postgres, vec![session(false, "")], &["PostgreSQL has no TLS there"]),
+            (
+                Protocol::Mysql,
+                vec![session(true, maria), session(false, mysql)],
+                &["--skip-ssl beside", "the socket ends"],
+            ),
+        ] {
+            let points = sealed_sessions(protocol, "mysql://u@127.0.0.1/", &sessions);
+            assert_eq!(points.len(), expected.len(), "{sessions:?}");
+            for (point, expected) in points.iter().zip(expected) {
+                assert!(point.next.as_deref().unwrap().contains(expected), "{point:?}");
+                assert_eq!(point.outcome, Outcome::Note);
+            }
+        }
+        let points =
+            sealed_sessions(Protocol::Mysql, "mysql://u@127.0.0.1/", &[session(true, maria), session(true, maria)]);
+        assert!(points[0].what.contains("mysql (libmariadb 3.4.10) of `u` (2 sessions)"), "{points:?}");
+    }
 
     fn outcome(url: &str) -> Option<Outcome> {
         let address = Address::parse(url).unwrap();
@@ -88,6 +237,17 @@ mod tests {
         for wish in ["sslmode=prefer", "sslmode=disable", "ssl=false", "ssl-mode=PREFERRED"] {
             assert_eq!(outcome(&format!("postgres://u@h/d?{wish}")), None, "{wish}");
         }
+    }
+
+    #[test]
+    fn direct_negotiation_goes_with_its_sslmode() {
+        let next = |url: &str| demanded_tls(&Address::parse(url).unwrap(), false).unwrap().next.unwrap();
+        let both = next("host=h sslmode=require sslnegotiation=direct");
+        assert!(
+            both.contains("take `sslmode=require sslnegotiation=direct` out") && both.contains("libpq 17"),
+            "{both}"
+        );
+        assert!(!next("host=h sslmode=require").contains("libpq 17"));
     }
 
     #[test]

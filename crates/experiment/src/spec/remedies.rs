@@ -28,11 +28,11 @@ pub struct Part {
     pub experiment: Result<Experiment, Failure>,
 }
 
-/// The comparisons that say what would help programs that go over `today`; `arms` are those to go over, the
+/// The comparisons that say what would help programs on `today`; `arms` are those to go over, the
 /// usual ones where nothing is said.
 ///
 /// # Errors
-/// A usage failure when there is not one server, or nothing over TCP to help against.
+/// A usage failure when there is not one server, or today's arm leaves nothing to help against.
 pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec<Part>, Failure> {
     let [spec] = base.targets.as_slice() else {
         return Err(Failure::usage(
@@ -54,18 +54,17 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
 }
 
 /// What there is to say where today's arm is none that a remedy helps against.
-pub const TODAY: &str =
-    "--baseline tcp, tcp6, tls, bridge, nat or proxy says what programs do today; without it the first of --arms does";
+pub const TODAY: &str = "--baseline tcp, tcp6, tls, tls-unix, bridge, nat or proxy says what programs do today; without it the first of --arms does";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
     match today {
-        Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
+        Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::TlsUnix | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
         _ if today.second_hop().is_some() => Err(Failure::usage(
             "--remedies is for one hop: a pooler has two",
             "its bill says what each would bring: looptax compare private:pgbouncer",
         )),
         _ => Err(Failure::usage(
-            format!("--remedies asks what would help over TCP, and `{today}` is a remedy itself"),
+            format!("--remedies asks what would help over TCP or with TLS, and `{today}` is a remedy itself"),
             TODAY,
         )),
     }
@@ -108,6 +107,9 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
             }
         }
         Arm::Nat | Arm::Proxy => arms.push(Arm::Bridge),
+        // MariaDB's own programs keep TLS when they move to the socket.
+        Arm::Tls if spec.kind().protocol() == Some(Protocol::Mysql) => arms.push(Arm::TlsUnix),
+        Arm::TlsUnix => arms.retain(|arm| *arm == Arm::Unix),
         _ => {}
     }
     arms

@@ -57,6 +57,9 @@ fn rank(remedy: &Remedy) -> (bool, u8, f64) {
 fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat | Arm::Proxy);
     Some(match (today, other) {
+        (Arm::TlsUnix, Arm::Unix) => (RemedyKind::TlsOff, false),
+        // The socket for a program that keeps TLS on it.
+        (Arm::Tls, Arm::TlsUnix) => (RemedyKind::Unix, false),
         (_, Arm::Unix) => (RemedyKind::Unix, false),
         (_, Arm::Abstract) => (RemedyKind::Abstract, false),
         (_, Arm::Redirect) => (RemedyKind::Redirect, false),
@@ -250,7 +253,11 @@ mod tests {
     }
 
     fn found(comparisons: &[Comparison]) -> Vec<(RemedyKind, f64, Verdict)> {
-        let all = rank_remedies(comparisons, "tcp");
+        found_for("tcp", comparisons)
+    }
+
+    fn found_for(today: &str, comparisons: &[Comparison]) -> Vec<(RemedyKind, f64, Verdict)> {
+        let all = rank_remedies(comparisons, today);
         let [remedies] = all.as_slice() else { panic!("{all:?}") };
         let gain = |it: &Remedy| it.gain_pct.known().map_or(f64::NAN, |it| it.value.round());
         { remedies.remedies.iter() }.map(|it| (it.kind, gain(it), it.verdict)).collect()
@@ -271,6 +278,15 @@ mod tests {
         let saved = remedies[0].saved_us.known().unwrap();
         assert!((saved.value - 2.5).abs() < 0.01, "{saved:?}");
         assert!(saved.lo.unwrap() > 2.4 && saved.hi.unwrap() < 2.6, "{saved:?}");
+    }
+
+    #[test]
+    fn a_program_with_tls_on_the_socket_gains_by_ending_it_there() {
+        let on_socket = comparison(&["tls-unix", "unix", "tls"], &[3_200, 4_000, 3_000]);
+        assert_eq!(found_for("tls-unix", &[on_socket]), [(RemedyKind::TlsOff, 25.0, Verdict::Difference)]);
+        let over_tcp = comparison(&["tls", "unix", "tls-unix"], &[3_200, 4_000, 3_600]);
+        let expected = [(RemedyKind::Unix, 25.0, Verdict::Difference), (RemedyKind::Unix, 12.0, Verdict::Difference)];
+        assert_eq!(found_for("tls", &[over_tcp]), expected);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Address {
     pub database: Option<String>,
     /// Socket, where the URL names one: for PostgreSQL its folder.
     pub socket: Option<PathBuf>,
-    /// What demands TLS, as it was written: `sslmode=require`, `rediss://`.
+    /// What demands TLS, as it was written: `sslmode=require`, `rediss://`; several parameters with a space between.
     pub tls: Option<String>,
     /// What rules TLS out, as it was written: `sslmode=disable`.
     pub no_tls: Option<String>,
@@ -65,10 +65,12 @@ const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database",
 const ACCOUNTS: &str = "authSource";
 /// Parameters about TLS, in the words of any driver.
 const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
-/// Their values that rule TLS out.
+/// How libpq 17 and later begin TLS. `direct` demands it; compare begins it the other way.
+const NEGOTIATION: &str = "sslnegotiation";
+/// Values that rule TLS out.
 const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
-/// Their other values that do not demand it.
-const WISHES: [&str; 4] = ["allow", "prefer", "preferred", ""];
+/// Other values that do not demand it.
+const WISHES: [&str; 5] = ["allow", "prefer", "preferred", "postgres", ""];
 
 /// A URL that cannot be read. The text never holds the URL: there may be a password in it.
 #[derive(Debug, thiserror::Error)]
@@ -274,13 +276,15 @@ impl Parts {
         })
     }
 
-    /// The first parameter about TLS whose value, in small letters, is such a one.
+    /// The parameters about TLS whose value, in small letters, is such a one.
     fn tls(&self, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
-        let mut pairs = self.pairs.iter();
-        let (name, value) = pairs.find(|(name, value)| {
-            TLS.contains(&&*name.to_ascii_lowercase()) && is_wanted(&value.to_ascii_lowercase())
-        })?;
-        Some(format!("{name}={value}"))
+        let is_about_tls = |name: &str| TLS.contains(&name) || name == NEGOTIATION;
+        let wanted = self
+            .pairs
+            .iter()
+            .filter(|(name, value)| is_about_tls(&name.to_ascii_lowercase()) && is_wanted(&value.to_ascii_lowercase()));
+        let texts: Vec<String> = wanted.map(|(name, value)| format!("{name}={value}")).collect();
+        (!texts.is_empty()).then(|| texts.join(" "))
     }
 
     /// Names of the parameters that [`Self::address`] does not look at.
@@ -394,6 +398,18 @@ mod tests {
         let found = Address::parse("mysql://h/d?charset=utf8&host=x&socket=s&ssl=0").unwrap();
         assert_eq!(found.unread, ["charset", "host", "socket"]);
         assert_eq!(found.no_tls.as_deref(), Some("ssl=0"));
+        for (text, expected) in [
+            ("postgres://h/d?sslnegotiation=direct&sslmode=require", Some("sslnegotiation=direct sslmode=require")),
+            ("host=h sslnegotiation=direct", Some("sslnegotiation=direct")),
+            ("sslnegotiation=postgres host=h", None),
+        ] {
+            let found = Address::parse(text).unwrap();
+            assert_eq!(
+                (found.tls.as_deref(), &*found.unread),
+                (expected, &["sslnegotiation".to_owned()][..]),
+                "{text}"
+            );
+        }
         let sealed = Address::parse("rediss://h:6390").unwrap();
         assert_eq!(sealed.tls.as_deref(), Some("rediss://"));
         let port = Address::parse("mysql://h?port=secret").unwrap_err();

@@ -6,7 +6,7 @@
 use crate::dsn::secret_names::is_secret;
 
 /// Words that libpq takes, and that tell such a string from any other text with an `=` in it.
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 15] = [
     "host",
     "hostaddr",
     "port",
@@ -15,6 +15,7 @@ const WORDS: [&str; 14] = [
     "passfile",
     "dbname",
     "sslmode",
+    "sslnegotiation",
     "service",
     "options",
     "application_name",

@@ -144,6 +144,10 @@ codes! {
         TlsNotOnSocket,
         /// The URL demands TLS, or the server does of TCP, and a driver may go on paying for it on the socket.
         TlsOnSocket,
+        /// Sessions on the socket are encrypted now.
+        SessionsSealedOnSocket,
+        /// Sessions from this machine over TCP are encrypted now.
+        SessionsSealedOverTcp,
         /// The server demands a secure transport, and a socket counts as one.
         SocketCountsAsSecure,
         /// The account's plugin fails with some drivers while the server's password cache is cold.

@@ -2,6 +2,7 @@
 
 use looptax_model::record::{Estimate, Figure, GainRange, Record, Remedies, Remedy, RemedyKind, Verdict};
 
+use super::own_client;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted};
 
@@ -43,7 +44,7 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
             rows: rows(remedies, text),
             closing: Some(closing(remedies, text)),
         },
-        sentences: all.iter().map(|it| sentence(it, text)).collect(),
+        sentences: all.iter().map(|it| sentence(it, base.map_or("", |base| &base.target.kind), text)).collect(),
     }
 }
 
@@ -116,9 +117,11 @@ fn more(pct: &Estimate, text: Text) -> String {
 fn name(remedy: &Remedy, text: Text) -> String {
     let from = text.clean(&remedy.from);
     match remedy.kind {
+        RemedyKind::Unix if remedy.to == "tls-unix" => "Unix socket, TLS still on".to_owned(),
         RemedyKind::Unix => "Unix socket".to_owned(),
         RemedyKind::Abstract => "abstract socket".to_owned(),
         RemedyKind::Redirect => "Unix socket by looptax run".to_owned(),
+        RemedyKind::TlsOff if remedy.from == "tls-unix" => "TLS off on the socket".to_owned(),
         RemedyKind::TlsOff => "TLS off".to_owned(),
         RemedyKind::HostNetwork => format!("host network, not {from}"),
         RemedyKind::OwnAddress => format!("container's address, not {from}"),
@@ -132,9 +135,10 @@ fn name(remedy: &Remedy, text: Text) -> String {
     }
 }
 
-/// What a remedy takes, and what to know about it.
-fn sentence(remedy: &Remedy, text: Text) -> String {
+/// What a remedy takes, and what to know about it, of a server of this kind.
+fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
     let takes = match remedy.kind {
+        RemedyKind::Unix if remedy.to == "tls-unix" => own_client::KEEPS_TLS,
         RemedyKind::Unix => {
             "name the socket in place of host and port; `looptax check` tries it and `looptax dsn` spells it"
         }
@@ -145,9 +149,7 @@ fn sentence(remedy: &Remedy, text: Text) -> String {
         RemedyKind::Redirect => {
             "for a program that cannot be changed: `looptax run -- CMD` puts the socket under its connections"
         }
-        RemedyKind::TlsOff => {
-            "on loopback there is nobody between the two ends; turn it off for 127.0.0.1 alone, or take the socket"
-        }
+        RemedyKind::TlsOff => own_client::ends_tls(&remedy.from, server_kind),
         RemedyKind::HostNetwork => {
             "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
         }

@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use looptax_model::record::{Comparison, Estimate, Figure, Why, WhyRow};
 
+use super::own_client;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted, fixed};
 
+/// The layer of `data/layers.toml`.
+const TLS: &str = "TLS";
 /// A layer with less is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
 /// A difference of counts with less to either side is none.
@@ -65,6 +68,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
             cost.map(|it| format!("with the sampler {it}")).into_iter().for_each(&mut add);
         }
         check(why, text).into_iter().for_each(&mut add);
+        tls(why, comparison).into_iter().for_each(&mut add);
     }
     if let [first, _, ..] = &comparison.why[..] {
         // The same samples stand behind all pairs.
@@ -74,6 +78,16 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
     let notes = comparison.why.iter().flat_map(|it| &it.sampling.notes);
     lines.extend(notes.map(|it| text.clean(it)));
     lines
+}
+
+/// What ends TLS on an arm that was seen to spend time on it.
+fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
+    let row = why.rows.iter().find(|it| it.name == TLS)?;
+    let arms = why.pair.map(|idx| comparison.arms.get(idx as usize).map_or("", |it| it.name.as_str()));
+    let side = arms.iter().position(|name| ["tls", "tls-unix"].contains(name))?;
+    row.arms[side].known().filter(|it| it.value >= LEAST_SHOWN_US)?;
+    let ends = own_client::ends_tls(arms[side], &comparison.target.kind);
+    Some(format!("the row of TLS is what `{}` pays to encrypt; {ends}", arms[side]))
 }
 
 /// `16 connections, same`.

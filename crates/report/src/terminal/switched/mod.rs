@@ -140,7 +140,11 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
         let (place, words) = match point.outcome {
             Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
             Outcome::Note | Outcome::Unknown if !matches!(point.topic, Topic::Configuration | Topic::Losses) => {
-                let words = format!("{}: {}", point.topic.name(), point.what);
+                let mut words = format!("{}: {}", point.topic.name(), point.what);
+                // The move does not end it: the line that does is for the reader of the plan.
+                if let (PointCode::SessionsSealedOnSocket, Some(next)) = (point.code, &point.next) {
+                    let _ = write!(words, "; {next}");
+                }
                 (&mut notes, words)
             }
             _ => continue,

@@ -282,7 +282,7 @@ fn look_at_the_socket(
             client: around.client,
             is_reachable,
         };
-        answer.points.push(logins::over_the_socket(&sides));
+        answer.points.extend(logins::over_the_socket(&sides));
     }
     match verdict(&answer.points) {
         SwitchVerdict::WouldWork => {}

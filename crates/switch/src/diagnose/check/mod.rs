@@ -231,7 +231,7 @@ fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     points.extend(by_unit(client, socket));
     if is_reachable && question.no_login.is_none() && logins::has_logins(address.protocol) {
         let tcp = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port));
-        points.push(logins::over_the_socket(&Sides { address, tcp, socket, server: None, client, is_reachable }));
+        points.extend(logins::over_the_socket(&Sides { address, tcp, socket, server: None, client, is_reachable }));
     }
     points
 }

@@ -7,6 +7,7 @@
 mod hba_file;
 mod mysql;
 mod postgres;
+mod sealed;
 mod sides;
 
 use std::io;
@@ -98,6 +99,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             points.push(point);
         }
     }
+    points.extend(sealed::points(&mut [&mut over_unix, &mut over_tcp], sides));
     if let Some(point) = unfit(&[&over_tcp, &over_unix], &how) {
         points.truncate(n_of_servers);
         points.push(point);
@@ -140,12 +142,18 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
     vec![point]
 }
 
-/// The login of a client that takes the socket already.
-pub(super) fn over_the_socket(sides: &Sides<'_>) -> Point {
+/// The login of a client that takes the socket already, and the encrypted sessions of the server behind it.
+pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     let mut opened = over_unix(sides, &login(sides.address));
     opened.keep_unfit_login();
+    let sealed = sealed::points(&mut [&mut opened], sides);
+    let login = of_login(&opened, sides);
+    [login].into_iter().chain(sealed).collect()
+}
+
+fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
     let how = format!("logged in over the socket as {}", opened.whom);
-    if let Some(point) = stranger(&opened).or_else(|| unfit(&[&opened], &how)) {
+    if let Some(point) = stranger(opened).or_else(|| unfit(&[opened], &how)) {
         return point;
     }
     let point = |code, outcome, what: String| Point::new(Topic::Login, code, outcome, what, &*how);
