@@ -123,10 +123,11 @@ pub fn sealed_sessions(protocol: Protocol, target: &str, sessions: &[SealedSessi
         Protocol::Postgres => "asked pg_stat_ssl and pg_stat_activity",
         _ => "asked performance_schema.threads for sessions whose connection is SSL/TLS",
     };
-    let point = |sessions: &[&SealedSession], code, where_, next: String| {
-        let what = format!("encrypted {where_} now: {}; what they send does not leave this machine", counted(sessions));
+    let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
+        let what =
+            format!("encrypted {transport} now: {}; what they send does not leave this machine", counted(sessions));
         let next = format!(
-            "{next}; `looptax compare {target} --arms {} --workload connect` measures what that saves",
+            "{ends}; `looptax compare {target} --arms {} --workload connect` measures what that saves",
             match code {
                 PointCode::SessionsSealedOnSocket => "unix,tls-unix",
                 _ => "unix,tls",
@@ -134,29 +135,37 @@ pub fn sealed_sessions(protocol: Protocol, target: &str, sessions: &[SealedSessi
         );
         (!sessions.is_empty()).then(|| Point::new(Topic::Tls, code, Outcome::Note, what, how).with_next(next))
     };
-    let ordered = "take out what makes their driver insist on TLS";
-    let ends_on_socket = if on_socket.iter().any(|it| it.is_mariadb()) { SKIP_SSL } else { ordered };
-    let ends_over_tcp = match protocol {
-        Protocol::Postgres => {
-            "the socket ends it, for PostgreSQL has no TLS there; over 127.0.0.1 sslmode=disable does"
-        }
-        _ if over_tcp.iter().any(|it| it.is_mariadb()) => MOVED_WITH_TLS,
-        _ => {
-            "the socket ends it for programs that do not insist on TLS; over 127.0.0.1 --ssl-mode=DISABLED of MySQL's programs does"
-        }
-    };
+    let kind = protocol.to_string();
+    let is_mariadb = on_socket.iter().any(|it| it.is_mariadb());
+    let ends_on_socket = if is_mariadb { ends_tls(&kind, true) } else { INSISTS };
     [
-        point(&on_socket, PointCode::SessionsSealedOnSocket, "on the socket", ends_on_socket.to_owned()),
-        point(&over_tcp, PointCode::SessionsSealedOverTcp, "over TCP from this machine", ends_over_tcp.to_owned()),
+        point(&on_socket, PointCode::SessionsSealedOnSocket, "on the socket", ends_on_socket),
+        point(&over_tcp, PointCode::SessionsSealedOverTcp, "over TCP from this machine", ends_tls(&kind, false)),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// What ends TLS of MariaDB's own programs on the socket. None of their options is for one transport.
-const SKIP_SSL: &str = "MariaDB's own programs take TLS on the socket unless they are told otherwise: --skip-ssl beside --socket, or both as lines of [client-mariadb_socket], which --defaults-group-suffix=_socket reads; skip-ssl in [client-mariadb] ends TLS to other machines, too";
-const MOVED_WITH_TLS: &str = "MariaDB's own programs keep TLS on the socket: --skip-ssl ends it on both";
+const INSISTS: &str = "take out what makes their driver insist on TLS";
+
+/// What ends TLS within the machine, by the name of the server's kind. MariaDB's own programs have no option for one
+/// transport only.
+///
+/// # Source
+/// As [`sealed_sessions`]; the groups of option files were tried with mariadb 11.8.9.
+pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
+    match (server_kind, is_on_socket) {
+        (_, true) => {
+            "MariaDB's own programs take TLS on the socket, too: give them --skip-ssl beside --socket, or both as lines of a group such as [client-mariadb_socket] that only --defaults-group-suffix=_socket reads (skip-ssl in [client-mariadb] ends TLS to other machines, too); another program does it where it was told to"
+        }
+        ("mysql" | "mariadb" | "percona", _) => {
+            "turn TLS off for 127.0.0.1 (MySQL's programs: --ssl-mode=DISABLED, MariaDB's: --skip-ssl); the socket ends it for MySQL's programs, while MariaDB's take it there too until they have --skip-ssl"
+        }
+        ("postgres", _) => "sslmode=disable for 127.0.0.1, or the socket, on which PostgreSQL has no TLS",
+        _ => "turn TLS off for 127.0.0.1, or take the socket if the server has one without TLS",
+    }
+}
 
 /// `mysql (libmariadb 3.4.10) of `u` (3), …`, the most frequent first.
 fn counted(sessions: &[&SealedSession]) -> String {
@@ -198,9 +207,9 @@ mod tests {
             (Protocol::Mysql, vec![], &[][..]),
             (Protocol::Mysql, vec![session(true, maria); 2], &["--skip-ssl beside --socket"]),
             (Protocol::Mysql, vec![session(true, mysql)], &["insist on TLS"]),
-            (Protocol::Mysql, vec![session(false, mysql)], &["the socket ends it for programs"]),
-            (Protocol::Mysql, vec![session(false, maria)], &["keep TLS on the socket"]),
-            (Protocol::Postgres, vec![session(false, "")], &["PostgreSQL has no TLS there"]),
+            (Protocol::Mysql, vec![session(false, mysql)], &["the socket ends it for MySQL's"]),
+            (Protocol::Mysql, vec![session(false, maria)], &["until they have --skip-ssl"]),
+            (Protocol::Postgres, vec![session(false, "")], &["on which PostgreSQL has no TLS"]),
             (
                 Protocol::Mysql,
                 vec![session(true, maria), session(false, mysql)],

@@ -4,14 +4,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_experiment::comparison::echo_in_ten_seconds;
-use looptax_host::discover::{Glimpses, Survey, survey, survey_after};
-use looptax_host::eyes::{Eyes, Loaded, Look, Reach};
+use looptax_host::discover::{Glimpses, SealedConnections, Survey, survey, survey_after};
+use looptax_host::eyes::{Eyes, Loaded, Look, Reach, bytes};
 use looptax_model::failure::Failure;
 use looptax_model::record::{CostSource, Found, Note, NoteCode};
 use looptax_report::found_openmetrics;
 use looptax_report::terminal::{self as report, First};
 use looptax_store::save_for_all;
-use looptax_switch::diagnose::find::{cost, listing::listing};
+use looptax_switch::diagnose::find::{cost, listing::listing, notes};
 use looptax_switch::{Kept, Switch, fallen_back};
 
 use crate::args::FindArgs;
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
         ));
     }
     let eyes = if args.once { None } else { eyes() };
+    let headers = if args.once || args.watch { None } else { bytes::Loaded::without_connections().ok() };
     if !args.measure {
         keep_what_looking_needs()?;
     }
@@ -62,10 +63,13 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     if args.watch {
         return watch(args, first, eyes, list, &stop, terminal);
     }
+    let sealed = headers.and_then(|it| SealedConnections::watch(it, &first.servers).ok());
     let Some((second, counted)) = second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, &stop) else {
         return Ok(Exit::Interrupted);
     };
-    show(args, &list(Some(&first), &second, counted.as_ref()), terminal)?;
+    let mut found = list(Some(&first), &second, counted.as_ref());
+    found.notes.extend(sealed.into_iter().flat_map(|it| notes::sealed(&it.finish(&second), &second)));
+    show(args, &found, terminal)?;
     Ok(Exit::Done)
 }
 

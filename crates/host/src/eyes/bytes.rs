@@ -1,4 +1,4 @@
-//! The bytes that chosen connections send and receive, for `watch -w`.
+//! The bytes that chosen connections send and receive, for `watch -w`; their first five, for `find`.
 //!
 //! Programs in the kernel (`kernel/bytes.bpf.c`) hand over what passes one end of each connection, in its order, through
 //! a ring that this process reads. They are held by our descriptors only, and are gone with the process however it ends.
@@ -147,12 +147,26 @@ impl Loaded {
     /// # Errors
     /// What stands in the way: rights, the kernel's age, its lockdown, the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
+        let mut loaded = Self::without_connections()?;
+        loaded.choose(chosen)?;
+        Ok(loaded)
+    }
+
+    /// Those that read nothing until [`Self::choose`] is called, which takes no rights.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn without_connections() -> Result<Self, Refused> {
         if !cfg!(target_arch = "x86_64") {
             return Err(Refused::Processor);
         }
-        let mut programs = load::admitted(PROGRAMS, TRACEPOINTS)?;
-        choose(&mut programs, chosen).map_err(|error| Refused::Kernel(error.to_string()))?;
-        Ok(Self { programs })
+        Ok(Self { programs: load::admitted(PROGRAMS, TRACEPOINTS)? })
+    }
+
+    /// # Errors
+    /// What the kernel reports.
+    pub fn choose(&mut self, chosen: &Chosen) -> Result<(), Refused> {
+        choose(&mut self.programs, chosen).map_err(|error| Refused::Kernel(error.to_string()))
     }
 
     /// Has them called. Takes none of the rights that loading took.

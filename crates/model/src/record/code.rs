@@ -218,6 +218,10 @@ codes! {
         FellBack,
         /// Requests of more processes than there is room for were not counted.
         HopsLost,
+        /// Connections on a server's socket are encrypted.
+        SealedOnSocket,
+        /// Connections over TCP within this machine are encrypted.
+        SealedOverTcp,
     }
 }
 

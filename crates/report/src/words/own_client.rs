@@ -10,30 +10,6 @@ use looptax_model::record::Comparison;
 pub(super) const KEEPS_TLS: &str = "for MariaDB's own programs (mariadb, mariadb-dump and others), which take TLS on the \
      socket too: the socket helps them only so much before --skip-ssl";
 
-/// What ends TLS on an arm that has it. MariaDB's own programs have no option for one transport only.
-pub(super) fn ends_tls(arm: &str, server_kind: &str) -> &'static str {
-    match (arm, server_kind) {
-        ("tls-unix", _) => {
-            "MariaDB's own programs take TLS on the socket too: give them --skip-ssl beside --socket, or both as lines of \
-             a group such as [client-mariadb_socket] that only --defaults-group-suffix=_socket reads; skip-ssl in \
-             [client-mariadb] itself ends TLS to other machines, too"
-        }
-        (_, "mysql" | "mariadb") => {
-            "what is sent over 127.0.0.1 does not leave the machine: turn TLS off there (MySQL's programs: \
-             --ssl-mode=DISABLED, MariaDB's: --skip-ssl); the socket ends it for MySQL's programs, while MariaDB's take \
-             it there too until they have --skip-ssl (--baseline tls-unix measures that)"
-        }
-        (_, "postgres") => {
-            "what is sent over 127.0.0.1 does not leave the machine: sslmode=disable there, or the socket, on which \
-             PostgreSQL has no TLS"
-        }
-        _ => {
-            "what is sent over 127.0.0.1 does not leave the machine: turn TLS off there, or take the socket if the server \
-             has one without TLS"
-        }
-    }
-}
-
 /// What to know about `tcp` where it is known whether the server offers TLS.
 pub(super) fn note(comparison: &Comparison) -> Option<String> {
     let has = |name: &str| comparison.arms.iter().any(|arm| arm.name == name);

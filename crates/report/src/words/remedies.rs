@@ -1,5 +1,6 @@
 //! The remedies in words: what each would bring, ranked, and what it takes.
 
+use looptax_advise::check::ends_tls;
 use looptax_model::record::{Estimate, Figure, GainRange, Record, Remedies, Remedy, RemedyKind, Verdict};
 
 use super::own_client;
@@ -149,7 +150,7 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
         RemedyKind::Redirect => {
             "for a program that cannot be changed: `looptax run -- CMD` puts the socket under its connections"
         }
-        RemedyKind::TlsOff => own_client::ends_tls(&remedy.from, server_kind),
+        RemedyKind::TlsOff => ends_tls(server_kind, remedy.from == "tls-unix"),
         RemedyKind::HostNetwork => {
             "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
         }

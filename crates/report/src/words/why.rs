@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use looptax_advise::check::ends_tls;
 use looptax_model::record::{Comparison, Estimate, Figure, Why, WhyRow};
 
-use super::own_client;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted, fixed};
 
@@ -86,7 +86,7 @@ fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
     let arms = why.pair.map(|idx| comparison.arms.get(idx as usize).map_or("", |it| it.name.as_str()));
     let side = arms.iter().position(|name| ["tls", "tls-unix"].contains(name))?;
     row.arms[side].known().filter(|it| it.value >= LEAST_SHOWN_US)?;
-    let ends = own_client::ends_tls(arms[side], &comparison.target.kind);
+    let ends = ends_tls(&comparison.target.kind, arms[side] == "tls-unix");
     Some(format!("the row of TLS is what `{}` pays to encrypt; {ends}", arms[side]))
 }
 

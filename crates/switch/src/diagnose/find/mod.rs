@@ -13,7 +13,7 @@ pub mod cpu_sums;
 pub mod listing;
 mod missing;
 mod names;
-mod notes;
+pub mod notes;
 mod paths;
 mod rates;
 mod shares;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use looptax_host::discover::{Endpoint, Hiding, Listener, Place, Problem, Server, Survey, known_as};
-use looptax_model::record::{Note, NoteCode};
+use looptax_advise::check::ends_tls;
+use looptax_host::discover::{Endpoint, Hiding, Listener, Place, Problem, SealedFlow, Server, Survey, known_as};
+use looptax_model::record::{Note, NoteCode, Way};
 
 use super::spelled;
 use crate::diagnose::ports;
@@ -77,6 +78,37 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         } => hidden(*client_idx, path, *why, survey),
     };
     Note { code, what, next }
+}
+
+/// Encrypted connections within this machine, as the kernel showed them.
+pub fn sealed(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
+    let note = |flow: &SealedFlow| {
+        let server = &survey.servers[flow.server_idx];
+        let client = flow.client.as_deref().unwrap_or("a client that was not seen");
+        let (code, way, arms) = match flow.way {
+            Way::Unix => (NoteCode::SealedOnSocket, "on the socket", "unix,tls-unix"),
+            _ => (NoteCode::SealedOverTcp, "over TCP", "unix,tls"),
+        };
+        let n = flow.n_connections;
+        let connections = if n == 1 { "a connection".to_owned() } else { format!("{n} connections") };
+        let what = format!(
+            "{client} encrypts {connections} to {} {way}: what is sent does not leave this machine",
+            named(server)
+        );
+        let target = server.kind.protocol().map_or_else(String::new, |it| {
+            let port = server.endpoints.iter().find_map(|it| match it.place {
+                Place::Tcp(address) => Some(address.port()),
+                _ => None,
+            });
+            let port = port.unwrap_or_else(|| it.port());
+            format!("{it}://USER@127.0.0.1:{port}/")
+        });
+        let ends = ends_tls(server.kind.name(), flow.way == Way::Unix);
+        let next =
+            format!("{ends}; `looptax compare {target} --arms {arms} --workload connect` measures what that saves");
+        Note { code, what, next: Some(next) }
+    };
+    flows.iter().map(note).collect()
 }
 
 /// How to look into processes of others; the root of a container has not every right.

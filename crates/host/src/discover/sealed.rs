@@ -1,0 +1,184 @@
+//! Which connections of this machine to database servers are encrypted: by the form of the first five bytes of what the
+//! servers send, which the kernel's programs hand over.
+//!
+//! Called by `find`, for as long as it looks. Nothing of a record but its type, version and length is read.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use looptax_model::dsn::Protocol;
+use looptax_model::record::Way;
+
+use crate::discover::flows::server_at;
+use crate::discover::process::process;
+use crate::discover::servers::Server;
+use crate::discover::survey::Survey;
+use crate::discover::web::known_as;
+use crate::eyes::Refused;
+use crate::eyes::bytes::{Bytes, Chosen, Connection, Ends, Event, Loaded, Piece, Side};
+
+/// Type, version and length of a record.
+///
+/// # Source
+/// RFC 8446, section 5.1.
+const HEADER_BYTES: u64 = 5;
+/// The longest record of TLS 1.2 and 1.3.
+///
+/// # Source
+/// RFC 5246, section 6.2.3: 2^14 + 2048.
+const MOST_RECORD_BYTES: usize = 18_432;
+/// So many sends and receives are enough: each costs the servers and us some time.
+const MOST_PIECES: usize = 20_000;
+const WAIT: Duration = Duration::from_millis(20);
+
+/// Connections that are watched until [`Self::finish`].
+pub struct SealedConnections {
+    stop: Arc<AtomicBool>,
+    watching: JoinHandle<Vec<Seen>>,
+}
+
+/// One service's encrypted connections to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedFlow {
+    /// What people call the client's program; `None` if it is not known.
+    pub client: Option<String>,
+    pub server_idx: usize,
+    pub way: Way,
+    pub n_connections: usize,
+}
+
+struct Seen {
+    connection: Connection,
+    /// At the other end of a Unix socket, asked while it was open.
+    client: Option<String>,
+    is_sealed: bool,
+}
+
+impl SealedConnections {
+    /// Has the programs called for the connections of these servers.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn watch(mut loaded: Loaded, servers: &[Server]) -> Result<Self, Refused> {
+        // Others are not asked about TLS: the rest of the web has its own.
+        let is_database = |it: &&Server| {
+            let protocol = it.kind.protocol();
+            matches!(protocol, Some(Protocol::Mysql | Protocol::Postgres | Protocol::Redis | Protocol::Mongodb))
+        };
+        let pids = servers.iter().filter(is_database).map(|it| it.process.pid).collect();
+        loaded.choose(&Chosen { pids, most_bytes: HEADER_BYTES, ..Chosen::default() })?;
+        let mut bytes = loaded.attach()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop);
+        Ok(Self { stop, watching: std::thread::spawn(move || read(&mut bytes, &flag)) })
+    }
+
+    /// Ends the watch. Each of `survey`'s servers and clients, the most connections first; connections of other machines
+    /// are left out.
+    pub fn finish(self, survey: &Survey) -> Vec<SealedFlow> {
+        self.stop.store(true, Ordering::Relaxed);
+        let seen = self.watching.join().unwrap_or_default();
+        let mut flows: BTreeMap<(usize, bool, Option<String>), usize> = BTreeMap::new();
+        for seen in seen.into_iter().filter(|it| it.is_sealed) {
+            let asked = seen.connection.asked();
+            let Some(server) = server_at(&asked, &survey.servers) else { continue };
+            let Some(server_idx) = survey.servers.iter().position(|it| it.process.pid == server.process.pid) else {
+                continue;
+            };
+            let client = match &seen.connection.ends {
+                Ends::Unix { .. } => seen.client,
+                Ends::Tcp { own, other, .. } => {
+                    let is_it = |it: &crate::discover::Client| {
+                        { it.peer.connections.iter() }.any(|it| it.tcp.is_some_and(|it| it.1 == *other && it.2 == *own))
+                    };
+                    let client = survey.clients.iter().find(|it| is_it(it));
+                    if client.is_none() && !other.ip().to_canonical().is_loopback() {
+                        continue;
+                    }
+                    client.and_then(|it| it.peer.process.as_ref()).map(known_as)
+                }
+            };
+            let is_tcp = matches!(seen.connection.ends, Ends::Tcp { .. });
+            *flows.entry((server_idx, is_tcp, client)).or_default() += 1;
+        }
+        let mut flows: Vec<SealedFlow> = flows
+            .into_iter()
+            .map(|((server_idx, is_tcp, client), n_connections)| SealedFlow {
+                client,
+                server_idx,
+                way: if is_tcp { Way::Loopback } else { Way::Unix },
+                n_connections,
+            })
+            .collect();
+        flows.sort_by_key(|it| std::cmp::Reverse(it.n_connections));
+        flows
+    }
+}
+
+fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
+    let mut seen: HashMap<u64, Seen> = HashMap::new();
+    let mut n_pieces = 0;
+    while !stop.load(Ordering::Relaxed) && n_pieces < MOST_PIECES {
+        let read = bytes.read(WAIT, |event| {
+            match event {
+                Event::Connection(connection) if connection.side == Side::Server => {
+                    let client = match connection.ends {
+                        Ends::Unix { other_pid: Some(pid), .. } => process(pid).as_ref().map(known_as),
+                        _ => None,
+                    };
+                    seen.insert(connection.cookie, Seen { connection, client, is_sealed: false });
+                }
+                Event::Connection(_) => {}
+                Event::Piece(piece) => {
+                    n_pieces += 1;
+                    // The greeting of MySQL and the answer of PostgreSQL to a wish for TLS are in clear.
+                    if let (false, Some(seen)) = (piece.is_received, seen.get_mut(&piece.cookie)) {
+                        seen.is_sealed = is_record(&piece);
+                    }
+                }
+            }
+            io::Result::Ok(n_pieces < MOST_PIECES)
+        });
+        if read.is_err() {
+            break;
+        }
+    }
+    seen.into_values().collect()
+}
+
+/// Whether a send begins as a record of TLS does, and holds all of it.
+fn is_record(piece: &Piece<'_>) -> bool {
+    let &[20..=23, 3, 1..=4, hi, lo] = piece.bytes else {
+        return false;
+    };
+    let n_bytes = usize::from(u16::from_be_bytes([hi, lo]));
+    let n_sent = piece.bytes.len() + piece.n_missing as usize;
+    n_bytes <= MOST_RECORD_BYTES && piece.bytes.len() + n_bytes <= n_sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_tls_is_told_from_packets_of_databases() {
+        for (bytes, n_missing, expected) in [
+            (&[0x17, 3, 3, 0, 40][..], 40, true),
+            (&[0x16, 3, 1, 2, 0], 600, true),
+            // A record that the send does not hold; a packet of MySQL with 197,399 bytes, its first 16 KiB.
+            (&[0x17, 3, 3, 1, 0], 40, false),
+            (&[0x17, 3, 3, 0x7f, 0], 16_379, false),
+            (b"\x4a\0\0\0\x0a", 73, false),
+            (b"S", 0, false),
+            (b"T\0\0\0\x21", 60, false),
+            (b"+OK\r\n", 0, false),
+        ] {
+            let piece = Piece { cookie: 1, ns: 0, is_received: false, at: 0, bytes, n_missing };
+            assert_eq!(is_record(&piece), expected, "{bytes:?}");
+        }
+    }
+}
