@@ -14,6 +14,7 @@ mod reduce;
 mod relay;
 mod server;
 mod strace;
+mod tls;
 mod trace;
 mod view;
 
@@ -29,6 +30,8 @@ pub(crate) enum Chore {
     Find(found::Options),
     /// Whether real clients get the socket under `looptax run`, as a table
     Run(moved::Options),
+    /// Which programs of MySQL and MariaDB encrypt over TCP and on the socket, and whether `check` names them, as a table
+    Tls(tls::Options),
 }
 
 pub(crate) fn run(chore: &Chore) -> Result<()> {
@@ -37,5 +40,6 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
         Chore::Agree(options) => agree::run(options),
         Chore::Find(options) => found::run(options),
         Chore::Run(options) => moved::run(options),
+        Chore::Tls(options) => tls::run(options),
     }
 }

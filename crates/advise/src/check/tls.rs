@@ -124,8 +124,10 @@ pub fn sealed_sessions(protocol: Protocol, target: &str, sessions: &[SealedSessi
         _ => "asked performance_schema.threads for sessions whose connection is SSL/TLS",
     };
     let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
-        let what =
-            format!("encrypted {transport} now: {}; what they send does not leave this machine", counted(sessions));
+        let what = format!(
+            "encrypted {transport} now: {}; within one machine that protects nothing that root could not read anyway",
+            counted(sessions)
+        );
         let next = format!(
             "{ends}; `looptax compare {target} --arms {} --workload connect` measures what that saves",
             match code {

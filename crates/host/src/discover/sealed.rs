@@ -13,11 +13,12 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::Way;
 
+use crate::discover::connections::Client;
 use crate::discover::flows::server_at;
-use crate::discover::process::process;
+use crate::discover::process::{Process, process};
 use crate::discover::servers::Server;
 use crate::discover::survey::Survey;
-use crate::discover::web::known_as;
+use crate::discover::web::{is_proxy, known_as};
 use crate::eyes::Refused;
 use crate::eyes::bytes::{Bytes, Chosen, Connection, Ends, Event, Loaded, Piece, Side};
 
@@ -53,8 +54,8 @@ pub struct SealedFlow {
 
 struct Seen {
     connection: Connection,
-    /// At the other end of a Unix socket, asked while it was open.
-    client: Option<String>,
+    /// At the other end of a Unix socket, looked at while it was open.
+    client: Option<Process>,
     is_sealed: bool,
 }
 
@@ -77,8 +78,8 @@ impl SealedConnections {
         Ok(Self { stop, watching: std::thread::spawn(move || read(&mut bytes, &flag)) })
     }
 
-    /// Ends the watch. Each of `survey`'s servers and clients, the most connections first; connections of other machines
-    /// are left out.
+    /// Ends the watch. What was seen between `survey`'s servers and clients, the most connections first. What a proxy hands
+    /// on is left out: it may come from another machine.
     pub fn finish(self, survey: &Survey) -> Vec<SealedFlow> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.watching.join().unwrap_or_default();
@@ -89,19 +90,23 @@ impl SealedConnections {
             let Some(server_idx) = survey.servers.iter().position(|it| it.process.pid == server.process.pid) else {
                 continue;
             };
-            let client = match &seen.connection.ends {
+            let client = match seen.connection.ends {
                 Ends::Unix { .. } => seen.client,
                 Ends::Tcp { own, other, .. } => {
-                    let is_it = |it: &crate::discover::Client| {
-                        { it.peer.connections.iter() }.any(|it| it.tcp.is_some_and(|it| it.1 == *other && it.2 == *own))
+                    let is_it = |it: &&Client| {
+                        { it.peer.connections.iter() }.any(|it| it.tcp.is_some_and(|it| (it.1, it.2) == (other, own)))
                     };
-                    let client = survey.clients.iter().find(|it| is_it(it));
-                    if client.is_none() && !other.ip().to_canonical().is_loopback() {
+                    // Over TCP an unknown one may hand on what other machines send.
+                    let Some(process) = survey.clients.iter().find(is_it).and_then(|it| it.peer.process.clone()) else {
                         continue;
-                    }
-                    client.and_then(|it| it.peer.process.as_ref()).map(known_as)
+                    };
+                    Some(process)
                 }
             };
+            if client.as_ref().is_some_and(|it| is_proxy(&it.program_name())) {
+                continue;
+            }
+            let client = client.as_ref().map(known_as);
             let is_tcp = matches!(seen.connection.ends, Ends::Tcp { .. });
             *flows.entry((server_idx, is_tcp, client)).or_default() += 1;
         }
@@ -127,7 +132,7 @@ fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
             match event {
                 Event::Connection(connection) if connection.side == Side::Server => {
                     let client = match connection.ends {
-                        Ends::Unix { other_pid: Some(pid), .. } => process(pid).as_ref().map(known_as),
+                        Ends::Unix { other_pid: Some(pid), .. } => process(pid),
                         _ => None,
                     };
                     seen.insert(connection.cookie, Seen { connection, client, is_sealed: false });

@@ -7,7 +7,7 @@
 
 mod known;
 mod safety;
-mod secured;
+pub(super) mod secured;
 
 use std::fmt::Write;
 use std::path::Path;

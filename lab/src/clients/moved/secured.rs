@@ -18,21 +18,21 @@ use crate::servers::{Ours, wait_until};
 /// Whom PostgreSQL runs as where we are root, which it refuses: `nobody`, on every Linux.
 const NOBODY: u32 = 65_534;
 
-pub(super) const PASSWORD: &str = "secret";
+pub(in crate::clients) const PASSWORD: &str = "secret";
 /// The account that nothing speaks against.
-pub(super) const PLAIN: &str = "plain";
+pub(in crate::clients) const PLAIN: &str = "plain";
 
 /// MariaDB's accounts: name, host, and what is demanded of them.
 const ACCOUNTS: [(&str, &str, &str); 3] =
     [("narrow", "127.0.0.1", ""), ("secure", "%", "REQUIRE SSL"), (PLAIN, "%", "")];
 
 /// A server with TLS. Ends with us.
-pub(super) struct Secured {
+pub(in crate::clients) struct Secured {
     _server: Ours,
     // Removed after it.
     _folder: TempDir,
-    pub(super) socket: PathBuf,
-    pub(super) tcp: SocketAddr,
+    pub(in crate::clients) socket: PathBuf,
+    pub(in crate::clients) tcp: SocketAddr,
 }
 
 impl Secured {
@@ -41,10 +41,25 @@ impl Secured {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let tcp = free_address()?;
         certificate(folder.path())?;
-        let (mut command, socket) = match kind {
+        let (command, socket) = match kind {
             Kind::Postgres => postgres(folder.path(), tcp)?,
             _ => mariadb(folder.path(), tcp)?,
         };
+        Self::started(kind, command, folder, socket, tcp)
+    }
+
+    /// A MariaDB that lists its sessions to [`PLAIN`]; with `root`, the one of another Debian in that folder, which holds
+    /// the temporary folder too.
+    pub(in crate::clients) fn mariadb_that_lists(root: Option<&Path>) -> Result<Self> {
+        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let tcp = free_address()?;
+        certificate(folder.path())?;
+        let (mut command, socket) = mariadb_of(root, folder.path(), tcp)?;
+        command.arg("--performance-schema=ON");
+        Self::started(Kind::Mariadb, command, folder, socket, tcp)
+    }
+
+    fn started(kind: Kind, mut command: Command, folder: TempDir, socket: PathBuf, tcp: SocketAddr) -> Result<Self> {
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         let server = Self { _server: Ours::start(quiet)?, _folder: folder, socket, tcp };
         let what = format!("{kind} with TLS does not start");
@@ -54,14 +69,21 @@ impl Secured {
 }
 
 fn mariadb(folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
-    let at = |name: &str| folder.join(name).display().to_string();
-    run(Command::new("mariadb-install-db")
+    mariadb_of(None, folder, tcp)
+}
+
+fn mariadb_of(root: Option<&Path>, folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
+    let at = |name: &str| within(root, &folder.join(name)).display().to_string();
+    run(program_of(root, "mariadb-install-db")
         .args(["--no-defaults", "--skip-test-db"])
         .args(may_be_root())
         .arg("--auth-root-authentication-method=normal")
         .arg(format!("--datadir={}", at("data"))))?;
-    fs::write(at("init.sql"), accounts()).context("cannot write a file")?;
-    let mut command = Command::new(binary(Kind::Mariadb)?);
+    fs::write(folder.join("init.sql"), accounts()).context("cannot write a file")?;
+    let mut command = match root {
+        Some(_) => program_of(root, "mariadbd"),
+        None => Command::new(binary(Kind::Mariadb)?),
+    };
     command
         .args(["--no-defaults", "--skip-name-resolve", "--bind-address=127.0.0.1"])
         .args(may_be_root())
@@ -72,6 +94,23 @@ fn mariadb(folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
         .arg(format!("--ssl-cert={}", at("cert.pem")))
         .arg(format!("--ssl-key={}", at("key.pem")));
     Ok((command, folder.join("s.sock")))
+}
+
+/// A program, run with another Debian's folder as its root.
+pub(in crate::clients) fn program_of(root: Option<&Path>, name: &str) -> Command {
+    let Some(root) = root else {
+        return Command::new(name);
+    };
+    let mut command = Command::new("chroot");
+    // Its path is not there inside.
+    command.arg(root).arg(name).env_remove("TMPDIR");
+    command
+}
+
+/// The path as such a program sees it.
+pub(in crate::clients) fn within(root: Option<&Path>, path: &Path) -> PathBuf {
+    let inside = root.and_then(|it| path.strip_prefix(it).ok());
+    inside.map_or_else(|| path.to_owned(), |it| Path::new("/").join(it))
 }
 
 fn postgres(folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
@@ -135,6 +174,8 @@ fn accounts() -> String {
     for (user, host, demand) in ACCOUNTS {
         let _ = writeln!(sql, "CREATE USER '{user}'@'{host}' IDENTIFIED BY '{PASSWORD}' {demand};");
     }
+    let _ = writeln!(sql, "GRANT PROCESS ON *.* TO '{PLAIN}'@'%';");
+    let _ = writeln!(sql, "GRANT SELECT ON performance_schema.* TO '{PLAIN}'@'%';");
     sql
 }
 
