@@ -112,15 +112,15 @@ impl fmt::Display for SealedSession {
     }
 }
 
-/// Encrypted sessions of this machine, a point for each transport. `target` is the server's URL for the command that
-/// measures what TLS costs.
+/// Encrypted sessions of this machine, a point for each transport. `target` is the server's URL, and `kind` the name of
+/// its kind.
 ///
 /// # Source
 /// `cargo lab clients tls`: which programs encrypt on which transport, and what ends it.
-pub fn sealed_sessions(protocol: Protocol, target: &str, sessions: &[SealedSession]) -> Vec<Point> {
+pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> Vec<Point> {
     let (on_socket, over_tcp): (Vec<_>, Vec<_>) = sessions.iter().partition(|it| it.is_on_socket);
-    let how = match protocol {
-        Protocol::Postgres => "asked pg_stat_ssl and pg_stat_activity",
+    let how = match kind {
+        "postgres" => "asked pg_stat_ssl and pg_stat_activity",
         _ => "asked performance_schema.threads for sessions whose connection is SSL/TLS",
     };
     let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
@@ -128,21 +128,15 @@ pub fn sealed_sessions(protocol: Protocol, target: &str, sessions: &[SealedSessi
             "encrypted {transport} now: {}; within one machine that protects nothing that root could not read anyway",
             counted(sessions)
         );
-        let next = format!(
-            "{ends}; `looptax compare {target} --arms {} --workload connect` measures what that saves",
-            match code {
-                PointCode::SessionsSealedOnSocket => "unix,tls-unix",
-                _ => "unix,tls",
-            }
-        );
+        let is_on_socket = code == PointCode::SessionsSealedOnSocket;
+        let next = format!("{ends}; {}", measures(kind, target, is_on_socket));
         (!sessions.is_empty()).then(|| Point::new(Topic::Tls, code, Outcome::Note, what, how).with_next(next))
     };
-    let kind = protocol.to_string();
     let is_mariadb = on_socket.iter().any(|it| it.is_mariadb());
-    let ends_on_socket = if is_mariadb { ends_tls(&kind, true) } else { INSISTS };
+    let ends_on_socket = if is_mariadb { ends_tls(kind, true) } else { INSISTS };
     [
         point(&on_socket, PointCode::SessionsSealedOnSocket, "on the socket", ends_on_socket),
-        point(&over_tcp, PointCode::SessionsSealedOverTcp, "over TCP from this machine", ends_tls(&kind, false)),
+        point(&over_tcp, PointCode::SessionsSealedOverTcp, "over TCP from this machine", ends_tls(kind, false)),
     ]
     .into_iter()
     .flatten()
@@ -166,6 +160,20 @@ pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
         }
         ("postgres", _) => "sslmode=disable for 127.0.0.1, or the socket, on which PostgreSQL has no TLS",
         _ => "turn TLS off for 127.0.0.1, or take the socket if the server has one without TLS",
+    }
+}
+
+/// Which commands measure what TLS costs a server of this kind and URL.
+pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
+    let arms = if is_on_socket { "unix,tls-unix" } else { "unix,tls" };
+    let of_request = format!("`looptax compare {target} --arms {arms}` measures what a request saves");
+    match server_kind {
+        "mysql" | "mariadb" | "postgres" => {
+            format!(
+                "{of_request}, `looptax compare private:{server_kind} --arms {arms} --workload connect` what a connection does"
+            )
+        }
+        _ => of_request,
     }
 }
 
@@ -205,28 +213,27 @@ mod tests {
             library: library.to_owned(),
         };
         let (maria, mysql) = ("libmariadb 3.4.10", "libmysql 9.7.4");
-        for (protocol, sessions, expected) in [
-            (Protocol::Mysql, vec![], &[][..]),
-            (Protocol::Mysql, vec![session(true, maria); 2], &["--skip-ssl beside --socket"]),
-            (Protocol::Mysql, vec![session(true, mysql)], &["insist on TLS"]),
-            (Protocol::Mysql, vec![session(false, mysql)], &["the socket ends it for MySQL's"]),
-            (Protocol::Mysql, vec![session(false, maria)], &["until they have --skip-ssl"]),
-            (Protocol::Postgres, vec![session(false, "")], &["on which PostgreSQL has no TLS"]),
+        for (kind, sessions, expected) in [
+            ("mysql", vec![], &[][..]),
+            ("mysql", vec![session(true, maria); 2], &["--skip-ssl beside --socket"]),
+            ("mysql", vec![session(true, mysql)], &["insist on TLS"]),
+            ("mysql", vec![session(false, mysql)], &["the socket ends it for MySQL's"]),
+            ("mysql", vec![session(false, maria)], &["until they have --skip-ssl"]),
+            ("postgres", vec![session(false, "")], &["on which PostgreSQL has no TLS"]),
             (
                 Protocol::Mysql,
                 vec![session(true, maria), session(false, mysql)],
                 &["--skip-ssl beside", "the socket ends"],
             ),
         ] {
-            let points = sealed_sessions(protocol, "mysql://u@127.0.0.1/", &sessions);
+            let points = sealed_sessions(kind, "mysql://u@127.0.0.1/", &sessions);
             assert_eq!(points.len(), expected.len(), "{sessions:?}");
             for (point, expected) in points.iter().zip(expected) {
                 assert!(point.next.as_deref().unwrap().contains(expected), "{point:?}");
                 assert_eq!(point.outcome, Outcome::Note);
             }
         }
-        let points =
-            sealed_sessions(Protocol::Mysql, "mysql://u@127.0.0.1/", &[session(true, maria), session(true, maria)]);
+        let points = sealed_sessions("mysql", "mysql://u@127.0.0.1/", &[session(true, maria), session(true, maria)]);
         assert!(points[0].what.contains("mysql (libmariadb 3.4.10) of `u` (2 sessions)"), "{points:?}");
     }
 

@@ -396,7 +396,14 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
         let kind = &comparison.target.kind;
         let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
         let is_meant = is_asked && (kind != "echo" || !has_servers);
-        let tax = comparison.tax.first().filter(|tax| is_usable(tax));
+        // What TLS on the socket costs is not TCP's.
+        let has_sealed_socket = |tax: &&Tax| {
+            [Some(&tax.arm), comparison.arms.first().map(|it| &it.name)]
+                .into_iter()
+                .flatten()
+                .any(|it| it == "tls-unix")
+        };
+        let tax = comparison.tax.iter().find(|tax| !has_sealed_socket(tax)).filter(|tax| is_usable(tax));
         let name = server(&comparison.target, text);
         if !is_meant || known.iter().any(|(it, ..)| *it == name) {
             continue;

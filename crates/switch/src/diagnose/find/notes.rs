@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use looptax_advise::check::ends_tls;
+use looptax_advise::check::{ends_tls, measures};
 use looptax_host::discover::{Endpoint, Hiding, Listener, Place, Problem, SealedFlow, Server, Survey, known_as};
 use looptax_model::record::{Note, NoteCode, Way};
 
@@ -85,9 +85,10 @@ pub fn sealed(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
     let note = |flow: &SealedFlow| {
         let server = &survey.servers[flow.server_idx];
         let client = flow.client.as_deref().unwrap_or("a client that was not seen");
-        let (code, way, arms) = match flow.way {
-            Way::Unix => (NoteCode::SealedOnSocket, "on the socket", "unix,tls-unix"),
-            _ => (NoteCode::SealedOverTcp, "over TCP", "unix,tls"),
+        let is_on_socket = flow.way == Way::Unix;
+        let (code, way) = match flow.way {
+            Way::Unix => (NoteCode::SealedOnSocket, "on the socket"),
+            _ => (NoteCode::SealedOverTcp, "over TCP"),
         };
         let n = flow.n_connections;
         let connections = if n == 1 { "a connection".to_owned() } else { format!("{n} connections") };
@@ -103,9 +104,8 @@ pub fn sealed(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
             let port = port.unwrap_or_else(|| it.port());
             format!("{it}://USER@127.0.0.1:{port}/")
         });
-        let ends = ends_tls(server.kind.name(), flow.way == Way::Unix);
-        let next =
-            format!("{ends}; `looptax compare {target} --arms {arms} --workload connect` measures what that saves");
+        let kind = server.kind.name();
+        let next = format!("{}; {}", ends_tls(kind, is_on_socket), measures(kind, &target, is_on_socket));
         Note { code, what, next: Some(next) }
     };
     flows.iter().map(note).collect()

@@ -35,7 +35,8 @@ pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point
     let port = asked.ask(|it| it.number::<u16>(port)).unwrap_or_else(|| sides.tcp.port());
     let user = address.user.as_deref().unwrap_or("USER");
     let target = format!("{}://{user}@127.0.0.1:{port}/", address.protocol);
-    check::sealed_sessions(address.protocol, &target, &sessions)
+    let kind = sides.server.map_or_else(|| address.protocol.to_string(), |it| it.kind.name().to_owned());
+    check::sealed_sessions(&kind, &target, &sessions)
 }
 
 /// Empty where the Performance Schema is off, as MariaDB has it by default.
