@@ -220,11 +220,7 @@ mod tests {
             ("mysql", vec![session(false, mysql)], &["the socket ends it for MySQL's"]),
             ("mysql", vec![session(false, maria)], &["until they have --skip-ssl"]),
             ("postgres", vec![session(false, "")], &["on which PostgreSQL has no TLS"]),
-            (
-                Protocol::Mysql,
-                vec![session(true, maria), session(false, mysql)],
-                &["--skip-ssl beside", "the socket ends"],
-            ),
+            ("mysql", vec![session(true, maria), session(false, mysql)], &["--skip-ssl beside", "the socket ends"]),
         ] {
             let points = sealed_sessions(kind, "mysql://u@127.0.0.1/", &sessions);
             assert_eq!(points.len(), expected.len(), "{sessions:?}");

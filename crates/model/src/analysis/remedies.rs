@@ -57,14 +57,12 @@ fn rank(remedy: &Remedy) -> (bool, u8, f64) {
 fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat | Arm::Proxy);
     Some(match (today, other) {
-        (Arm::TlsUnix, Arm::Unix) => (RemedyKind::TlsOff, false),
-        // The socket for a program that keeps TLS on it.
-        (Arm::Tls, Arm::TlsUnix) => (RemedyKind::Unix, false),
-        (_, Arm::Unix) => (RemedyKind::Unix, false),
+        (Arm::TlsUnix, Arm::Unix) | (Arm::Tls, Arm::Tcp) => (RemedyKind::TlsOff, false),
+        // The second is the socket for a program that keeps TLS there.
+        (_, Arm::Unix) | (Arm::Tls, Arm::TlsUnix) => (RemedyKind::Unix, false),
         (_, Arm::Abstract) => (RemedyKind::Abstract, false),
         (_, Arm::Redirect) => (RemedyKind::Redirect, false),
         (Arm::Tcp, Arm::Tls) => (RemedyKind::TlsOff, true),
-        (Arm::Tls, Arm::Tcp) => (RemedyKind::TlsOff, false),
         (Arm::Tcp, Arm::Bridge | Arm::Nat | Arm::Proxy) => (RemedyKind::HostNetwork, true),
         (Arm::Bridge | Arm::Nat | Arm::Proxy, Arm::Tcp) => (RemedyKind::HostNetwork, false),
         (today, Arm::Bridge) if is_forwarded(today) => (RemedyKind::OwnAddress, false),

@@ -1,7 +1,7 @@
 //! Which arm a server's own client would be: TLS makes it another one than `tcp`.
 //!
 //! # Source
-//! The clients of MariaDB 10.11.19 and 11.8.9, MySQL 9.7.4 and PostgreSQL 15 and 17, PHP 8.2 and 8.4, PyMySQL, mysqlclient
+//! The clients of MariaDB 10.11.19 and 11.8.9, MySQL 9.7.4 and PostgreSQL 15 and 17, PHP 8.2 and 8.4, `PyMySQL`, mysqlclient
 //! and sysbench, asked for their cipher on both transports: `cargo lab clients tls`.
 
 use looptax_model::record::Comparison;

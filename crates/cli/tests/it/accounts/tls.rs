@@ -1,11 +1,18 @@
 //! Accounts that the server takes over TLS alone.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_bench::path::{Conversation, Endpoint, Limits, Sealing};
+use looptax_host::eyes::bytes::{Chosen, Loaded};
 use looptax_model::dsn::Kind;
+use looptax_testkit::skips::skip;
 use serde_json::Value;
 
 use super::{execute, rule, short, with_tls};
 use crate::check::{check, expect};
-use crate::fixture::{Server, exe, saved};
+use crate::fixture::{Server, exe, is_root, saved};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
@@ -74,6 +81,60 @@ fn r20_compare_takes_the_arms_that_an_account_allows() {
         let run = short(&scratch, &url("both"), &[]).run();
         run.expect_error(2, &["over unix and tcp", "TLS alone", "--arms tls-unix,tls"]);
     }
+}
+
+/// By the server's word in `check` (MariaDB's is off unless it is configured), by the form of the bytes in `find`.
+#[test]
+fn encrypted_sessions_of_this_machine_are_named() {
+    for (kind, way) in [(Kind::Mysql, "on the socket"), (Kind::Mariadb, "on the socket"), (Kind::Postgres, "over TCP")]
+    {
+        let Some(server) = with_tls(kind) else {
+            continue;
+        };
+        let endpoint = match kind {
+            Kind::Postgres => Endpoint::Tcp(server.it.tcp),
+            _ => Endpoint::unix(&server.it.socket).unwrap(),
+        };
+        let (protocol, login) = (server.it.protocol, &server.it.login);
+        let open =
+            |sealing| Conversation::open_as_wanted(protocol, &endpoint, login, sealing, Limits::default()).unwrap();
+        let (mut plain, mut sealed) = (open(Sealing::Never), open(Sealing::Always));
+        if is_root() && Loaded::new(&Chosen::default()).is_ok() {
+            let notes = found_while_asked(&server, [&mut plain, &mut sealed]);
+            assert_eq!(notes.len(), 1, "{kind}: {notes:?}");
+            assert!(notes[0].contains(way) && notes[0].contains("encrypts a connection"), "{kind}: {notes:?}");
+        } else {
+            skip("bytes: the kernel does not let us read");
+        }
+        if kind != Kind::Mariadb {
+            let password = login.password.reveal();
+            let url = format!("{protocol}://{}:{password}@{}/", login.user, server.it.tcp);
+            expect(&check(&server, &url, &["-c", "1"]), "TLS", "note", &["encrypted", way]);
+        }
+    }
+}
+
+/// What `find` says of encrypted connections to this server while these are used.
+fn found_while_asked(server: &Server, talks: [&mut Conversation; 2]) -> Vec<String> {
+    let is_over = AtomicBool::new(false);
+    let run = thread::scope(|scope| {
+        for talk in talks {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    talk.cell("SELECT 1").unwrap();
+                    thread::sleep(Duration::from_millis(10));
+                }
+            });
+        }
+        let run = Looptax::new(exe(), &Scratch::new()).args(["find", "--json"]).run();
+        is_over.store(true, Ordering::Relaxed);
+        run
+    });
+    let found: Value = serde_json::from_str(&run.stdout).unwrap();
+    let notes = found["notes"].as_array().unwrap().iter();
+    let notes = notes.filter(|it| it["code"].as_str().unwrap().starts_with("sealed-"));
+    let what = notes.map(|it| it["what"].as_str().unwrap().to_owned());
+    what.filter(|it| it.contains(&format!(" {} ", server.it.pid))).collect()
 }
 
 #[test]
