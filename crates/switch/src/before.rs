@@ -34,7 +34,11 @@ impl Before {
         for (address, tcp) in targets(&client)? {
             if !watches.iter().any(|it| is_over(it, &address, tcp)) {
                 let of = watched(address, tcp, survey);
-                watches.push(Watch::begin(of, &named));
+                let mut watch = Watch::begin(of, &named);
+                if let (Some(_), Some(rights)) = (wish.user, &client.rights) {
+                    watch.is_only_of(rights.uid);
+                }
+                watches.push(watch);
             }
         }
         let is_named = wish.pid.is_some() || wish.user.is_some();

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{self, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,7 @@ use looptax_host::discover::{Home, Process};
 use looptax_host::program::{ProgramError, find_program};
 use looptax_host::read;
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::clock::Since;
 use crate::line::{Line, Question};
@@ -94,13 +96,15 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     #[allow(clippy::disallowed_methods, reason = "an order of the caller, who has seen it")]
     let mut shell = process::Command::new("/bin/sh");
     { shell.args(["-c", text]).stdin(Stdio::null()).stdout(output.try_clone()?) }.stderr(output.try_clone()?);
-    let mut child = shell.spawn()?;
+    // A group of its own: what it started ends with it if its time is over.
+    let mut child = shell.process_group(0).spawn()?;
     let start = Since::now();
     let code = loop {
         if let Some(status) = child.try_wait()? {
             break status.code();
         }
         if start.elapsed() > within || stop.load(Ordering::Relaxed) {
+            let _ended = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.kill()?;
             child.wait()?;
             break None;

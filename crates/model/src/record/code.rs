@@ -48,6 +48,8 @@ codes! {
         SocketToBeMade,
         /// The folder of a socket that is to be made does not take one of the server's, or does not let the client through.
         FolderUnfit,
+        /// Which program is the application, or as whom it runs, is not known.
+        ClientUnknown,
         /// Programs that are not moved are connected to a port that the server gives up for the socket.
         OthersAtPort,
         /// The client can connect to the socket.

@@ -84,6 +84,15 @@ impl Application {
         self.bystanders = bystanders;
     }
 
+    /// Keeps the processes of this user.
+    pub(crate) fn retain(&mut self, uid: u32) {
+        self.kin.retain(|it| it.uid == uid);
+        self.uids.retain(|it| *it == uid);
+        let is_its = |pid: &u32| process(*pid).is_some_and(|it| it.uid == uid);
+        self.pids.retain(is_its);
+        self.users_of_server.retain(is_its);
+    }
+
     /// Whether a process belongs to the unit or container of those that were counted in.
     fn is_of_a_unit(&self, process: &Process) -> bool {
         let kin = Kin::new(process);

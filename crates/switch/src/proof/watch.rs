@@ -163,6 +163,18 @@ impl Watch {
         self.restart();
     }
 
+    /// Counts nobody in but processes of this user: that is how the application runs.
+    pub(crate) fn is_only_of(&mut self, uid: u32) {
+        self.application.retain(uid);
+        let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));
+        let others: Vec<SocketAddr> = self.own_tcp.keys().copied().filter(|it| !own(it)).collect();
+        for from in others {
+            self.own_tcp.remove(&from);
+        }
+        self.was_running = !self.application.is_unknown();
+        self.restart();
+    }
+
     /// Learns from what came before anything is written whether the kernel sees each connection that the server counts.
     ///
     /// Connections that last need no count, and are seen at once; short ones are waited for, if there were any before.

@@ -49,6 +49,9 @@ pub(super) struct Access {
 /// That there is no folder for it.
 pub(super) fn socket(file: &ServerFile, text: &str, named: Option<&Path>, port: u16) -> Result<PathBuf, Failure> {
     let whole = |path: PathBuf| {
+        if !file.is_folder && read::is_folder(&path) {
+            return path.join(Path::new(file.usual_socket).file_name().unwrap_or_default());
+        }
         if !file.is_folder || path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(".s.PGSQL.")) {
             return path;
         }

@@ -17,8 +17,10 @@ pub(super) fn words(asked: &BeforeRestart, n_seen: usize) -> Vec<String> {
         Some(Saved::Never) => Some(format!("{items} are lost: it keeps nothing on disk")),
         Some(Saved::Appended) => Some(format!("{items} come back from its append-only file")),
         Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end }) => {
-            let ago = ago_s.map_or_else(String::new, |it| format!("last snapshot {it} s ago, "));
-            let last = format!("{ago}{n_changes_since} changes since it");
+            let last = match ago_s {
+                Some(ago_s) => format!("last snapshot {ago_s} s ago, {n_changes_since} changes since it"),
+                None => format!("{n_changes_since} changes are in no snapshot"),
+            };
             Some(match takes_one_at_end {
                 Some(true) => format!("{items} are saved when it ends ({last})"),
                 Some(false) => format!("it saves nothing when it ends ({last}): `redis-cli save` before keeps {items}"),

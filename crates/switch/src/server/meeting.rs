@@ -9,6 +9,7 @@ use looptax_host::discover::{Server, Survey};
 use looptax_host::{kernel, read};
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
+use looptax_model::record::SwitchVerdict;
 
 use crate::diagnose::check::{Client, login};
 use crate::plan::{FileToSwitch, Wish};
@@ -31,6 +32,8 @@ pub(super) struct Meeting<'a> {
 
 pub(super) enum Meets<'a> {
     There(Box<Meeting<'a>>),
+    /// One is such a server's, and the connections of the other are on a socket already.
+    OnSocket,
     /// One is a server's, and no connection of the other leads to a server that is seen to read it.
     Apart(Failure),
     NoServersFile,
@@ -48,8 +51,11 @@ impl<'a> Meeting<'a> {
         }
         let client = Client::for_file(wish.path, wish.pid, wish.user)?;
         let near = client.near(&survey.servers);
-        let mut strange = None;
+        let (mut strange, mut is_on_socket) = (None, false);
         for (_, it) in FileToSwitch::read(wish)?.for_socket(Path::new("/"))? {
+            let protocol = it.address.as_ref().map(|it| it.protocol);
+            is_on_socket |= it.checked.verdict == SwitchVerdict::AlreadyThere
+                && files.iter().flat_map(|it| it.kinds).any(|it| it.protocol() == protocol);
             let (Some(address), Some(tcp)) = (it.address, it.tcp) else { continue };
             let Some(server) = near.server(&address) else { continue };
             let Some(file) = files.iter().find(|it| it.kinds.contains(&server.kind)) else { continue };
@@ -58,6 +64,9 @@ impl<'a> Meeting<'a> {
                 return Ok(Meets::There(Box::new(Self { file, text, server, tcp, address, evidence, asked })));
             }
             strange = Some(server);
+        }
+        if is_on_socket && strange.is_none() {
+            return Ok(Meets::OnSocket);
         }
         let (app, own) = (wish.path.display(), own.display());
         Ok(Meets::Apart(match strange {

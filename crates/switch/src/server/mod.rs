@@ -18,11 +18,13 @@ use std::path::Path;
 use looptax_advise::serving::ServerFile;
 use looptax_host::discover::{Home, Process, Server, Survey};
 use looptax_host::program::Variables;
+use looptax_host::read;
+use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 use looptax_model::record::{FileRemarkCode, Outcome, Point, PointCode, SwitchFile, SwitchVerdict, Topic};
 
 use crate::before::{Before, around};
-use crate::diagnose::check::Switchable;
+use crate::diagnose::check::{Switchable, user_name};
 use crate::journal::ServerOf;
 use crate::line::{Commands, Line, Question, ServerCommands};
 use crate::plan::{FileToSwitch, Planned, Restart, Subject, Wish};
@@ -52,6 +54,7 @@ pub(crate) fn look_at<'a>(
         match Meeting::find(wish, own, survey)? {
             // Its file stays as it is.
             Meets::There(meeting) if meeting.server.has_socket() => return plain(wish).map(Some),
+            Meets::OnSocket => return plain(wish).map(Some),
             Meets::There(meeting) => return plan(wish, *meeting, survey).map(Some),
             Meets::Apart(why) => apart = apart.or(Some(why)),
             Meets::NoServersFile => {}
@@ -89,6 +92,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
         access.point(&socket),
     ];
     points.extend(others.at_a_port_that_ends(file.is_exclusive));
+    points.extend(whose(wish, &address, &before, server, survey));
     let to_read = FileToSwitch::read(wish)?;
     let mut to_be = to_read.for_socket(&socket)?;
     to_be.retain(|(_, it)| it.tcp == Some(tcp));
@@ -136,9 +140,43 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     };
     let of = ServerOf { name: server.name(), tcp, socket, restart, leave: joins.map(|it| it.leave) };
     let client = access.client_then(before.client);
-    let side = ServerSide::new(of, address, client, watches, others, !file.is_exclusive);
+    let side = ServerSide::new((of, server.process.clone()), address, client, watches, others, !file.is_exclusive);
     let commands = Commands { server: Some(server_commands), tests, reloads: Vec::new() };
     Ok(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) })
+}
+
+/// That as whom the application runs, or which of the connected programs it is, is not known: the wrong one would lose its
+/// server, or get the rights to the socket. A server that has accounts tells whose connections are the application's.
+fn whose(wish: Wish<'_>, address: &Address, before: &Before, server: &Server, survey: &Survey) -> Option<Point> {
+    let is_told = address.user.is_some() && before.applications().iter().any(|it| !it.is_unknown());
+    if wish.pid.is_some() || wish.user.is_some() || is_told {
+        return None;
+    }
+    let point = |what: String, next: String| {
+        let how = "looked at the server's connections, and whose the file is";
+        Some(Point::new(Topic::Path, PointCode::ClientUnknown, Outcome::Fail, what, how).with_next(next))
+    };
+    let connected: Vec<Process> = others::clients(server.process.pid, survey).map(|it| it.0).collect();
+    let Some(first) = connected.first() else {
+        let is_us = before.client.rights.is_none();
+        let words = "no program is connected to the server now, so as whom the application runs is not known";
+        return if is_us { point(words.to_owned(), "say it: --user NAME".to_owned()) } else { None };
+    };
+    let owner = read::look(wish.path).ok().flatten().map(|it| it.st_uid);
+    if connected.iter().all(|it| Some(it.uid) == owner) {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for it in &connected {
+        let name = format!("{} {} ({})", it.program_name(), it.pid, user_name(it.uid));
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    point(
+        format!("connected to the server: {}; which of these is the application is not known", names.join(", ")),
+        format!("say it: --user {}, or --pid {}", user_name(first.uid), first.pid),
+    )
 }
 
 /// A connection as it will be on a socket that is yet to be made, with what was found of that.

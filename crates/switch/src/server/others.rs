@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use looptax_host::discover::{Process, Server, Survey, any_process};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
+use crate::diagnose::check::user_name;
 use crate::proof::{Application, Kin};
 
 #[derive(Debug, Default)]
@@ -31,7 +32,8 @@ impl Others {
             found.n_over_tcp += usize::from(is_tcp);
             let kin = Kin::new(&process);
             if !found.all.iter().any(|(own, _)| *own == kin) {
-                found.all.push((kin, format!("{} {}", process.program_name(), process.pid)));
+                let user = user_name(process.uid);
+                found.all.push((kin, format!("{} {} ({user})", process.program_name(), process.pid)));
             }
         }
         let place = survey.servers.iter().position(|it| it.process.pid == server.process.pid);
@@ -61,7 +63,7 @@ impl Others {
             names.push(format!("{} connections of other machines", self.n_remote));
         }
         let what = format!(
-            "it listens at no port any more once it has a socket, and several programs are connected to it: {}",
+            "it listens at no port any more once it has a socket, and other programs are connected to it: {}",
             names.join(", ")
         );
         Some(
@@ -79,14 +81,23 @@ impl Others {
 
     /// Those that run and have not connected again, for a person.
     pub(super) fn missing(&self) -> Vec<String> {
+        self.unseen(true)
+    }
+
+    /// Those that run no more and had not connected again.
+    pub(super) fn gone(&self) -> Vec<String> {
+        self.unseen(false)
+    }
+
+    fn unseen(&self, are_running: bool) -> Vec<String> {
         let runs = |kin: &Kin| any_process(|it| Kin::new(it) == *kin);
-        let missing = self.all.iter().enumerate().filter(|(idx, (kin, _))| !self.seen_again.contains(idx) && runs(kin));
-        missing.map(|(_, (_, name))| name.clone()).collect()
+        let unseen = self.all.iter().enumerate().filter(|(idx, _)| !self.seen_again.contains(idx));
+        unseen.filter(|(_, (kin, _))| runs(kin) == are_running).map(|(_, (_, name))| name.clone()).collect()
     }
 }
 
 /// Each process that has connections to a server, whether over TCP, and how many.
-fn clients(server_pid: u32, survey: &Survey) -> impl Iterator<Item = (Process, bool, usize)> {
+pub(super) fn clients(server_pid: u32, survey: &Survey) -> impl Iterator<Item = (Process, bool, usize)> {
     let own = std::process::id();
     let is_its = move |idx: usize| survey.servers[idx].process.pid == server_pid;
     let its = survey.clients.iter().filter(move |it| is_its(it.server_idx));

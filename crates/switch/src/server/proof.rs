@@ -24,6 +24,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(700);
 
 pub(super) struct ServerSide {
     of: ServerOf,
+    /// Its process before the restart.
+    before: Process,
     /// Where the application goes, with its login.
     address: Address,
     /// As whom it comes to the socket.
@@ -37,14 +39,14 @@ pub(super) struct ServerSide {
 
 impl ServerSide {
     pub(super) fn new(
-        of: ServerOf,
+        (of, before): (ServerOf, Process),
         address: Address,
         client: Client,
         watches: Watches,
         others: Others,
         keeps_port: bool,
     ) -> Self {
-        Self { of, address, client, watches, others, keeps_port, looked: None }
+        Self { of, before, address, client, watches, others, keeps_port, looked: None }
     }
 
     fn is_back(&self, has_socket: bool) -> bool {
@@ -63,13 +65,23 @@ impl ServerSide {
                 return Err(stopped());
             }
             if start.elapsed() > within {
-                let ServerOf { name, socket, tcp, .. } = &self.of;
-                let place = if has_socket { socket.display().to_string() } else { tcp.to_string() };
-                return Err(step(StepCode::ServerGone, format!("{name} was restarted and does not listen at {place}")));
+                return Err(step(StepCode::ServerGone, self.why_not_back(has_socket)));
             }
             waiting::pause(PAUSE);
         }
         Ok(())
+    }
+
+    fn why_not_back(&self, has_socket: bool) -> String {
+        let ServerOf { name, socket, tcp, restart, .. } = &self.of;
+        let place = if has_socket { socket.display().to_string() } else { tcp.to_string() };
+        let pid = self.before.pid;
+        match process(pid) {
+            Some(same) if same == self.before => {
+                format!("{name} {pid} runs as before and does not listen at {place}: `{restart}` did not restart it")
+            }
+            _ => format!("{name} does not listen at {place} after `{restart}`: start it"),
+        }
     }
 
     /// The server as it runs now.
@@ -186,7 +198,13 @@ impl Proof for ServerSide {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.watches.notes()
+        let mut notes = self.watches.notes();
+        let gone = self.others.gone();
+        if !gone.is_empty() {
+            let name = &self.of.name;
+            notes.push(format!("{} was connected to {name} before its restart, and runs no more", gone.join(", ")));
+        }
+        notes
     }
 
     fn log_lines(&self) -> Vec<String> {

@@ -33,7 +33,7 @@ pub enum Saved {
     Appended,
     /// In snapshots.
     Snapshots {
-        /// How long ago the last one was taken, by the server's clock; `None` if it does not tell the time.
+        /// How long ago the last one was taken, by the server's clock; `None` if there is none, or it does not tell.
         ago_s: Option<u64>,
         n_changes_since: u64,
         /// Whether it takes one when it ends; `None` where it does not say.
@@ -116,7 +116,9 @@ fn of_info(info: &str, has_points: Option<bool>) -> BeforeRestart {
         (_, Some(at_s), Some(n_changes_since)) => {
             // Told since Redis 6.
             let now_s = count("server_time_usec").map(|it| it / 1_000_000);
-            let ago_s = now_s.map(|now_s| now_s.saturating_sub(at_s));
+            // Without a snapshot the time is that of its start.
+            let has_one = count("rdb_saves") != Some(0);
+            let ago_s = now_s.filter(|_| has_one).map(|now_s| now_s.saturating_sub(at_s));
             Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end: has_points })
         }
         _ => None,

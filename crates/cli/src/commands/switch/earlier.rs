@@ -36,6 +36,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
         doing.show("nothing was changed\n")?;
         return Ok(Exit::Done);
     }
+    refuse_half_undo(&switch, args)?;
     doing.may_ask()?;
     if !args.yes && !terminal::agrees(&question(&switch)) {
         return Ok(Exit::No);
@@ -64,6 +65,22 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let after = find(&kept, &switch.id)?.listed();
     outputs::show(&after, &args.json, || text)?;
     Ok(Exit::Done)
+}
+
+/// A server and its application are taken back together: one alone loses the other.
+fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
+    let Some(of) = switch.server().filter(|_| args.yes) else {
+        return Ok(());
+    };
+    let reload = reload_of(switch).filter(|_| args.reload.is_none());
+    if args.restart.is_some() && reload.is_none() {
+        return Ok(());
+    }
+    let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
+    Err(Failure::usage(
+        format!("{} gives its socket up at a restart, and the application has to read its old file before", of.name),
+        format!("the whole way back: looptax switch --undo {} --yes --restart{reload}", switch.id),
+    ))
 }
 
 /// Whether the server of a switch may be restarted once its old file is back.
@@ -162,6 +179,12 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
             format!("{} was not interrupted", switch.id),
             "looptax switch --list shows how each stands",
         ));
+    }
+    if args.dry_run {
+        let doing = Doing { args, terminal };
+        doing.show(&report::switches(std::slice::from_ref(&switch.listed()), terminal.style()))?;
+        doing.show("nothing was changed\n")?;
+        return Ok(Exit::Done);
     }
     write_the_rest(&kept, &switch.id)?;
     let listed = find(&kept, &switch.id)?.listed();

@@ -64,7 +64,7 @@ fn a_port_that_ends_is_not_taken_from_others() {
     let _other = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("several programs are connected to it"), "{}", run.stdout);
+    assert!(run.stdout.contains("other programs are connected to it"), "{}", run.stdout);
     scene.expect_as_before();
 }
 
@@ -83,4 +83,40 @@ fn a_file_that_its_server_would_refuse_restarts_nothing() {
         assert_eq!(fs::read(scene.folder().join("run/pid")).unwrap(), pid, "{kind} was restarted");
         scene.expect_as_before();
     }
+}
+
+#[test]
+fn a_stranger_is_not_taken_for_the_application_nor_root_for_its_user() {
+    let Some(scene) = Scene::new("memcached") else { return };
+    scene.script().arg("end").status().unwrap();
+    let stranger = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
+    let run = scene.switch([&scene.app, &scene.own]).run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("which of these is the application is not known"), "{}", run.stdout);
+    drop(stranger);
+    let run = scene.switch([&scene.app, &scene.own]).run();
+    run.expect_code(1);
+    assert!(run.stdout.contains("as whom the application runs is not known"), "{}", run.stdout);
+    scene.script().arg("begin").status().unwrap();
+    scene.expect_as_before();
+}
+
+#[test]
+fn a_server_and_its_application_are_taken_back_together() {
+    let Some(scene) = Scene::new("redis") else { return };
+    let moved = scene.switch([&scene.app, &scene.own]).run();
+    moved.expect_code(0);
+    assert!(moved.words().contains("--undo 2") && moved.words().contains(" --restart --reload '"), "{}", moved.stdout);
+    let [_, _, reload] = scene.anew();
+    scene
+        .looptax(&["--undo", "last"])
+        .run()
+        .expect_error(2, &["gives its socket up at a restart", "--restart", &reload]);
+    scene.looptax(&["--undo", "last", "--restart", "--reload", &reload]).run().expect_code(0);
+    scene.expect_as_before();
+    // Both files name it again, and it is on the socket once more.
+    scene.switch([&scene.app, &scene.own]).run().expect_code(0);
+    let again = scene.switch([&scene.app, &scene.own]).run();
+    again.expect_code(0);
+    assert!(again.stdout.contains("on the socket already"), "{}", again.stdout);
 }

@@ -185,7 +185,9 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
         None => format!("{} (by you, or by --reload)", proof.reload_words.join("; ")),
     };
     text += &labelled("then", &then, style);
-    let undo = labelled("undo", "looptax switch --undo last (the old file is kept)", style);
+    let kept = if switched.files.len() == 1 { "the old file is kept" } else { "the old files are kept" };
+    let undo = format!("looptax switch --undo last{} ({kept})", steps::way_back(switched));
+    let undo = labelled("undo", &undo, style);
     let mut seen = { moved.iter() }.filter(|it| !is_in_container(it)).peekable();
     if seen.peek().is_none() {
         let words = "none: what goes to a container's server is not seen from here; the new file stays";

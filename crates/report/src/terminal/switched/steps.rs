@@ -1,6 +1,6 @@
 //! What is said while a switch is carried out, and at its end.
 
-use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched};
+use looptax_model::record::{FileRemarkCode, StepCode, SwitchOutcome, SwitchStep, Switched};
 
 use super::labelled;
 use crate::terminal::style::Style;
@@ -32,6 +32,7 @@ pub fn switch_step(step: &SwitchStep, style: Style) -> String {
 /// How it ended, in a line.
 pub fn switch_end(switched: &Switched, style: Style) -> String {
     let id = switched.id.as_deref().unwrap_or("last");
+    let id = &format!("{id}{}", way_back(switched));
     let words = match switched.outcome {
         SwitchOutcome::Planned | SwitchOutcome::NotDone if !switched.prepared.is_empty() => {
             "the file was not changed".to_owned()
@@ -52,6 +53,16 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
     let prepared = { switched.prepared.iter() }
         .map(|it| format!("the server stays prepared; back with: looptax switch --undo {it}\n"));
     super::wrapped(&format!("{words}\n{}", prepared.collect::<String>()), style)
+}
+
+/// What else the way back takes, if a server was restarted for it.
+pub(super) fn way_back(switched: &Switched) -> String {
+    let mut remarks = switched.files.iter().flat_map(|it| &it.remarks);
+    if !remarks.any(|it| it.code == FileRemarkCode::Restart) {
+        return String::new();
+    }
+    let reload = switched.proof.reload.as_ref().map_or_else(String::new, |it| format!(" --reload '{it}'"));
+    format!(" --restart{reload}")
 }
 
 /// Whether the application was not seen to work once the old file was back.
