@@ -139,7 +139,11 @@ fn strangers(one: &Text, other: &Text) -> Failure {
             "{} and {} are not a web server's file ({fronts}) and the own file of what is behind it ({backs})",
             shown[0], shown[1]
         ),
-        format!("other pairs are not moved together: looptax check --app {} says the lines for each", shown[0]),
+        format!(
+            "beside an application's file a server's own is taken too: redis.conf, valkey.conf, memcached.conf, postgresql.conf, … \
+             (--restart takes its command with `=`: --restart='COMMAND'); looptax check --app {} says the lines of other files",
+            shown[0]
+        ),
     )
 }
 
