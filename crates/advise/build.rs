@@ -10,7 +10,7 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-const TABLES: [&str; 5] = ["apps", "calls", "clients", "dialects", "proved"];
+const TABLES: [&str; 6] = ["apps", "calls", "clients", "connects", "dialects", "proved"];
 
 #[allow(clippy::print_stdout, reason = "a build script talks to cargo on its standard output")]
 fn main() -> Result<(), Box<dyn Error>> {

@@ -9,6 +9,7 @@
 pub mod app;
 mod cannot;
 pub mod check;
+mod connects;
 mod dialect;
 mod escape;
 mod mongodb;
@@ -19,6 +20,7 @@ pub mod serving;
 mod template;
 mod worth;
 
+pub use connects::{Connects, connects};
 pub use dialect::{Dialect, dialects};
 pub use looptax_model::record::Takes;
 pub use mongodb::MongodbOptions;

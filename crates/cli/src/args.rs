@@ -21,6 +21,7 @@ mod result;
 mod run;
 mod saved_form;
 mod selfcheck;
+mod storm;
 mod switch;
 mod trial;
 mod watch;
@@ -50,6 +51,7 @@ pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use saved_form::SavedForm;
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
+pub(crate) use storm::StormArgs;
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 pub(crate) use trial::TrialArgs;
 pub(crate) use watch::WatchArgs;
@@ -317,7 +319,7 @@ pub(crate) struct CompareArgs {
     pub(crate) connections: Vec<u32>,
     /// What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows
     /// all). Default: point-select, get or ping; on a running server without --write what can be asked
-    /// without writing. Several are measured one after the other.
+    /// without writing. Several are measured one after the other. storm: many connections at once to private servers.
     #[arg(long, value_name = "NAME,…")]
     pub(crate) workload: Option<String>,
     /// List the workloads and do nothing.
@@ -438,6 +440,9 @@ pub(crate) struct CompareArgs {
     /// What is sent to the echo server.
     #[command(flatten)]
     pub(crate) echo: echo::EchoArgs,
+    /// What a storm does.
+    #[command(flatten)]
+    pub(crate) storm: StormArgs,
 }
 
 /// How the gaps of an open loop are drawn.

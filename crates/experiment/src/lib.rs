@@ -20,6 +20,7 @@ mod script;
 pub mod selfcheck;
 pub mod servers;
 pub mod spec;
+pub mod storm;
 mod target;
 pub mod trial;
 pub mod why;

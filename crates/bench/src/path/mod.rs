@@ -21,6 +21,7 @@ mod server_view;
 mod session;
 mod sighting;
 mod silence;
+mod storm;
 mod tls;
 mod web;
 mod workload;
@@ -42,6 +43,7 @@ pub use server_view::{Backend, BeforeRestart, ClientSeen, Saved, SeenAs, ServerC
 pub use session::Session;
 pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use silence::WaitOnce;
+pub use storm::{Fate, Storm};
 pub use tls::{Checked, Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};
 pub use workload::{Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload, system_row};

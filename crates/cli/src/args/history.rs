@@ -104,6 +104,14 @@ pub(crate) struct FormatArgs {
     pub(crate) pprof: Option<PathBuf>,
 }
 
+impl FormatArgs {
+    /// Whether one of them was typed.
+    pub(crate) fn is_any(&self) -> bool {
+        let Self { md, csv, openmetrics, benchmark_json, folded, pprof } = self;
+        [md, csv, openmetrics, benchmark_json, folded, pprof].into_iter().any(Option::is_some)
+    }
+}
+
 /// `20%` or `20`.
 fn percent(typed: &str) -> Result<f64, String> {
     typed::percent(typed)

@@ -18,7 +18,8 @@ pub(crate) struct WhyArgs {
 }
 
 /// Options of `compare` that `why` refuses by name, and those that mean nothing without them.
-const REFUSED: [&str; 6] = ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout"];
+const REFUSED: [&str; 9] =
+    ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout", "stall", "queue", "storms"];
 
 /// Where an option means something else here than in `compare`, or has another default.
 const OTHERWISE: [(&str, &str); 7] = [

@@ -17,7 +17,7 @@ use looptax_model::failure::Failure;
 
 use crate::args::CompareArgs;
 use crate::chains;
-use crate::commands::begin;
+use crate::commands::{begin, storm};
 use crate::failure::Exit;
 use crate::record_place::RecordPlace;
 use crate::results;
@@ -35,6 +35,9 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     if args.list {
         terminal::data(&list_workloads())?;
         return Ok(Exit::Done);
+    }
+    if storm::is_asked(args)? {
+        return storm::run(args, terminal);
     }
     let asked = settings::asked(args)?;
     measure(&asked, args, terminal, |parts, ask, writer, stage, stop| measure_all(parts, ask, writer, stage, stop))

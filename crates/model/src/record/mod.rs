@@ -33,6 +33,7 @@ mod run;
 mod schedule;
 mod selfcheck;
 mod spelling;
+mod storm;
 mod switched;
 mod tax;
 mod trial;
@@ -86,6 +87,7 @@ pub use selfcheck::{
     SliceTaxes, SlicesCheck,
 };
 pub use spelling::{Proved, Spelling, Takes};
+pub use storm::{Storm, StormArm, StormFailure, StormSize, Storms};
 pub use switched::{
     FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection, SwitchFate, SwitchFile,
     SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,

@@ -25,6 +25,7 @@ pub mod rank_sum;
 pub mod selfcheck;
 mod sequential;
 mod serial;
+mod share;
 pub mod signed_rank;
 mod times;
 pub mod totals;
@@ -58,5 +59,6 @@ pub use quantile::{
 };
 pub use sequential::{Decision, InterimAnalyses, InterimAnalysis, StopCause, StopRule};
 pub use serial::{LEAST_LOOKS, serial_mean};
+pub use share::share_of_groups;
 pub use times::{N_TIME_BUCKETS, Times, TimesForm};
 pub use verdict::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction};

@@ -76,7 +76,11 @@ pub fn request(stream: &mut impl Stream, params: &[(&str, &str)], limit: Duratio
     }
 }
 
-fn encode(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
+/// The bytes of one request with these parameters and without a body.
+///
+/// # Errors
+/// [`WireError::Request`] for parameters that do not fit.
+pub fn encode(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
     let mut bytes = record(BEGIN_REQUEST, &[0, RESPONDER, 0, 0, 0, 0, 0, 0]);
     bytes.extend(record(PARAMS, &pairs_of(params)?));
     // A stream ends with an empty record.

@@ -26,6 +26,8 @@ pub struct Facts {
     /// How its program spells its version, and how similar programs do, in the order in which they count. A kind
     /// without any is known from its package.
     pub spellings: &'static [Spelling],
+    /// How many connections may wait in its queue with its package's settings, as seen on Debian 12; `None` if not seen.
+    pub usual_backlog: Option<u32>,
     /// How to lengthen its queue of connections.
     pub how_to_raise_the_backlog: &'static str,
     /// What to set so that it has a socket, and what that takes.

@@ -9,6 +9,7 @@ use crate::dsn::Arm;
 pub(super) const MARIADB: Facts = Facts {
     name: "mariadb",
     title: "MariaDB",
+    usual_backlog: Some(80),
     programs: &["mariadbd"],
     private: Some(Private {
         programs: &["mariadbd", "mysqld"],
@@ -48,6 +49,7 @@ pub(super) const PROXYSQL: Facts = Facts {
     pools: Some(Kind::Mysql),
     usual: Usual { ports: &[6033, 6032], names: &["proxysql"], words: "proxysql" },
     spellings: &[],
+    usual_backlog: None,
     how_to_raise_the_backlog: "raise its backlog",
     how_to_add_a_socket: "add `;/path.sock` to `mysql-interfaces` and restart",
     ..FAMILY
@@ -66,6 +68,7 @@ const FAMILY: Facts = Facts {
         Spelling::new(Kind::Percona, "Percona Server (", Form::After("\0MySQL ")),
         Spelling::new(Kind::Mysql, "", Form::After("\0MySQL ")),
     ],
+    usual_backlog: None,
     how_to_raise_the_backlog: "set `back_log`",
     how_to_add_a_socket: "set `socket=` under [mysqld] and restart",
     private: None,

@@ -16,6 +16,7 @@ pub(super) const POSTGRES: Facts = Facts {
     usual: Usual { ports: &[5432], names: &[".s.PGSQL."], words: "postgres" },
     spellings: &[Spelling::new(Kind::Postgres, "", Form::After("postgres (PostgreSQL) "))],
     // It asks for twice that (`pqcomm.c`).
+    usual_backlog: Some(200),
     how_to_raise_the_backlog: "set `max_connections` (the backlog is twice that)",
     how_to_add_a_socket: "set `unix_socket_directories` and restart",
     private: Some(Private {
@@ -45,6 +46,7 @@ pub(super) const PGBOUNCER: Facts = Facts {
     }),
     usual: Usual { ports: &[6432], names: &[".s.PGSQL.6432"], words: "pgbouncer" },
     spellings: &[Spelling::new(Kind::Pgbouncer, "", Form::After("PgBouncer "))],
+    usual_backlog: Some(128),
     how_to_raise_the_backlog: "set `listen_backlog`",
     how_to_add_a_socket: "set `unix_socket_dir` and restart",
     private: Some(Private {
@@ -75,6 +77,7 @@ pub(super) const PGPOOL: Facts = Facts {
     // The other port is that of its commands, PCP.
     usual: Usual { ports: &[9999, 9898], names: &[".s.PGSQL.9999", ".s.PGSQL.9898"], words: "pgpool" },
     spellings: &[Spelling::new(Kind::Pgpool, "", Form::Alone((3, 9), false))],
+    usual_backlog: None,
     how_to_raise_the_backlog: "set `listen_backlog_multiplier` or `num_init_children` (the backlog is their product)",
     how_to_add_a_socket: "set `unix_socket_directories` (before 4.4 `socket_dir`) and restart",
     private: Some(Private {

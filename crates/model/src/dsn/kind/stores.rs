@@ -18,6 +18,7 @@ pub(super) const MEMCACHED: Facts = Facts {
     logins: None,
     usual: Usual { ports: &[11_211], names: &["memcached"], words: "memcached" },
     spellings: &[Spelling::new(Kind::Memcached, "", Form::After("memcached "))],
+    usual_backlog: Some(1024),
     how_to_raise_the_backlog: "set `-b`",
     how_to_add_a_socket: "start it with `-s PATH`; that turns TCP off, so other hosts need a second one",
     private: Some(Private {
@@ -54,6 +55,7 @@ pub(super) const FERRETDB: Facts = Facts {
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB\tv")),
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv")),
     ],
+    usual_backlog: None,
     how_to_raise_the_backlog: "raise `net.core.somaxconn`, which it takes, and restart it",
     how_to_add_a_socket: "start it with `--listen-unix PATH`; TCP stays",
     private: Some(Private {
@@ -85,6 +87,7 @@ const DOCUMENTS: Facts = Facts {
     logins: None,
     usual: Usual { ports: &[27_017], names: &["mongodb-", "ferretdb"], words: "mongodb or ferretdb" },
     spellings: &[],
+    usual_backlog: None,
     how_to_raise_the_backlog: "raise its backlog",
     how_to_add_a_socket: "set `net.unixDomainSocket.enabled` (and `filePermissions`) and restart",
     private: None,

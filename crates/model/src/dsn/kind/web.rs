@@ -11,6 +11,7 @@ pub(super) const PHP_FPM: Facts = Facts {
     title: "PHP-FPM",
     protocol: Some(Protocol::Fastcgi),
     spellings: &[Spelling::new(Kind::PhpFpm, "", Form::After("X-Powered-By: PHP/"))],
+    usual_backlog: Some(4096),
     how_to_raise_the_backlog: "set `listen.backlog` of its pool",
     how_to_add_a_socket: "set `listen` of its pool to a path, with `listen.owner` and `listen.mode` for the web server, and reload it",
     private: Some(Private {
@@ -29,6 +30,7 @@ pub(super) const UWSGI: Facts = Facts {
     title: "uWSGI",
     programs: &["uwsgi", "uwsgi-core"],
     spellings: &[Spelling::new(Kind::Uwsgi, "", Form::Alone((2, 2), false))],
+    usual_backlog: None,
     how_to_raise_the_backlog: "set `listen`",
     how_to_add_a_socket: "set `socket` (or `http-socket`) to a path, with `chmod-socket`, and restart it",
     ..FAMILY
@@ -65,6 +67,7 @@ const FAMILY: Facts = Facts {
     logins: None,
     usual: Usual::NOWHERE,
     spellings: &[],
+    usual_backlog: None,
     how_to_raise_the_backlog: "raise its backlog",
     how_to_add_a_socket: "",
     private: None,

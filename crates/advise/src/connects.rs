@@ -1,0 +1,104 @@
+//! How real clients connect where a server does not accept, as traced (`crates/advise/data/connects.toml`).
+//!
+//! A storm of an experiment connects as one of them does.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::packed::{packed, unpack};
+use crate::real_clients;
+
+const TABLE: &[u8] = packed!("connects");
+
+/// How a client library connects.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Connects {
+    /// Its name among the real clients; empty if it is not one of them.
+    #[serde(default)]
+    client: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    library: String,
+    #[serde(default)]
+    servers: Vec<String>,
+    /// Whether connect(2) waits for room in the queue of a Unix socket.
+    #[serde(default)]
+    pub blocks: bool,
+    #[serde(default)]
+    pauses_ms: Vec<f64>,
+    #[serde(default)]
+    limit_s: Option<u32>,
+    /// Library and language with the versions that were traced.
+    pub seen: String,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    connect: Vec<Connects>,
+}
+
+/// Lists the clients whose connecting is known.
+pub fn connects() -> &'static [Connects] {
+    static TABLE_ONCE: LazyLock<Vec<Connects>> = LazyLock::new(|| {
+        let table: Table = unpack(TABLE);
+        table.connect
+    });
+    &TABLE_ONCE
+}
+
+impl Connects {
+    /// One word: `mysqlnd`.
+    pub fn name(&self) -> &str {
+        if self.client.is_empty() { &self.name } else { &self.client }
+    }
+
+    /// As it stands in a sentence.
+    pub fn library(&self) -> &str {
+        self.real().map_or(&self.library, |it| &it.library)
+    }
+
+    /// Whether this word means it for servers of this kind.
+    pub fn is_meant(&self, word: &str, kind: &str) -> bool {
+        match self.real() {
+            Some(real) => real.is_called(word) && real.talks_to(kind),
+            None => self.name == word && self.talks_to(kind),
+        }
+    }
+
+    pub fn talks_to(&self, kind: &str) -> bool {
+        self.real().map_or_else(|| self.servers.iter().any(|it| it == kind), |it| it.talks_to(kind))
+    }
+
+    /// The pauses before it tries again when the queue of a Unix socket is full.
+    pub fn pauses(&self) -> impl Iterator<Item = Duration> {
+        self.pauses_ms.iter().map(|ms| Duration::from_secs_f64(ms / 1e3))
+    }
+
+    /// How long it waits for a connection over TCP; `None` if only the kernel limits that.
+    pub fn limit(&self) -> Option<Duration> {
+        self.limit_s.map(|seconds| Duration::from_secs(seconds.into()))
+    }
+
+    fn real(&self) -> Option<&'static real_clients::RealClient> {
+        real_clients::real_clients().iter().find(|it| it.name == self.client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_is_a_client_that_is_known_or_says_what_it_talks_to() {
+        for row in connects() {
+            assert_eq!(row.real().is_some(), !row.client.is_empty(), "{}", row.name());
+            assert!(!row.library().is_empty() && !row.seen.is_empty(), "{}", row.name());
+            let kinds = ["mariadb", "postgres", "redis", "php-fpm"];
+            assert!(kinds.iter().any(|kind| row.is_meant(row.name(), kind)), "{}", row.name());
+        }
+        assert!(connects().iter().any(|it| it.is_meant("php", "mariadb") && it.limit().is_some()));
+    }
+}

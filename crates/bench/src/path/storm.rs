@@ -1,0 +1,330 @@
+//! A storm: many connects at once, each as a client library makes it, and what becomes of them.
+//!
+//! Not the measured loop: nothing here is timed to better than a poll's wake-up. Called by the storms of an experiment.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use looptax_host::waiting;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, recv, send, socket_with, sockopt,
+};
+
+use crate::path::Endpoint;
+
+/// The longest wait for a descriptor without a look at the clock.
+const STEP: Duration = Duration::from_millis(50);
+/// A thread that connects needs little.
+const STACK_BYTES: usize = 128 << 10;
+/// The beginning of an answer is enough to know it.
+const ANSWER_BYTES: usize = 256;
+
+/// Connects to make, and how.
+#[derive(Debug, Clone)]
+pub struct Storm<'a> {
+    pub endpoint: &'a Endpoint,
+    pub n_connections: u32,
+    /// Between two connects; zero if all come at once.
+    pub gap: Duration,
+    /// Whether connect(2) waits for room in a Unix socket's queue.
+    pub blocks: bool,
+    /// Pauses before further tries after EAGAIN; it fails after the last.
+    pub pauses: Vec<Duration>,
+    /// How long a connection over TCP may take.
+    pub limit: Option<Duration>,
+    /// Sent when connected; empty where the server speaks first.
+    pub question: &'a [u8],
+    /// Whether a connection stays open until the end of the storm; a web server's to PHP is closed with its answer.
+    pub stays: bool,
+    /// Whether an answer refuses the connection.
+    pub refuses: fn(&[u8]) -> bool,
+    /// What has no answer after this has failed. Counts from the first connect.
+    pub patience: Duration,
+}
+
+/// What became of one connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fate {
+    /// When it was due, from the first connect.
+    pub due: Duration,
+    /// When its answer came or it failed, from the first connect.
+    pub at: Duration,
+    /// The name of the error, if it failed.
+    pub error: Option<String>,
+}
+
+#[allow(clippy::disallowed_methods, reason = "how long connects take is what is measured")]
+impl Storm<'_> {
+    /// Makes all connects, waits for their answers, and closes what is open at its end. `begun` is called just before the
+    /// first connect.
+    ///
+    /// # Errors
+    /// A signal, or threads that cannot be started. A connect that fails is a fate.
+    pub fn run(&self, begun: &(dyn Fn() + Sync)) -> io::Result<Vec<Fate>> {
+        if self.blocks && matches!(self.endpoint, Endpoint::Unix(_)) {
+            return self.with_threads(begun);
+        }
+        begun();
+        let clock = Instant::now();
+        let mut all: Vec<Try> = (0..self.n_connections).map(|idx| Try::due_at(self.gap * idx)).collect();
+        loop {
+            waiting::goes_on()?;
+            let mut next = STEP;
+            for one in &mut all {
+                let now = clock.elapsed();
+                let left = one.step(self, now);
+                next = next.min(left);
+            }
+            if all.iter().all(|it| it.fate.is_some()) {
+                return Ok(all.into_iter().filter_map(|it| it.fate).collect());
+            }
+            wait(&mut all, next)?;
+        }
+    }
+
+    fn connect(&self, fd: &OwnedFd) -> Result<(), Errno> {
+        match self.endpoint {
+            Endpoint::Unix(path) => rustix::net::connect(fd, &SocketAddrUnix::new(path)?),
+            Endpoint::Abstract(name) => rustix::net::connect(fd, &SocketAddrUnix::new_abstract_name(name)?),
+            Endpoint::Tcp(address) => rustix::net::connect(fd, address),
+        }
+    }
+
+    fn socket(&self, flags: SocketFlags) -> Result<OwnedFd, Errno> {
+        let family = match self.endpoint {
+            Endpoint::Tcp(address) if address.is_ipv6() => AddressFamily::INET6,
+            Endpoint::Tcp(_) => AddressFamily::INET,
+            Endpoint::Unix(_) | Endpoint::Abstract(_) => AddressFamily::UNIX,
+        };
+        socket_with(family, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)
+    }
+
+    /// A thread for each connect, which waits in the kernel.
+    fn with_threads(&self, begun: &(dyn Fn() + Sync)) -> io::Result<Vec<Fate>> {
+        let gate: RwLock<Option<Instant>> = RwLock::new(None);
+        thread::scope(|scope| {
+            let mut closed = gate.write().unwrap_or_else(PoisonError::into_inner);
+            let mut threads = Vec::new();
+            for idx in 0..self.n_connections {
+                let gate = &gate;
+                let one = move || {
+                    let clock = (*gate.read().unwrap_or_else(PoisonError::into_inner))?;
+                    let due = self.gap * idx;
+                    thread::sleep(due.saturating_sub(clock.elapsed()));
+                    let fd = self.wait_in_kernel();
+                    let at = clock.elapsed();
+                    let error = fd.as_ref().err().map(|errno| name_of(*errno));
+                    Some((Fate { due, at, error }, fd.ok()))
+                };
+                threads.push(thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, one)?);
+            }
+            begun();
+            *closed = Some(Instant::now());
+            drop(closed);
+            let ended: Vec<_> = threads.into_iter().map(|it| it.join().ok().flatten()).collect();
+            waiting::goes_on()?;
+            Ok(ended.into_iter().flatten().map(|(fate, _fd)| fate).collect())
+        })
+    }
+
+    fn wait_in_kernel(&self) -> Result<OwnedFd, Errno> {
+        let fd = self.socket(SocketFlags::empty())?;
+        for timeout in [sockopt::Timeout::Send, sockopt::Timeout::Recv] {
+            sockopt::set_socket_timeout(&fd, timeout, Some(self.patience))?;
+        }
+        self.connect(&fd)?;
+        send(&fd, self.question, SendFlags::NOSIGNAL)?;
+        let mut answer = [0; ANSWER_BYTES];
+        match recv(&fd, &mut answer, RecvFlags::empty())?.0 {
+            0 => Err(Errno::CONNRESET),
+            n if (self.refuses)(&answer[..n]) => Err(Errno::ACCESS),
+            _ => Ok(fd),
+        }
+    }
+}
+
+/// Waits until one of them is ready or the time is over, and marks which are.
+fn wait(all: &mut [Try], most: Duration) -> io::Result<()> {
+    let mut waiting: Vec<&mut Try> = all.iter_mut().filter(|it| it.fd.is_some() && it.fate.is_none()).collect();
+    let ready: Vec<bool> = {
+        let watched = waiting.iter().filter_map(|it| Some((it.fd.as_ref()?, it.state)));
+        let mut fds: Vec<PollFd<'_>> = watched
+            .map(|(fd, state)| {
+                let flags = if state == State::Connecting { PollFlags::OUT } else { PollFlags::IN };
+                PollFd::from_borrowed_fd(fd.as_fd(), flags)
+            })
+            .collect();
+        let most = Timespec { tv_sec: most.as_secs().cast_signed(), tv_nsec: most.subsec_nanos().into() };
+        match poll(&mut fds, Some(&most)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        fds.iter().map(|it| !it.revents().is_empty()).collect()
+    };
+    for (one, is_ready) in waiting.iter_mut().zip(ready) {
+        one.is_ready = is_ready;
+    }
+    Ok(())
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// To be tried at this time.
+    Due(Duration),
+    /// Of TCP: the handshake is under way.
+    Connecting,
+    Asked,
+}
+
+struct Try {
+    state: State,
+    first_due: Duration,
+    n_pauses: usize,
+    fd: Option<OwnedFd>,
+    is_ready: bool,
+    fate: Option<Fate>,
+}
+
+impl Try {
+    fn due_at(due: Duration) -> Self {
+        Self { state: State::Due(due), first_due: due, n_pauses: 0, fd: None, is_ready: false, fate: None }
+    }
+
+    /// Does what can be done now; returns how long nothing else can be done unless its descriptor becomes ready.
+    fn step(&mut self, storm: &Storm<'_>, now: Duration) -> Duration {
+        if self.fate.is_some() {
+            return Duration::MAX;
+        }
+        if now > storm.patience {
+            self.fail(now, format!("no answer in {} s", storm.patience.as_secs()));
+            return Duration::MAX;
+        }
+        let limit = storm.limit.map(|limit| self.first_due + limit);
+        match self.state {
+            State::Due(at) if at > now => return at.saturating_sub(now),
+            State::Due(_) => self.try_now(storm, now),
+            State::Connecting if self.is_ready => {
+                let Some(fd) = &self.fd else { return Duration::MAX };
+                match sockopt::socket_error(fd) {
+                    Ok(Ok(())) => self.ask(storm, now),
+                    Ok(Err(errno)) | Err(errno) => self.fail(now, name_of(errno)),
+                }
+            }
+            State::Connecting if limit.is_some_and(|limit| now >= limit) => self.fail(now, name_of(Errno::TIMEDOUT)),
+            State::Connecting => return limit.map_or(Duration::MAX, |limit| limit.saturating_sub(now)),
+            State::Asked if self.is_ready => self.read(storm, now),
+            State::Asked => {}
+        }
+        self.is_ready = false;
+        match (self.state, &self.fate) {
+            (State::Due(at), None) => at.saturating_sub(now),
+            _ => Duration::MAX,
+        }
+    }
+
+    fn try_now(&mut self, storm: &Storm<'_>, now: Duration) {
+        let connected = storm.socket(SocketFlags::NONBLOCK).and_then(|fd| {
+            let connected = storm.connect(&fd);
+            self.fd = Some(fd);
+            connected
+        });
+        match connected {
+            Ok(()) => self.ask(storm, now),
+            Err(Errno::INPROGRESS) => self.state = State::Connecting,
+            Err(Errno::AGAIN) if self.n_pauses < storm.pauses.len() => {
+                self.fd = None;
+                self.state = State::Due(now + storm.pauses[self.n_pauses]);
+                self.n_pauses += 1;
+            }
+            Err(errno) => self.fail(now, name_of(errno)),
+        }
+    }
+
+    fn ask(&mut self, storm: &Storm<'_>, now: Duration) {
+        self.state = State::Asked;
+        let Some(fd) = &self.fd else { return };
+        // A question is a few bytes, which a new connection's buffer takes whole.
+        if let Err(errno) = send(fd, storm.question, SendFlags::NOSIGNAL) {
+            self.fail(now, name_of(errno));
+        }
+    }
+
+    fn read(&mut self, storm: &Storm<'_>, now: Duration) {
+        let Some(fd) = &self.fd else { return };
+        let mut answer = [0; ANSWER_BYTES];
+        match recv(fd, &mut answer, RecvFlags::empty()) {
+            Ok((0, _)) => self.fail(now, name_of(Errno::CONNRESET)),
+            Ok((n, _)) if (storm.refuses)(&answer[..n]) => self.fail(now, name_of(Errno::ACCESS)),
+            Ok(_) => {
+                self.fate = Some(Fate { due: self.first_due, at: now, error: None });
+                self.fd.take_if(|_| !storm.stays);
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) => self.fail(now, name_of(errno)),
+        }
+    }
+
+    fn fail(&mut self, at: Duration, error: String) {
+        self.fd = None;
+        self.fate = Some(Fate { due: self.first_due, at, error: Some(error) });
+    }
+}
+
+/// The name of an error as errno(3) has it; `refused by the server` is ours.
+fn name_of(errno: Errno) -> String {
+    let name = match errno {
+        Errno::AGAIN => "EAGAIN",
+        Errno::TIMEDOUT => "ETIMEDOUT",
+        Errno::CONNREFUSED => "ECONNREFUSED",
+        Errno::CONNRESET => "ECONNRESET",
+        Errno::PIPE => "EPIPE",
+        Errno::NOENT => "ENOENT",
+        Errno::MFILE => "EMFILE",
+        Errno::ADDRNOTAVAIL => "EADDRNOTAVAIL",
+        Errno::ACCESS => "refused by the server",
+        other => return format!("errno {}", other.raw_os_error()),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    /// A socket that does not accept, with the backlog that was asked for.
+    #[track_caller]
+    fn check(blocks: bool, pauses: &[u64], backlog: i32, n: u32, expected: (usize, usize)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, backlog).unwrap();
+        let storm = Storm {
+            endpoint: &Endpoint::Unix(path),
+            n_connections: n,
+            gap: Duration::ZERO,
+            blocks,
+            pauses: pauses.iter().map(|ms| Duration::from_millis(*ms)).collect(),
+            limit: None,
+            question: b"",
+            stays: true,
+            refuses: |_| false,
+            patience: Duration::from_millis(200),
+        };
+        let fates = storm.run(&|| ()).unwrap();
+        let with = |error: &str| fates.iter().filter(|it| it.error.as_deref() == Some(error)).count();
+        assert_eq!((fates.len(), with("EAGAIN")), expected, "{fates:?}");
+    }
+
+    #[test]
+    fn one_more_than_the_backlog_waits_and_the_rest_fails() {
+        check(false, &[], 5, 20, (20, 14));
+        check(false, &[], 19, 20, (20, 0));
+        check(false, &[1, 2], 5, 20, (20, 14));
+    }
+}

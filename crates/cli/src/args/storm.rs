@@ -1,0 +1,40 @@
+//! Options of storms of connections.
+
+use std::time::Duration;
+
+use clap::Args;
+use looptax_experiment::spec::typed;
+
+/// `--workload storm` alone takes them.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Storm: many connections at once")]
+pub(crate) struct StormArgs {
+    /// --workload storm: stop the private server (SIGSTOP) for this time from the first connect on, as a fork or a slow
+    /// disk may.
+    #[arg(long, value_name = "TIME", value_parser = stall)]
+    pub(crate) stall: Option<Duration>,
+    /// --workload storm: how many connections may wait on the socket and on the port. Default: as the server's package
+    /// has it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
+    pub(crate) queue: Option<u32>,
+    /// --workload storm: storms over each arm. Default: 10.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    pub(crate) storms: Option<u32>,
+}
+
+impl StormArgs {
+    /// The first of them that was typed.
+    pub(crate) fn typed(&self) -> Option<&'static str> {
+        let Self { stall, queue, storms } = self;
+        let all = [(stall.is_some(), "--stall"), (queue.is_some(), "--queue"), (storms.is_some(), "--storms")];
+        all.into_iter().find_map(|(is_typed, name)| is_typed.then_some(name))
+    }
+}
+
+/// A server that is stopped for longer is one that is down.
+const LONGEST_STALL: Duration = Duration::from_secs(60);
+
+fn stall(typed: &str) -> Result<Duration, String> {
+    let time = typed::time(typed).filter(|it| *it <= LONGEST_STALL);
+    time.ok_or_else(|| "a time as 300ms or 2s, a minute at most".to_owned())
+}

@@ -1,0 +1,168 @@
+//! `compare --workload storm`: many connections at once to a private server, over the socket and over TCP in turns.
+
+use std::time::Duration;
+
+use looptax_experiment::spec::target::TargetSpec;
+use looptax_experiment::spec::{new_seed, seed, typed};
+use looptax_experiment::storm::{self, KINDS, Spec};
+use looptax_model::failure::Failure;
+use looptax_report::terminal as report;
+
+use crate::args::CompareArgs;
+use crate::commands::begin;
+use crate::failure::Exit;
+use crate::outputs::{self, Outputs};
+use crate::settings::target_of;
+use crate::signals::stop_flag;
+use crate::sys;
+use crate::terminal::Terminal;
+use crate::terminal::stage::Stage;
+
+const STORM: &str = "storm";
+const CONNECTIONS: [u32; 3] = [50, 200, 800];
+const STORMS: u32 = 10;
+/// A process of ours has them open at the same time.
+const MOST_CONNECTIONS: u32 = 16_384;
+
+/// Whether storms are asked for.
+///
+/// # Errors
+/// Options of a storm without one, or a storm among other workloads.
+pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
+    let words = args.workload.as_deref().unwrap_or_default();
+    if words == STORM {
+        return Ok(true);
+    }
+    if words.split(',').any(|it| it == STORM) {
+        return Err(Failure::usage(
+            "a storm is not measured beside other workloads",
+            "--workload storm, and nothing else",
+        ));
+    }
+    match args.storm.typed() {
+        Some(option) => Err(Failure::usage(
+            format!("{option} is for storms of connections"),
+            format!("for example looptax compare private:mariadb --workload storm {option} …"),
+        )),
+        None => Ok(false),
+    }
+}
+
+/// Makes the storms and shows what they gave.
+pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    refuse_others(args)?;
+    let spec = spec(args)?;
+    Outputs::default().writes("--json", args.result.json.path())?;
+    terminal.words(&format!("{}\n", plan(&spec)));
+    if args.dry_run {
+        return Ok(Exit::Done);
+    }
+    sys::require_measurable()?;
+    let stop = stop_flag()?;
+    let Some(_alone) = begin::wait(&args.begin, args.turn.wait, terminal, &stop)? else {
+        return Ok(Exit::Interrupted);
+    };
+    sys::raise_open_files();
+    let mut stage = Stage::line(terminal);
+    let found = storm::run(&spec, &mut stage, &stop)?;
+    drop(stage);
+    let Some(found) = found else {
+        terminal.words("interrupted: the storms so far are not kept");
+        return Ok(Exit::Interrupted);
+    };
+    outputs::show(&found, &args.result.json, || report::storms(&found, terminal.style()))?;
+    Ok(Exit::Done)
+}
+
+fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
+    const ONE: &str = "for example looptax compare private:mariadb --workload storm --stall 300ms";
+    let [target] = &*args.targets else {
+        return Err(Failure::usage("a storm comes to one private server", ONE));
+    };
+    let kind = match target_of(target)? {
+        TargetSpec::Private(kind) if KINDS.contains(&kind) => kind,
+        TargetSpec::Private(kind) => {
+            let kinds = KINDS.map(|it| format!("private:{it}")).join(", ");
+            return Err(Failure::usage(format!("there is no storm for {kind}"), kinds));
+        }
+        TargetSpec::Running(_) => {
+            return Err(Failure::usage("a running server gets no storm: its clients would fail with ours", ONE));
+        }
+    };
+    let word = match &*args.client_like {
+        [] => None,
+        [word] => Some(word.as_str()),
+        _ => return Err(Failure::usage("a storm connects like one client", "name one of them")),
+    };
+    let connections = if args.connections.is_empty() { CONNECTIONS.to_vec() } else { args.connections.clone() };
+    if connections.iter().any(|it| !(1..=MOST_CONNECTIONS).contains(it)) {
+        return Err(Failure::usage(
+            format!("a storm has 1 to {MOST_CONNECTIONS} connections"),
+            "for example -c 50,200,800",
+        ));
+    }
+    Ok(Spec {
+        kind,
+        client: storm::client(word, kind)?,
+        connections,
+        n_storms: args.storm.storms.unwrap_or(STORMS),
+        stall: args.storm.stall.unwrap_or_default(),
+        rate_per_s: rate(&args.rate)?,
+        queue: args.storm.queue,
+        seed: args.seed.as_deref().map_or_else(new_seed, seed)?,
+    })
+}
+
+fn rate(words: &[String]) -> Result<Option<f64>, Failure> {
+    let wrong =
+        || Failure::usage("--rate of a storm is one number of connects per second", "for example --rate 2000/s");
+    match words {
+        [] => Ok(None),
+        [word] => Ok(Some(typed::rate(word).filter(|it| (1.0..=1e6).contains(it)).ok_or_else(wrong)?)),
+        _ => Err(wrong()),
+    }
+}
+
+/// What would be passed over silently.
+fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
+    let formats = &args.result.formats;
+    let all = [
+        (!args.arms.is_empty(), "--arms"),
+        (args.remedies, "--remedies"),
+        (args.sweep.is_some(), "--sweep"),
+        (args.exec.exec.is_some() || args.exec.exec_unix.is_some(), "--exec"),
+        (!args.client.is_empty(), "--client"),
+        (!args.placement.is_empty(), "--placement"),
+        (args.rate_sweep, "--rate-sweep"),
+        (args.think.is_some(), "--think"),
+        (args.reconnect_every.is_some(), "--reconnect-every"),
+        (args.fixed.is_some(), "--fixed"),
+        (args.precise, "--precise"),
+        (args.live, "--live"),
+        (args.result.html.is_some(), "--html"),
+        (args.result.output.is_some(), "--output"),
+        (formats.is_any(), "--md, --csv, --openmetrics, --benchmark-json, --folded or --pprof"),
+    ];
+    match all.into_iter().find(|it| it.0) {
+        Some((_, option)) => Err(Failure::usage(
+            format!("{option} is not for --workload storm"),
+            "a storm takes -c, --client-like, --rate, --stall, --queue, --storms, --seed and --json",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn plan(spec: &Spec) -> String {
+    let sizes: Vec<String> = spec.connections.iter().map(u32::to_string).collect();
+    let stalled = if spec.stall > Duration::ZERO {
+        format!(", the server stopped for {} ms", spec.stall.as_millis())
+    } else {
+        String::new()
+    };
+    format!(
+        "plan: {} storms over each arm with {} connections, as {} connects{stalled}; then the smallest queue at which none fails",
+        spec.n_storms,
+        sizes.join(", "),
+        spec.client.library()
+    )
+}

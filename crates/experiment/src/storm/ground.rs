@@ -1,0 +1,210 @@
+//! The private server that storms come to, with the queues of its listening sockets in our hands.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+
+use looptax_bench::path::{Endpoint, Fate, Storm};
+use looptax_host::kernel;
+use looptax_model::dsn::{Arm, Kind, Protocol};
+use looptax_model::failure::Failure;
+use looptax_wire::{fastcgi, site};
+use rustix::net::{SocketAddrUnix, getsockname, listen, sockopt};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+use super::stopped::Stopped;
+use super::{PATIENCE, Spec, somaxconn};
+use crate::servers::pooler::PoolMode;
+use crate::servers::{Config, Listening, PrivateServer, Reaper};
+
+/// Connections kept free beside those of a storm and of the one before.
+const SPARE_CONNECTIONS: u32 = 16;
+/// There is no data.
+const ROWS: u32 = 1;
+
+/// A private server without data.
+pub struct Ground {
+    // The first field: our hold on its listening sockets ends before it.
+    listeners: Vec<OwnedFd>,
+    server: PrivateServer,
+    /// What a client asks first.
+    question: Vec<u8>,
+}
+
+impl Ground {
+    /// Starts a server that takes twice as many connections as a storm has.
+    ///
+    /// `around` is looptax itself, the folder for scratch folders, and what ends the server when we are gone.
+    pub fn start(kind: Kind, most_connections: u32, around: (&Path, &Path, &Reaper)) -> Result<Self, Failure> {
+        let (self_exe, scratch_root, reaper) = around;
+        // A process of PHP-FPM serves one connection after the other.
+        let most = if kind == Kind::PhpFpm { 0 } else { 2 * most_connections };
+        let config = Config {
+            kind,
+            self_exe: self_exe.to_owned(),
+            scratch_root: scratch_root.to_owned(),
+            max_connections: most + SPARE_CONNECTIONS,
+            rows: ROWS,
+            listening: Listening::default(),
+            pool_mode: PoolMode::default(),
+        };
+        let server = PrivateServer::start(&config, reaper)?;
+        let question = question(&server)?;
+        let mut ground = Self { listeners: Vec::new(), server, question };
+        for arm in [Arm::Unix, Arm::Tcp] {
+            let held = ground.roots().iter().find_map(|pid| hold(*pid, &ground.endpoint(arm)).ok().flatten());
+            ground.listeners.extend(held);
+        }
+        Ok(ground)
+    }
+
+    pub fn version(&self) -> &str {
+        &self.server.version
+    }
+
+    pub fn server(&self) -> &PrivateServer {
+        &self.server
+    }
+
+    /// Calls listen(2) again on both listening sockets with this backlog, and returns what the kernel makes of it.
+    /// Without a number they keep what the server has asked for, which is returned.
+    ///
+    /// # Errors
+    /// The kernel does not hand out the server's descriptors.
+    pub fn set_queue(&mut self, queue: Option<u32>) -> Result<u32, Failure> {
+        let Some(queue) = queue else {
+            return Ok(own_queue(&self.server).unwrap_or_default());
+        };
+        if self.listeners.len() < 2 {
+            return Err(Failure::usage(
+                "the queues of the server's sockets cannot be set: the kernel does not hand out its descriptors",
+                "pidfd_getfd(2) needs Linux 5.6 and the right to trace the server: try it as root",
+            ));
+        }
+        for listener in &self.listeners {
+            listen(listener, i32::try_from(queue).unwrap_or(i32::MAX)).map_err(io::Error::from)?;
+        }
+        Ok(somaxconn().map_or(queue, |most| most.min(queue)))
+    }
+
+    pub fn endpoint(&self, arm: Arm) -> Endpoint {
+        if arm.is_unix() { Endpoint::Unix(self.server.socket.clone()) } else { Endpoint::Tcp(self.server.tcp) }
+    }
+
+    /// One storm, the server stopped from its begin on as long as the spec says.
+    pub(super) fn storm(&self, spec: &Spec, arm: Arm, n: u32) -> io::Result<Vec<Fate>> {
+        let storm = Storm {
+            endpoint: &self.endpoint(arm),
+            n_connections: n,
+            gap: spec.gap(),
+            blocks: spec.client.blocks,
+            pauses: spec.client.pauses().collect(),
+            limit: spec.client.limit().filter(|_| !arm.is_unix()),
+            question: &self.question,
+            stays: self.server.protocol != Protocol::Fastcgi,
+            refuses: refuses(self.server.protocol),
+            patience: spec.stall + spec.gap() * n + PATIENCE,
+        };
+        if spec.stall.is_zero() {
+            return storm.run(&|| ());
+        }
+        self.stalled(spec, |begun| storm.run(begun))
+    }
+
+    /// Stops the server while something goes on; it runs again when the stall is over, counted from the call of the
+    /// closure's argument, or at the latest when the closure returns.
+    pub fn stalled<T>(&self, spec: &Spec, doing: impl FnOnce(&(dyn Fn() + Sync)) -> io::Result<T>) -> io::Result<T> {
+        let stopped = Stopped::stop(&self.roots())?;
+        let (begin, begun) = mpsc::sync_channel::<()>(1);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                if begun.recv().is_ok() {
+                    thread::sleep(spec.stall);
+                }
+                drop(stopped);
+            });
+            doing(&move || {
+                begin.try_send(()).ok();
+            })
+        })
+    }
+
+    /// Ends the server.
+    pub fn end(self) -> Result<(), Failure> {
+        let Self { listeners, server, .. } = self;
+        drop(listeners);
+        Ok(server.stop()?)
+    }
+
+    /// The processes that listen and that serve; others come from them.
+    fn roots(&self) -> Vec<u32> {
+        let instances = self.server.instances.iter().map(|it| it.pid);
+        instances.chain(self.server.pooler_pids.iter().copied()).collect()
+    }
+}
+
+/// The listening socket of a process at this endpoint, as a descriptor of ours too.
+fn hold(pid: u32, endpoint: &Endpoint) -> io::Result<Option<OwnedFd>> {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+    let process = pidfd_open(number, PidfdFlags::empty())?;
+    for name in kernel::names(format!("/proc/{pid}/fd"))? {
+        let Some(number) = name.to_str().and_then(|it| it.parse().ok()) else { continue };
+        let fd = pidfd_getfd(&process, number, PidfdGetfdFlags::empty())?;
+        if is_listening_at(&fd, endpoint) {
+            return Ok(Some(fd));
+        }
+    }
+    Ok(None)
+}
+
+fn is_listening_at(fd: impl AsFd, endpoint: &Endpoint) -> bool {
+    let fd = fd.as_fd();
+    if !sockopt::socket_acceptconn(fd).unwrap_or(false) {
+        return false;
+    }
+    let Ok(name) = getsockname(fd) else { return false };
+    match endpoint {
+        Endpoint::Unix(path) => SocketAddrUnix::try_from(name).is_ok_and(|it| {
+            let own = SocketAddrUnix::new(path);
+            own.is_ok_and(|own| own.path() == it.path())
+        }),
+        Endpoint::Tcp(address) => std::net::SocketAddr::try_from(name).is_ok_and(|it| it.port() == address.port()),
+        Endpoint::Abstract(_) => false,
+    }
+}
+
+/// The queue of the server's socket, as the kernel has it.
+fn own_queue(server: &PrivateServer) -> Option<u32> {
+    let process = looptax_host::discover::process(server.pid)?;
+    let endpoints = looptax_host::discover::listens_on(&process);
+    endpoints.iter().map(|it| it.queue.backlog).min()
+}
+
+/// What a client of this server sends first; nothing where the server speaks first.
+fn question(server: &PrivateServer) -> Result<Vec<u8>, Failure> {
+    Ok(match server.protocol {
+        // "SSLRequest", which every backend answers with one byte.
+        Protocol::Postgres => vec![0, 0, 0, 8, 4, 210, 22, 47],
+        Protocol::Redis => b"PING\r\n".to_vec(),
+        Protocol::Memcached => b"version\r\n".to_vec(),
+        Protocol::Fastcgi => {
+            let script = site::script(server.login.place(), site::HELLO);
+            let params = [("SCRIPT_NAME", &*script), ("SCRIPT_FILENAME", &script), ("REQUEST_METHOD", "GET")];
+            fastcgi::encode(&params).map_err(Failure::new)?
+        }
+        Protocol::Mysql | Protocol::Mongodb | Protocol::Http | Protocol::Echo => Vec::new(),
+    })
+}
+
+/// How a server of this protocol says that it has too many connections.
+fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
+    match protocol {
+        // An error in the greeting's place.
+        Protocol::Mysql => |answer| answer.get(4) == Some(&0xff),
+        Protocol::Postgres => |answer| answer.first() == Some(&b'E'),
+        Protocol::Redis => |answer| answer.starts_with(b"-ERR"),
+        _ => |_| false,
+    }
+}
