@@ -1,6 +1,6 @@
 //! A server's own configuration file: what makes the server listen on a socket, and the bytes that write it.
 //!
-//! One row of [`ALL`] for each family of servers. `lines` reads and writes the settings of each form that such files have. Called by `switch`; nothing here looks at the machine.
+//! One row of `ALL` for each family of servers. `lines` reads and writes the settings of each form that such files have. Called by `switch`; nothing here looks at the machine.
 
 mod lines;
 #[cfg(test)]
