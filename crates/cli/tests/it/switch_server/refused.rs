@@ -23,7 +23,7 @@ fn a_restart_wants_a_word_of_its_own() {
     fs::set_permissions(scene.folder().join("run"), fs::Permissions::from_mode(0o555)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("may not make a socket in"), "{}", run.stdout);
+    assert!(run.words().contains("may not make a socket in"), "{}", run.stdout);
     scene.expect_as_before();
 }
 
@@ -41,7 +41,7 @@ fn a_server_that_refuses_its_file_has_the_old_one_back_and_runs() {
     );
     let run = scene.plain([&scene.app, &scene.own]).args([restart]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("the old files are back"), "{}", run.stdout);
+    assert!(run.words().contains("the old files are back"), "{}", run.stdout);
     scene.expect_as_before();
 }
 
@@ -52,7 +52,7 @@ fn an_application_whose_reload_fails_has_both_old_files_back() {
     let fails = format!("{}; exit 7", scene.line("end"));
     let run = scene.plain([&scene.app, &scene.own]).args([restart, reload, fails]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("ended with 7"), "{}", run.stdout);
+    assert!(run.words().contains("ended with 7"), "{}", run.stdout);
     assert!(scene.files() == scene.before);
     scene.script().arg("begin").status().unwrap();
     scene.expect_as_before();
@@ -64,7 +64,7 @@ fn a_port_that_ends_is_not_taken_from_others() {
     let _other = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("other programs are connected to it"), "{}", run.stdout);
+    assert!(run.words().contains("other programs are connected to it"), "{}", run.stdout);
     scene.expect_as_before();
 }
 
@@ -79,7 +79,7 @@ fn a_file_that_its_server_would_refuse_restarts_nothing() {
         let pid = fs::read(scene.folder().join("run/pid")).unwrap();
         let run = scene.switch([&scene.app, &scene.own]).run();
         run.expect_code(1);
-        assert!(run.stdout.contains("nonsense"), "{}", run.stdout);
+        assert!(run.words().contains("nonsense"), "{}", run.stdout);
         assert_eq!(fs::read(scene.folder().join("run/pid")).unwrap(), pid, "{kind} was restarted");
         scene.expect_as_before();
     }
@@ -92,11 +92,11 @@ fn a_stranger_is_not_taken_for_the_application_nor_root_for_its_user() {
     let stranger = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("which of these is the application is not known"), "{}", run.stdout);
+    assert!(run.words().contains("which of these is the application is not known"), "{}", run.stdout);
     drop(stranger);
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("as whom the application runs is not known"), "{}", run.stdout);
+    assert!(run.words().contains("as whom the application runs is not known"), "{}", run.stdout);
     scene.script().arg("begin").status().unwrap();
     scene.expect_as_before();
 }
@@ -118,5 +118,5 @@ fn a_server_and_its_application_are_taken_back_together() {
     scene.switch([&scene.app, &scene.own]).run().expect_code(0);
     let again = scene.switch([&scene.app, &scene.own]).run();
     again.expect_code(0);
-    assert!(again.stdout.contains("on the socket already"), "{}", again.stdout);
+    assert!(again.words().contains("on the socket already"), "{}", again.stdout);
 }
