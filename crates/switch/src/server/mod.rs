@@ -92,7 +92,9 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
         access.point(&socket),
     ];
     points.extend(others.at_a_port_that_ends(file.is_exclusive));
-    points.extend(whose(wish, &address, &before, server, survey));
+    if file.has_mode() || file.is_exclusive {
+        points.extend(whose(wish, &address, &before, server, survey));
+    }
     let to_read = FileToSwitch::read(wish)?;
     let mut to_be = to_read.for_socket(&socket)?;
     to_be.retain(|(_, it)| it.tcp == Some(tcp));
