@@ -140,5 +140,14 @@ mod tests {
     fn a_command_without_end_is_ended() {
         let done = ran("exec sleep 1000", Duration::from_millis(50));
         assert_eq!(done.code, None);
+        // With what it started and waits for.
+        let done = ran("sleep 1000 & echo $!; wait", Duration::from_millis(500));
+        assert_eq!(done.code, None);
+        let pid: u32 = done.said.parse().unwrap();
+        let ended = || {
+            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            (state.is_empty() || state.contains(") Z ")).then_some(())
+        };
+        looptax_testkit::patience::wait_for("the end of what it started", Duration::from_secs(10), ended);
     }
 }
