@@ -164,6 +164,11 @@ impl<'a> FileToSwitch<'a> {
         Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
     }
 
+    /// Whose the file is that was read.
+    pub(crate) fn owner(&self) -> Option<u32> {
+        self.text.original.stat().ok().flatten().map(|it| it.st_uid)
+    }
+
     fn is_wanted(&self, idx: usize) -> bool {
         self.wish.only.is_empty() || self.wish.only.contains(&(idx + 1))
     }

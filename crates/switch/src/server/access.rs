@@ -28,8 +28,10 @@ pub(super) struct Joins {
     user: String,
     group: String,
     gid: u32,
-    pub(super) join: String,
-    pub(super) leave: String,
+    /// `None` if it is listed there already, and only runs without the group until it is started anew: then nothing is
+    /// taken back either.
+    pub(super) join: Option<String>,
+    pub(super) leave: Option<String>,
 }
 
 /// Who may use a socket that is yet to be made.
@@ -145,9 +147,11 @@ impl Access {
             return;
         };
         self.mode = WITH_GROUP;
+        let listed = Client::find(None, Some(&user.name)).ok().and_then(|it| it.rights);
+        let is_listed = listed.is_some_and(|it| it.groups.contains(&gid));
         self.joins = Some(Joins {
-            join: format!("usermod -aG {group} {}", user.name),
-            leave: format!("gpasswd -d {} {group}", user.name),
+            join: (!is_listed).then(|| format!("usermod -aG {group} {}", user.name)),
+            leave: (!is_listed).then(|| format!("gpasswd -d {} {group}", user.name)),
             user: user.name,
             group,
             gid,
@@ -167,7 +171,14 @@ impl Access {
 
     pub(super) fn remarks(&self) -> Vec<FileRemark> {
         let joins = self.joins.as_ref().map(|Joins { user, group, join, .. }| {
-            let words = format!("{user} joins the group {group} (`{join}`), which may use the socket, and reads what else that group may read; it counts from the application's restart on");
+            let words = match join {
+                Some(join) => format!(
+                    "{user} joins the group {group} (`{join}`), which may use the socket, and reads what else that group may read; it counts from the application's restart on"
+                ),
+                None => format!(
+                    "{user} is in the group {group}, which may use the socket, and the application runs without it: it counts from the application's restart on"
+                ),
+            };
             remark(FileRemarkCode::JoinsGroup, words)
         });
         let is_open = self.has_mode && self.mode & 0o002 != 0;

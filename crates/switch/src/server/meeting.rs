@@ -19,6 +19,8 @@ use crate::text::Text;
 pub(super) struct Meeting<'a> {
     pub(super) file: &'static ServerFile,
     pub(super) text: Text,
+    /// The application's file.
+    pub(super) application: FileToSwitch<'a>,
     pub(super) server: &'a Server,
     /// Where the application goes now.
     pub(super) tcp: SocketAddr,
@@ -42,7 +44,7 @@ pub(super) enum Meets<'a> {
 impl<'a> Meeting<'a> {
     /// # Errors
     /// That a file cannot be read.
-    pub(super) fn find(wish: Wish<'_>, own: &Path, survey: &'a Survey) -> Result<Meets<'a>, Failure> {
+    pub(super) fn find(wish: Wish<'a>, own: &Path, survey: &'a Survey) -> Result<Meets<'a>, Failure> {
         let text = Text::read(own)?;
         let name = own.file_name().unwrap_or_default().to_string_lossy();
         let files: Vec<&'static ServerFile> = ServerFile::of(&name, &text.content).collect();
@@ -52,7 +54,8 @@ impl<'a> Meeting<'a> {
         let client = Client::for_file(wish.path, wish.pid, wish.user)?;
         let near = client.near(&survey.servers);
         let (mut strange, mut is_on_socket) = (None, false);
-        for (_, it) in FileToSwitch::read(wish)?.for_socket(Path::new("/"))? {
+        let application = FileToSwitch::read(wish)?;
+        for (_, it) in application.for_socket(Path::new("/"))? {
             let protocol = it.address.as_ref().map(|it| it.protocol);
             is_on_socket |= it.checked.verdict == SwitchVerdict::AlreadyThere
                 && files.iter().flat_map(|it| it.kinds).any(|it| it.protocol() == protocol);
@@ -61,7 +64,16 @@ impl<'a> Meeting<'a> {
             let Some(file) = files.iter().find(|it| it.kinds.contains(&server.kind)) else { continue };
             let asked = ask(&address, tcp);
             if let Some(evidence) = evidence(server, file, &text, &asked) {
-                return Ok(Meets::There(Box::new(Self { file, text, server, tcp, address, evidence, asked })));
+                return Ok(Meets::There(Box::new(Self {
+                    file,
+                    text,
+                    application,
+                    server,
+                    tcp,
+                    address,
+                    evidence,
+                    asked,
+                })));
             }
             strange = Some(server);
         }

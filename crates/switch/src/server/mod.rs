@@ -18,16 +18,15 @@ use std::path::Path;
 use looptax_advise::serving::ServerFile;
 use looptax_host::discover::{Home, Process, Server, Survey};
 use looptax_host::program::Variables;
-use looptax_host::read;
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
-use looptax_model::record::{FileRemarkCode, Outcome, Point, PointCode, SwitchFile, SwitchVerdict, Topic};
+use looptax_model::record::{FileRemark, FileRemarkCode, Outcome, Point, PointCode, SwitchFile, SwitchVerdict, Topic};
 
 use crate::before::{Before, around};
 use crate::diagnose::check::{Switchable, user_name};
 use crate::journal::ServerOf;
 use crate::line::{Commands, Line, Question, ServerCommands};
-use crate::plan::{FileToSwitch, Planned, Restart, Subject, Wish};
+use crate::plan::{Planned, Restart, Subject, Wish};
 use crate::reload::main_unit_of;
 use crate::remark::{remark, remarks};
 use crate::stack::pool_tests;
@@ -45,7 +44,7 @@ use proof::ServerSide;
 pub(crate) fn look_at<'a>(
     wish: Wish<'a>,
     other: &'a Path,
-    survey: &Survey,
+    survey: &'a Survey,
     plain: impl FnOnce(Wish<'a>) -> Result<Subject, Failure>,
 ) -> Result<Option<Subject>, Failure> {
     let mut apart = None;
@@ -64,17 +63,8 @@ pub(crate) fn look_at<'a>(
 }
 
 fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject, Failure> {
-    let Meeting { file, text, server, tcp, address, evidence, asked } = meeting;
-    if let Home::Container { name, .. } = &server.process.home {
-        return Err(Failure::usage(
-            format!(
-                "{} {} runs in the container {name}, which is made anew from its image",
-                server.name(),
-                server.process.pid
-            ),
-            "share a folder with it, and give the server its socket there: `looptax switch --compose` writes a Compose file",
-        ));
-    }
+    let Meeting { file, text, application, server, tcp, address, evidence, asked } = meeting;
+    refuse_container(server)?;
     let socket = access::socket(file, &text.content, wish.socket, tcp.port())?;
     let wish = Wish { socket: None, ..wish };
     let mut before = Before::look(wish, |_| Ok(vec![(address.clone(), tcp)]), survey)?;
@@ -93,12 +83,11 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     ];
     points.extend(others.at_a_port_that_ends(file.is_exclusive));
     if file.has_mode() || file.is_exclusive {
-        points.extend(whose(wish, &address, &before, server, survey));
+        points.extend(whose(wish, application.owner(), &address, &before, server, survey));
     }
-    let to_read = FileToSwitch::read(wish)?;
-    let mut to_be = to_read.for_socket(&socket)?;
+    let mut to_be = application.for_socket(&socket)?;
     to_be.retain(|(_, it)| it.tcp == Some(tcp));
-    let mut plan = to_read.plan_with(around(&before.client, wish, survey), |idx, found| {
+    let mut plan = application.plan_with(around(&before.client, wish, survey), |idx, found| {
         let place = to_be.iter().position(|(own, _)| *own == idx);
         place.map_or(found, |place| answered(to_be.swap_remove(place).1, &points))
     })?;
@@ -112,15 +101,9 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     let restart = restart_of(&server.process, wish.restart);
     let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
     let written = file.listening(&text.content, &named.to_string_lossy(), access.mode);
-    let mut of_file = remarks(&text.named, &text.original);
     let lost = loss::words(&asked, others.n_connections()).join("; ");
-    of_file.push(match &restart {
-        Some(command) => remark(FileRemarkCode::Restart, format!("{name} is restarted (`{command}`): {lost}")),
-        None => remark(
-            FileRemarkCode::RestartUnknown,
-            format!("{name} has to be restarted ({lost}), and is the main process of no systemd service: --restart='COMMAND' says how"),
-        ),
-    });
+    let mut of_file = remarks(&text.named, &text.original);
+    of_file.push(of_restart(&name, restart.as_deref(), &lost));
     of_file.extend(access.remarks());
     let shown = SwitchFile { path: text.original.path().display().to_string(), lines: written.edits, remarks: of_file };
     let Some(edited) = text.edited(&written.rewrites) else {
@@ -137,10 +120,13 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     let restart_line = || Line::from(&*restart);
     let server_commands = ServerCommands {
         tests: test_of(server).into_iter().collect(),
-        reloads: joins.iter().map(|it| Line::from(&*it.join)).chain([restart_line()]).collect(),
-        back: [restart_line()].into_iter().chain(joins.iter().map(|it| Line::from(&*it.leave))).collect(),
+        reloads: joins.iter().filter_map(|it| it.join.as_deref().map(Line::from)).chain([restart_line()]).collect(),
+        back: [restart_line()]
+            .into_iter()
+            .chain(joins.iter().filter_map(|it| it.leave.as_deref().map(Line::from)))
+            .collect(),
     };
-    let of = ServerOf { name: server.name(), tcp, socket, restart, leave: joins.map(|it| it.leave) };
+    let of = ServerOf { name: server.name(), tcp, socket, restart, leave: joins.and_then(|it| it.leave) };
     let client = access.client_then(before.client);
     let side = ServerSide::new((of, server.process.clone()), address, client, watches, others, !file.is_exclusive);
     let commands = Commands { server: Some(server_commands), tests, reloads: Vec::new() };
@@ -149,7 +135,14 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
 
 /// That as whom the application runs, or which of the connected programs it is, is not known: the wrong one would lose its
 /// server, or get the rights to the socket. A server that has accounts tells whose connections are the application's.
-fn whose(wish: Wish<'_>, address: &Address, before: &Before, server: &Server, survey: &Survey) -> Option<Point> {
+fn whose(
+    wish: Wish<'_>,
+    owner: Option<u32>,
+    address: &Address,
+    before: &Before,
+    server: &Server,
+    survey: &Survey,
+) -> Option<Point> {
     let is_told = address.user.is_some() && before.applications().iter().any(|it| !it.is_unknown());
     if wish.pid.is_some() || wish.user.is_some() || is_told {
         return None;
@@ -164,7 +157,6 @@ fn whose(wish: Wish<'_>, address: &Address, before: &Before, server: &Server, su
         let words = "no program is connected to the server now, so as whom the application runs is not known";
         return if is_us { point(words.to_owned(), "say it: --user NAME".to_owned()) } else { None };
     };
-    let owner = read::look(wish.path).ok().flatten().map(|it| it.st_uid);
     if connected.iter().all(|it| Some(it.uid) == owner) {
         return None;
     }
@@ -192,6 +184,32 @@ fn answered(mut found: Switchable, points: &[Point]) -> Switchable {
         () => SwitchVerdict::WouldWork,
     };
     found
+}
+
+/// A container is made anew from its image, and loses what is written into it.
+fn refuse_container(server: &Server) -> Result<(), Failure> {
+    let Home::Container { name, .. } = &server.process.home else { return Ok(()) };
+    Err(Failure::usage(
+        format!(
+            "{} {} runs in the container {name}, which is made anew from its image",
+            server.name(),
+            server.process.pid
+        ),
+        "share a folder with it, and give the server its socket there: `looptax switch --compose` writes a Compose file",
+    ))
+}
+
+/// That a server is restarted, and what that loses.
+fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
+    match restart {
+        Some(command) => remark(FileRemarkCode::Restart, format!("{name} is restarted (`{command}`): {lost}")),
+        None => remark(
+            FileRemarkCode::RestartUnknown,
+            format!(
+                "{name} has to be restarted ({lost}), and is the main process of no systemd service: --restart='COMMAND' says how"
+            ),
+        ),
+    }
 }
 
 /// What restarts a server, for a shell; `None` if no command was given and no service is known to be its own.

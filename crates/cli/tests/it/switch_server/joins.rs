@@ -29,6 +29,16 @@ export XDG_DATA_HOME=$PWD/kept
 id -nG www-data > groups-moved
 "$looptax" switch --undo last --yes --restart="$line restart" --reload "$line reload www-data" > undone 2>&1
 id -nG www-data > groups-undone
+
+# A membership that was there before stays, also if the application runs without it.
+rm -f app/answers
+scene "$PWD" reload www-data
+until [ -s app/answers ]; do sleep 0.05; done
+gpasswd -a www-data redis > groups-before 2>&1
+"$looptax" switch app/.env etc/redis.conf --as sidekiq --socket "$PWD/run/server.sock" --yes --no-times --within 30s \
+  --restart="$line restart" --reload "$line reload www-data" > moved-again 2>&1
+"$looptax" switch --undo last --yes --restart="$line restart" --reload "$line reload www-data" > undone-again 2>&1
+id -nG www-data > groups-kept
 "#;
 
 #[test]
@@ -47,9 +57,11 @@ fn a_user_joins_the_servers_group_and_leaves_it_with_the_undo() {
     command.args(["--mount", "--propagation", "private", "bash", "-c", SCRIPT, "bash"]);
     let ended = command.arg(&folder).arg(port).arg(exe()).output().unwrap();
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-    let told = format!("{}{}{}", read("moved"), read("undone"), String::from_utf8_lossy(&ended.stderr));
+    let told: String = ["moved", "undone", "moved-again", "undone-again"].map(read).concat();
+    let told = told + &String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{told}");
     assert!(told.contains("www-data joins the group redis") && told.contains("moved, and proved"), "{told}");
     let in_group = |name: &str| read(name).split_whitespace().any(|it| it == "redis");
     assert!(in_group("groups-moved") && !in_group("groups-undone"), "{told}");
+    assert!(told.contains("www-data is in the group redis") && in_group("groups-kept"), "{told}");
 }
