@@ -96,7 +96,7 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     #[allow(clippy::disallowed_methods, reason = "an order of the caller, who has seen it")]
     let mut shell = process::Command::new("/bin/sh");
     { shell.args(["-c", text]).stdin(Stdio::null()).stdout(output.try_clone()?) }.stderr(output.try_clone()?);
-    // A group of its own: what it started ends with it if its time is over.
+    // It leads a process group: what it started ends with it if its time is over.
     let mut child = shell.process_group(0).spawn()?;
     let start = Since::now();
     let code = loop {

@@ -26,14 +26,14 @@ pub struct Written {
     pub edits: Vec<Edit>,
 }
 
-/// A setting on a line of its own.
+/// A setting, which has a line for itself.
 #[derive(Debug)]
 pub(super) struct Setting<'a> {
     pub(super) key: &'a str,
     /// Without its quotes.
     pub(super) value: String,
     is_active: bool,
-    /// The bytes of the value as it stands there, with its quotes.
+    /// The bytes of the value in the file, with its quotes.
     at: Range<usize>,
     line_idx: usize,
 }

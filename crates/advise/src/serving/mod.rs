@@ -152,7 +152,7 @@ impl ServerFile {
         ALL.iter().any(|it| it.kinds.contains(&kind))
     }
 
-    /// The socket that the file sets, as it stands there; empty if it is switched off.
+    /// The socket that the file sets, as it is written there; empty if it is switched off.
     pub fn socket(&self, text: &str) -> Option<String> {
         Lines::read(self.form, text).active(self.socket).map(|it| it.value.clone())
     }

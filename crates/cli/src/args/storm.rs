@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use looptax_experiment::spec::typed;
 
-/// `--workload storm` alone takes them.
+/// Only `--workload storm` takes them.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Storm: many connections at once")]
 pub(crate) struct StormArgs {

@@ -163,7 +163,7 @@ impl Watch {
         self.restart();
     }
 
-    /// Counts nobody in but processes of this user: that is how the application runs.
+    /// Counts only processes of this user as the application's.
     pub(crate) fn is_only_of(&mut self, uid: u32) {
         self.application.retain(uid);
         let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));

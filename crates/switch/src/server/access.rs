@@ -48,7 +48,7 @@ pub(super) struct Access {
 /// Where the server's socket is to be: as named, as its file says or proposes, or at its usual place.
 ///
 /// # Errors
-/// That there is no folder for it.
+/// Its folder does not exist, or the path is relative.
 pub(super) fn socket(file: &ServerFile, text: &str, named: Option<&Path>, port: u16) -> Result<PathBuf, Failure> {
     let whole = |path: PathBuf| {
         if !file.is_folder && read::is_folder(&path) {

@@ -39,8 +39,7 @@ use proof::ServerSide;
 /// application's file, if the server has a socket and its own file stays as it is.
 ///
 /// # Errors
-/// That one is, and no connection of the other leads to a server that is seen to read it; that there is no place for a
-/// socket; whatever the plan of an application's file finds.
+/// One is, and no connection of the other leads to a server that is seen to read it; the socket has no place; whatever the plan of an application's file finds.
 pub(crate) fn look_at<'a>(
     wish: Wish<'a>,
     other: &'a Path,
