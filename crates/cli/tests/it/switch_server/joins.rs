@@ -31,8 +31,9 @@ id -nG www-data > groups-moved
 id -nG www-data > groups-undone
 
 # A membership that was there before stays, also if the application runs without it.
+scene "$PWD" end
 rm -f app/answers
-scene "$PWD" reload www-data
+scene "$PWD" begin www-data
 until [ -s app/answers ]; do sleep 0.05; done
 gpasswd -a www-data redis > groups-before 2>&1
 "$looptax" switch app/.env etc/redis.conf --as sidekiq --socket "$PWD/run/server.sock" --yes --no-times --within 30s \
