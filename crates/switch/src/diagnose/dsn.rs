@@ -4,7 +4,7 @@ use std::path::Path;
 
 use looptax_advise::{Dialect, Fields, MongodbOptions, dialects};
 use looptax_host::discover::survey;
-use looptax_model::dsn::{Address, Kind, MASK, Secret, Unspoken, masked};
+use looptax_model::dsn::{Address, Kind, MASK, Protocol, Secret, Unspoken, masked};
 use looptax_model::failure::Failure;
 use looptax_model::record::{Proved, Spelling, Takes};
 
@@ -36,8 +36,9 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
     let socket = socket_of::find(address, wanted.socket, Near::us(&near))?;
     let options = options(address.options.as_ref(), false);
     let fields = Fields { options: options.kept, ..socket.fields(address, revealed(address.password.as_ref())) };
+    let traps: Vec<String> = options.traps.into_iter().chain(left_out(address)).collect();
     let takes = |it: &Dialect| it.takes(address);
-    Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &options.traps), wanted), socket: socket.words })
+    Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &traps), wanted), socket: socket.words })
 }
 
 /// The same for a server that looptax does not talk to.
@@ -53,6 +54,25 @@ pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled,
         None => it.takes_host(address.host.as_deref()),
     };
     Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &options.traps), wanted), socket: socket.words })
+}
+
+/// What the address says and no text says again.
+fn left_out(address: &Address) -> Option<String> {
+    // MongoDB's drivers are told their options in the same words: they are kept.
+    let unread = if address.protocol == Protocol::Mongodb { &[][..] } else { &address.unread };
+    // A password that was not encoded may look like a name.
+    let is_name = |it: &&String| it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+    let is_of_tls =
+        |name: &str| { address.tls.iter().chain(&address.no_tls) }.any(|it| it.contains(&format!("{name}=")));
+    let names = unread.iter().filter(is_name).filter(|it| !is_of_tls(it)).cloned();
+    let tls = address.tls.iter().chain(&address.no_tls).filter(|it| !it.ends_with("://")).cloned();
+    let names: Vec<String> = names.chain(tls).map(|it| format!("`{it}`")).collect();
+    let n_hidden = unread.iter().filter(|it| !is_name(it)).count();
+    let hidden = (n_hidden > 0).then(|| "a parameter that is not shown, since it may hold a password".to_owned());
+    let all: Vec<String> = names.into_iter().chain(hidden).collect();
+    (!all.is_empty()).then(|| {
+        format!("left out of this text: {}; write them as this driver does, if they are to stay", all.join(", "))
+    })
 }
 
 fn revealed(password: Option<&Secret>) -> Option<String> {
