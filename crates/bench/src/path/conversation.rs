@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use looptax_model::dsn::Protocol;
+use looptax_model::dsn::{Kind, Protocol};
 use looptax_wire::{Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site, upstream};
 
 use crate::path::answers::{Row, only, table, unfit};
@@ -211,6 +211,14 @@ impl Conversation {
         }
     }
 
+    /// PostgreSQL: how the server asked who we are, in the words of libpq's `require_auth`.
+    pub fn method(&self) -> Option<&'static str> {
+        match &self.connection {
+            ProtocolConnection::Postgres(it) => Some(it.method()),
+            _ => None,
+        }
+    }
+
     /// Whether the server offers TLS to whoever connects to this address; `None` where it does not tell.
     pub fn offers_tls(&mut self) -> Option<bool> {
         match &mut self.connection {
@@ -356,9 +364,14 @@ impl Conversation {
         }
     }
 
-    /// Whether the server calls itself `FerretDB`.
-    pub fn is_ferretdb(&self) -> bool {
-        matches!(&self.connection, ProtocolConnection::Mongodb(it) if it.is_ferretdb())
+    /// The server's product, by its own word; the protocol's first where it does not tell.
+    pub fn kind(&self) -> Kind {
+        match &self.connection {
+            ProtocolConnection::Mysql(it) if it.server_version().contains("MariaDB") => Kind::Mariadb,
+            ProtocolConnection::Redis(it) if it.is_valkey() => Kind::Valkey,
+            ProtocolConnection::Mongodb(it) if it.is_ferretdb() => Kind::Ferretdb,
+            _ => self.protocol().kind(),
+        }
     }
 
     /// What the kernel said when the connection was opened.

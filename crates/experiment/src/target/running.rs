@@ -43,7 +43,7 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
         refuse_if_prepared_is_lost(&mut conversation, &mut by_socket)?;
     }
     let mut target = Target {
-        kind: pooler.map_or_else(|| kind_of(&conversation), Kind::name).to_owned(),
+        kind: pooler.unwrap_or_else(|| conversation.kind()).name().to_owned(),
         // A pooler states the version of the server behind it.
         version: if is_pooled { String::new() } else { conversation.server_version().to_owned() },
         name: spec.shown.clone(),
@@ -170,15 +170,6 @@ fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut C
         "--protocol text sends statements whole; PgBouncer keeps prepared ones in every mode from 1.21 on \
          (max_prepared_statements)",
     ))
-}
-
-fn kind_of(conversation: &Conversation) -> &'static str {
-    match conversation.protocol() {
-        Protocol::Mysql if conversation.server_version().contains("MariaDB") => Kind::Mariadb,
-        Protocol::Mongodb if conversation.is_ferretdb() => Kind::Ferretdb,
-        protocol => protocol.kind(),
-    }
-    .name()
 }
 
 /// With `--write` a scratch place; without it what can be asked without writing.

@@ -83,8 +83,8 @@ impl<S: Stream> Connection<S> {
             frontend::startup_message(fixed.into_iter().chain(database), out)
         })?;
         let mut allowance = Allowance::LOGIN;
-        authenticate(&mut frames, login, clear, &mut allowance)?;
-        let mut connection = Self { frames, server_version: String::new(), backend_pid: 0, n_named: 0 };
+        let method = authenticate(&mut frames, login, clear, &mut allowance)?;
+        let mut connection = Self { frames, server_version: String::new(), backend_pid: 0, method, n_named: 0 };
         connection.read_session_facts(&mut allowance)?;
         Ok(connection)
     }
@@ -113,16 +113,16 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// Answers the server's one authentication request, up to its `AuthenticationOk`.
+/// Answers the server's one authentication request, up to its `AuthenticationOk`: the method, as libpq names it.
 fn authenticate<S: Stream>(
     frames: &mut Frames<S>,
     login: &Login,
     clear: Clear,
     allowance: &mut Allowance,
-) -> Result<(), WireError> {
+) -> Result<&'static str, WireError> {
     let password = login.password.reveal();
-    match frames.receive(AUTHENTICATE, allowance)? {
-        Message::AuthenticationOk => return Ok(()),
+    let method = match frames.receive(AUTHENTICATE, allowance)? {
+        Message::AuthenticationOk => return Ok("none"),
         Message::AuthenticationCleartextPassword | Message::AuthenticationMd5Password(_)
             if clear == Clear::NeverGoes =>
         {
@@ -131,19 +131,22 @@ fn authenticate<S: Stream>(
         // Over plain TCP, too: callers connect to this machine's own addresses only.
         Message::AuthenticationCleartextPassword => {
             frames.send(AUTHENTICATE, |out| frontend::password_message(password.as_bytes(), out))?;
+            "password"
         }
         Message::AuthenticationMd5Password(body) => {
             let hash = md5_hash(login.user.as_bytes(), password.as_bytes(), body.salt());
             frames.send(AUTHENTICATE, |out| frontend::password_message(hash.as_bytes(), out))?;
+            "md5"
         }
         Message::AuthenticationSasl(body) => {
             check_mechanism(&body)?;
             scram(frames, login, allowance)?;
+            "scram-sha-256"
         }
         other => return Err(refused_request(&other)),
-    }
+    };
     match frames.receive(AUTHENTICATE, allowance)? {
-        Message::AuthenticationOk => Ok(()),
+        Message::AuthenticationOk => Ok(method),
         Message::ErrorResponse(body) => Err(server_error(body.fields())),
         _ => Err(out_of_place(AUTHENTICATE, "the end of authentication")),
     }

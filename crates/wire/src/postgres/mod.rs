@@ -42,6 +42,7 @@ pub struct Connection<S: Stream> {
     frames: Frames<S>,
     server_version: String,
     backend_pid: u32,
+    method: &'static str,
     /// Statements prepared under names of ours so far.
     n_named: u32,
 }
@@ -51,6 +52,12 @@ impl<S: Stream> Connection<S> {
     /// not say.
     pub fn server_version(&self) -> &str {
         &self.server_version
+    }
+
+    /// How the server asked who we are, in the words of libpq's `require_auth`: `none`, `password`, `md5` or
+    /// `scram-sha-256`.
+    pub fn method(&self) -> &'static str {
+        self.method
     }
 
     /// Process id of the server's process for this session, in the server's pid namespace; 0 when

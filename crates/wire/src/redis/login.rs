@@ -22,7 +22,7 @@ const ASK_CLIENT_ID: &str = "ask for the session's number";
 
 impl<S: Stream> Connection<S> {
     /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when
-    /// one is given) and asks for version and session id (`INFO server`, `CLIENT ID`; `HELLO` where the access
+    /// another than 0 is given) and asks for version and session id (`INFO server`, `CLIENT ID`; `HELLO` where the access
     /// list forbids one of them). What none of them may be asked stays unknown and is no error.
     ///
     /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces
@@ -55,7 +55,8 @@ impl<S: Stream> Connection<S> {
             client_id: 0,
         };
         connection.authenticate(login)?;
-        if let Some(database) = &login.database {
+        // A connection begins in database 0: clients send nothing for it, and an access list may forbid SELECT.
+        if let Some(database) = login.database.as_ref().filter(|it| *it != "0") {
             connection.expect_ok(SELECT, &[b"SELECT", database.as_bytes()])?;
         }
         Ok(connection)

@@ -58,6 +58,7 @@ fn sends_only_the_commands_that_the_login_needs() {
     check_login(&login("", "", None), "", "");
     check_login(&login("", "pw", None), "+OK\r\n", auth_one);
     check_login(&login("ann", "pw", None), "+OK\r\n", auth_two);
+    check_login(&login("", "", Some("0")), "", "");
     check_login(&login("", "", Some("3")), "+OK\r\n", select);
     check_login(&login("", "pw", Some("3")), "+OK\r\n+OK\r\n", &format!("{auth_one}{select}"));
 }
