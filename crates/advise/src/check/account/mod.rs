@@ -78,6 +78,10 @@ fn same_account(
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
+                // Not the server's words: looptax cannot go on.
+                None if why.code.is_empty() && other.code.is_empty() => point.with_next(
+                    "log in over the socket with the application's own driver, or with the server's own client: they may know what looptax does not",
+                ),
                 None => point
                     .with_next("look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which"),
             }
