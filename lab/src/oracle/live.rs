@@ -94,6 +94,20 @@ impl Live {
         format!("postgres {}", self.admin.server_version())
     }
 
+    pub(super) fn port(&self) -> u16 {
+        self.tcp.port()
+    }
+
+    /// Of its socket.
+    pub(super) fn folder(&self) -> String {
+        self.folder.path().to_string_lossy().into_owned()
+    }
+
+    /// Writes the maps of system users; [`Self::rule`] loads them.
+    pub(super) fn map(&self, lines: &str) -> Result<()> {
+        Ok(fs::write(self.folder.path().join("data/pg_ident.conf"), lines)?)
+    }
+
     fn execute(&mut self, sql: &str) -> Result<()> {
         self.admin.execute(sql).with_context(|| sql.to_owned())?;
         Ok(())

@@ -1,6 +1,7 @@
 //! `cargo lab oracle`: random cases, and somebody independent who says what is right.
 
 mod accounts;
+mod libpq;
 mod live;
 mod logins;
 mod programs;
@@ -13,6 +14,8 @@ use anyhow::Result;
 pub(crate) enum Chore {
     /// Whether `looptax check` is right of random accounts, and its advice ends what it complains of
     Accounts(accounts::Options),
+    /// Whether `looptax check` is right of random parameters of libpq, by libpq 13 to 18
+    Libpq(libpq::Options),
     /// Whether a login that `looptax run` moves to the socket ends as over TCP, for random rules of PostgreSQL
     Logins(logins::Options),
     /// Whether random programs over sockets get under `looptax run` what they get over TCP
@@ -26,6 +29,7 @@ pub(crate) enum Chore {
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Accounts(options) => accounts::run(options),
+        Chore::Libpq(options) => libpq::run(options),
         Chore::Logins(options) => logins::run(options),
         Chore::Programs(options) => programs::run(options),
         Chore::Spellings(options) => spellings::run(options),

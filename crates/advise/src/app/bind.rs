@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
+use looptax_model::dsn::{Condition, Protocol};
+
 use super::bound::Bound;
 use super::containers::kind_of_service;
 use super::found::{Found, UNKNOWN_KIND};
@@ -100,12 +102,27 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                 },
                 is_environment: source.path.is_none(),
                 carrier: None,
+                conditions: conditions(app, &all[anchor], &all, source),
                 anchor: all[anchor].line * MOST_BYTES + anchor.min(MOST_BYTES - 1),
                 label: captures.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("."),
             })
         })
         .flat_map(lists::servers)
         .collect()
+}
+
+/// What settings in the same part of the file, or libpq's own variables, tell libpq to insist on.
+fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>) -> Vec<Condition> {
+    if app.kind.protocol() != Some(Protocol::Postgres) {
+        return Vec::new();
+    }
+    let part = anchor.path.split_last().map_or(&[][..], |it| it.1);
+    let set = all.iter().filter_map(|it| {
+        let name = it.path.last()?;
+        let counts = name.starts_with("PG") || it.path.starts_with(part);
+        Condition::of(name, text_of(it, source).ok().filter(|_| counts)?.trim())
+    });
+    set.collect()
 }
 
 /// The database of a list of settings that does not name one: the list's own name. `*` is any.

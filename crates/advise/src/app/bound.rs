@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use looptax_model::dsn::Condition;
+
 use super::setting::Setting;
 use super::table::{App, Role};
 
@@ -15,6 +17,8 @@ pub(crate) struct Bound {
     pub(crate) is_environment: bool,
     /// What carries the environment that it was found in.
     pub(crate) carrier: Option<&'static App>,
+    /// What libpq is told to insist on, in settings beside these.
+    pub(super) conditions: Vec<Condition>,
     /// Why it may not be this connection that counts.
     pub(super) doubt: Option<String>,
     /// Whether a setting beside it says of which kind its server is.

@@ -449,6 +449,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         resolved: BTreeMap::new(),
         is_environment: false,
         carrier: None,
+        conditions: Vec::new(),
         doubt: doubt.map(str::to_owned),
         is_kind_said: false,
         is_kind_known: kind.is_some(),

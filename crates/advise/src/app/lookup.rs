@@ -45,6 +45,14 @@ impl Lookup {
 
 /// What an application makes of the settings that were bound to it.
 pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
+    let mut lookup = look_up_place(bound, source);
+    if let Some(address) = &mut lookup.address {
+        address.conditions.extend(bound.conditions.iter().cloned());
+    }
+    lookup
+}
+
+fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
     let text = |role: Role| {
         let found = bound.roles.get(&role).filter(|it| !is_unset(&it.value, source))?;
         Some(text_of(found, source).map(without_nothing))

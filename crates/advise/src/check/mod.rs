@@ -7,6 +7,7 @@ mod absence;
 mod account;
 mod grants;
 mod hba;
+mod libpq;
 mod path;
 mod server;
 mod tls;
@@ -20,6 +21,7 @@ pub use account::{
 };
 pub use grants::{Lacking, Rights, Server};
 pub use hba::{Difference, Hba, HbaLine, Insertion, Known, Origin, SocketLine, postgres_logins, postgres_rules};
+pub use libpq::conditions;
 pub use path::{End, Reach, Step, is_powerful_group, reach, reach_server};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};
 pub use tls::{SealedSession, demanded_tls, ends_tls, measures, sealed_sessions, secure_transport};

@@ -245,3 +245,24 @@ fn what_the_project_uses_tells_whose_a_common_name_is() {
     let with_orm = titles(url, &["library:npm/pg", "library:npm/typeorm"]);
     assert!(!with_orm.contains(&"Node (pg)".to_owned()), "{with_orm:?}");
 }
+
+#[test]
+fn what_libpq_is_told_to_insist_on_belongs_to_the_connection_beside_it() {
+    #[track_caller]
+    fn check_conditions(path: &str, text: &str, expected: &[&[&str]]) {
+        let found = found_in(path, text, &[]);
+        let written = |it: &Found| -> Vec<String> {
+            let address = it.address.as_ref().unwrap();
+            address.conditions.iter().map(|it| it.written.clone()).collect()
+        };
+        assert_eq!(found.iter().map(written).collect::<Vec<_>>(), expected, "{text}");
+    }
+    let services = "[a]\nhost=127.0.0.1\nchannel_binding=require\n[b]\nhost=127.0.0.1\nchannel_binding=prefer\n";
+    check_conditions("/srv/x/.pg_service.conf", services, &[&["channel_binding=require"], &[]]);
+    let variables = "PGHOST=127.0.0.1\nPGUSER=u\nPGREQUIREPEER=root\n";
+    check_conditions("/srv/x/.env", variables, &[&["PGREQUIREPEER=root"]]);
+    let url = "DATABASE_URL=postgres://u:p@127.0.0.1/d?gssencmode=require&sslmode=require\n";
+    check_conditions("/srv/x/.env", url, &[&["gssencmode=require"]]);
+    let django = "DATABASES = {'default': {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'd', 'USER': 'u',\n  'HOST': '127.0.0.1', 'OPTIONS': {'require_auth': '!none', 'sslmode': 'disable'}}}\n";
+    check_conditions("/srv/x/settings.py", django, &[&["require_auth=!none"]]);
+}

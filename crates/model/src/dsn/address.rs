@@ -9,7 +9,7 @@ use url::Url;
 use crate::dsn::keywords::keywords;
 use crate::dsn::scheme::{instead_of, is_sealed, protocol_of};
 use crate::dsn::shown::{is_path, with_host};
-use crate::dsn::{Protocol, Query, Secret};
+use crate::dsn::{Condition, Protocol, Query, Secret};
 
 /// Where a database is, and who we are there.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ pub struct Address {
     pub options: Option<Secret>,
     /// Names of the parameters that mean nothing here.
     pub unread: Vec<String>,
+    /// PostgreSQL: what libpq is told to insist on, and a socket may not meet.
+    pub conditions: Vec<Condition>,
 }
 
 /// What a URL or a keyword string says, before it is known which part counts.
@@ -108,6 +110,7 @@ impl Address {
             accounts: None,
             options: None,
             unread: Vec::new(),
+            conditions: Vec::new(),
         }
     }
 
@@ -273,6 +276,7 @@ impl Parts {
             accounts: own(&[ACCOUNTS]).filter(|_| is_mongodb),
             options: self.options.clone(),
             unread: self.unread(),
+            conditions: if is_postgres { self.conditions() } else { Vec::new() },
         })
     }
 
@@ -285,6 +289,10 @@ impl Parts {
             .filter(|(name, value)| is_about_tls(&name.to_ascii_lowercase()) && is_wanted(&value.to_ascii_lowercase()));
         let texts: Vec<String> = wanted.map(|(name, value)| format!("{name}={value}")).collect();
         (!texts.is_empty()).then(|| texts.join(" "))
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        self.pairs.iter().filter_map(|(name, value)| Condition::of(name, value)).collect()
     }
 
     /// Names of the parameters that [`Self::address`] does not look at.

@@ -3,26 +3,8 @@
 //! # Source
 //! `conninfo_parse` of PostgreSQL's `fe-connect.c`.
 
+use crate::dsn::libpq::PARAMETERS;
 use crate::dsn::secret_names::is_secret;
-
-/// Words that libpq takes, and that tell such a string from any other text with an `=` in it.
-const WORDS: [&str; 15] = [
-    "host",
-    "hostaddr",
-    "port",
-    "user",
-    "password",
-    "passfile",
-    "dbname",
-    "sslmode",
-    "sslnegotiation",
-    "service",
-    "options",
-    "application_name",
-    "connect_timeout",
-    "client_encoding",
-    "target_session_attrs",
-];
 
 /// Reads one; `None` where it is none. Names and values in order, without quotes and backslashes.
 pub(crate) fn keywords(text: &str) -> Option<Vec<(String, String)>> {
@@ -39,7 +21,9 @@ pub(crate) fn keywords(text: &str) -> Option<Vec<(String, String)>> {
         found.push((name.to_owned(), value));
         rest = behind.trim_start();
     }
-    let is_first_known = WORDS.contains(&&*found.first()?.0);
+    // It tells such a string from any other text with an `=` in it.
+    let first = &found.first()?.0;
+    let is_first_known = PARAMETERS.iter().any(|it| it.name == first);
     is_first_known.then_some(found)
 }
 

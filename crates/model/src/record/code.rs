@@ -130,6 +130,12 @@ codes! {
         PeerUnproved,
         /// The server lets one in and does not answer what it is asked, so that nothing is known of the account.
         AnswersUnfit,
+        /// libpq insists on something that a connection over the socket meets.
+        ConditionMet,
+        /// libpq insists on something that no connection over the socket meets.
+        ConditionUnmet,
+        /// libpq insists on something, and whether a connection over the socket meets it is not known.
+        ConditionUnknown,
         /// The login works over both.
         LoginWorks,
         /// The login works over TCP and fails over the socket.

@@ -96,6 +96,12 @@ fn tls_that_the_url_or_the_server_demands_is_told() {
         let url = format!("{}?sslmode=require", url(&server));
         let run = check(&server, &url, &["-c", "1"]);
         expect(&run, "TLS", "unknown", &["sslmode=require", "node-pg"]);
+        // Held against libpq 13 to 18 by `cargo lab oracle libpq`.
+        let asked = |words: &str| check(&server, &format!("{}?{words}", self::url(&server)), &["-c", "1"]);
+        expect(&asked("channel_binding=require"), "login", "fail", &["`channel_binding=require`", "every connection"]);
+        expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "asks with"]);
+        expect(&asked("requirepeer=nobody"), "login", "fail", &["`requirepeer=nobody`", "runs as"]);
+        expect(&asked("sslsni=0&keepalives=0"), "login", "pass", &["works over both"]);
     }
     if let Some(server) = Server::start(Kind::Mariadb) {
         let mut talk = server.talk();
@@ -187,10 +193,13 @@ fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
         return;
     };
     server.redis(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "+get", "+set"]);
-    let run = check(&server, &format!("redis://app:pw@{}/", server.it.tcp), &[]);
-    expect(&run, "login", "pass", &["works over both"]);
-    if is_root() {
-        expect(&run, "same server", "pass", &["one process listens on both"]);
+    // No client selects database 0, in which a connection begins.
+    for database in ["", "0"] {
+        let run = check(&server, &format!("redis://app:pw@{}/{database}", server.it.tcp), &[]);
+        expect(&run, "login", "pass", &["works over both"]);
+        if is_root() {
+            expect(&run, "same server", "pass", &["one process listens on both"]);
+        }
+        run.expect_code(0);
     }
-    run.expect_code(0);
 }

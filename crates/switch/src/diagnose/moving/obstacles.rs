@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use looptax_advise::check::{Hba, Origin};
 use looptax_host::discover::Server;
-use looptax_model::dsn::{Kind, Protocol};
+use looptax_model::dsn::{Kind, OverSocket, PARAMETERS, Protocol};
 use looptax_redirect::Demand;
 
 use super::candidate::Candidate;
@@ -30,14 +30,12 @@ type Said = (&'static str, &'static [&'static str]);
 
 const FALSE: &[&str] = &["false", "off", "no", "0"];
 
-/// Of libpq and those that take its words (`PGSSLMODE` ends so, too), of pgjdbc, asyncpg and node-postgres.
+/// Of libpq, besides what its [`PARAMETERS`] say, and those that take its words (`PGSSLMODE` ends so, too), of pgjdbc, asyncpg and node-postgres.
 const OF_POSTGRES: &[Said] = &[
     ("sslmode", &["disable", "allow", "prefer"]),
     ("requiressl", FALSE),
     ("sslnegotiation", &["postgres"]),
     ("sslrootcertsystem", &[]),
-    ("channelbinding", &["disable", "prefer"]),
-    ("gssencmode", &["disable", "prefer"]),
     ("ssltrue", &[]),
     ("sslrequire", &[]),
     ("sslverify", &[]),
@@ -68,11 +66,16 @@ pub(super) fn demands(kind: Kind) -> Vec<Demand> {
         Some(Protocol::Mysql) => OF_MYSQL,
         _ => &[],
     };
-    let demand = |(words, harmless): &Said| Demand {
-        words: (*words).to_owned(),
+    let demand = |words: String, harmless: &[&str]| Demand {
+        words,
         harmless: harmless.iter().map(|it| (*it).to_owned()).collect(),
     };
-    all.iter().map(demand).collect()
+    let of_libpq = PARAMETERS.iter().filter_map(|it| match it.over_socket {
+        OverSocket::FailsUnless(harmless) => Some(demand(it.name.replace('_', ""), harmless)),
+        _ => None,
+    });
+    let of_libpq = of_libpq.filter(|_| kind.protocol() == Some(Protocol::Postgres));
+    all.iter().map(|(words, harmless)| demand((*words).to_owned(), harmless)).chain(of_libpq).collect()
 }
 
 /// Whether the port speaks what the socket speaks.

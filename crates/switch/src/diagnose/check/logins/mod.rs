@@ -26,6 +26,7 @@ use looptax_redirect::SocketName;
 use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use super::client::user_name;
 use super::rights::Rights;
 use super::socket_handle::SocketHandle;
 use crate::diagnose::listener::{Listener, another};
@@ -77,6 +78,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
     }];
     points.extend(check::demanded_tls(sides.address, over_tcp.is_sealed()));
+    points.extend(conditions(sides, Some(&over_unix)));
     let n_of_servers = points.len();
     match sides.address.protocol {
         Protocol::Mysql => {
@@ -148,7 +150,15 @@ pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     opened.keep_unfit_login();
     let sealed = sealed::points(&mut [&mut opened], sides);
     let login = of_login(&opened, sides);
-    [login].into_iter().chain(sealed).collect()
+    let conditions = conditions(sides, Some(&opened));
+    [login].into_iter().chain(conditions).chain(sealed).collect()
+}
+
+/// What libpq is told to insist on.
+fn conditions(sides: &Sides<'_>, over_unix: Option<&Opened>) -> Vec<Point> {
+    let method = over_unix.and_then(|it| it.conversation.as_ref().ok()?.method());
+    let user = sides.server.map(|it| user_name(it.process.uid));
+    check::conditions(&sides.address.conditions, method, user.as_deref())
 }
 
 fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
@@ -206,6 +216,7 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
         )),
     ];
     points.extend(check::demanded_tls(sides.address, false));
+    points.extend(conditions(sides, None));
     if let (Protocol::Postgres, Some(user), false) = (sides.address.protocol, &sides.address.user, sides.is_pooler()) {
         points.push(postgres::rules_unasked(sides, user));
     }

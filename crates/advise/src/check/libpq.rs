@@ -1,0 +1,89 @@
+//! What libpq is told to insist on, and whether a connection over the socket meets it.
+
+use looptax_model::dsn::{Condition, OverSocket};
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+
+const METHOD_ASKED: &str = "read the parameter; logged in over the socket and looked how the server asked";
+
+/// A point for each condition. `method` is how the server asks over the socket, in the words of `require_auth`, and
+/// `server_user` is the user of its process; `None` if that is not known.
+///
+/// # Source
+/// `cargo lab oracle libpq`: libpq 13 to 18.
+pub fn conditions(all: &[Condition], method: Option<&str>, server_user: Option<&str>) -> Vec<Point> {
+    all.iter().map(|it| point(it, method, server_user)).collect()
+}
+
+fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>) -> Point {
+    let written = &condition.written;
+    let made = |is_met: Option<bool>, what: String, how: &str| {
+        let (code, outcome) = match is_met {
+            Some(true) => (PointCode::ConditionMet, Outcome::Pass),
+            Some(false) => (PointCode::ConditionUnmet, Outcome::Fail),
+            None => (PointCode::ConditionUnknown, Outcome::Unknown),
+        };
+        Point::new(Topic::Login, code, outcome, format!("`{written}`: {what}"), how)
+    };
+    match condition.over_socket {
+        OverSocket::ServerUser => match server_user {
+            Some(user) if condition.admits_user(user) => {
+                made(Some(true), format!("the server's process runs as `{user}`"), "read the parameter and the process")
+            }
+            Some(user) => {
+                let what = format!("over the socket libpq refuses the server, whose process runs as `{user}`");
+                made(Some(false), what, "read the parameter and the process").with_next(format!("write `{user}` there"))
+            }
+            None => made(None, "the user of the server's process is not known".to_owned(), "read the parameter")
+                .with_next("run it as root"),
+        },
+        OverSocket::Methods => match method {
+            Some(method) if condition.admits_method(method) => {
+                made(Some(true), format!("over the socket the server asks with `{method}`"), METHOD_ASKED)
+            }
+            Some(method) => {
+                let what =
+                    format!("over the socket the server asks with `{method}`, and libpq 16 and later refuse that");
+                made(Some(false), what, METHOD_ASKED).with_next(
+                    "let its line in pg_hba.conf for sockets ask as the one for TCP does, or take the parameter out",
+                )
+            }
+            None => made(
+                None,
+                "how the server asks over the socket is not known, for nobody logged in there".to_owned(),
+                "read the parameter",
+            )
+            .with_next("give user and password, so that a login can be tried"),
+        },
+        OverSocket::FailsUnless(_) | OverSocket::Same | OverSocket::Place | OverSocket::Ignored => made(
+            Some(false),
+            "libpq refuses every connection over a socket with it".to_owned(),
+            "read the parameter; libpq 13 to 18 do so",
+        )
+        .with_next(format!("take `{written}` out for the socket, whose data does not leave this machine")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, value: &str, method: Option<&str>, user: Option<&str>, expected: Outcome) {
+        let condition = Condition::of(name, value).unwrap();
+        let points = conditions(&[condition], method, user);
+        assert_eq!(points[0].outcome, expected, "{points:#?}");
+        assert_eq!(points[0].next.is_none(), expected == Outcome::Pass, "{points:#?}");
+    }
+
+    #[test]
+    fn a_condition_is_met_unmet_or_not_known() {
+        check("channel_binding", "require", Some("scram-sha-256"), Some("postgres"), Outcome::Fail);
+        check("PGGSSENCMODE", "require", None, None, Outcome::Fail);
+        check("require_auth", "scram-sha-256", Some("scram-sha-256"), None, Outcome::Pass);
+        check("require_auth", "!none", Some("none"), None, Outcome::Fail);
+        check("require_auth", "md5", None, Some("postgres"), Outcome::Unknown);
+        check("requirepeer", "postgres", None, Some("postgres"), Outcome::Pass);
+        check("requirepeer", "root", None, Some("postgres"), Outcome::Fail);
+        check("requirepeer", "root", None, None, Outcome::Unknown);
+    }
+}

@@ -1,0 +1,183 @@
+//! libpq's parameters, and what each means over a Unix socket.
+//!
+//! # Source
+//! `PQconndefaults` of libpq 13 to 18; what each value does over both transports was tried with these libraries:
+//! `cargo lab oracle libpq`.
+
+use OverSocket::{FailsUnless, Ignored, Methods, Place, Same, ServerUser};
+
+/// What a parameter means over a Unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverSocket {
+    /// The same as over TCP.
+    Same,
+    /// It names the place itself.
+    Place,
+    /// Nothing: libpq does not look at it there.
+    Ignored,
+    /// Every connection fails, except with one of these values.
+    FailsUnless(&'static [&'static str]),
+    /// Connections fail unless the server's process runs as this user. Ignored over TCP.
+    ServerUser,
+    /// Connections fail unless the server asks for one of these methods, which the line of `pg_hba.conf` for sockets
+    /// decides.
+    Methods,
+}
+
+/// A parameter of libpq.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in a connection string.
+    pub name: &'static str,
+    /// The variable of the environment; empty if there is none.
+    pub variable: &'static str,
+    pub over_socket: OverSocket,
+}
+
+const fn parameter(name: &'static str, variable: &'static str, over_socket: OverSocket) -> Parameter {
+    Parameter { name, variable, over_socket }
+}
+
+/// All of libpq 13 to 18.
+pub const PARAMETERS: &[Parameter] = &[
+    parameter("application_name", "PGAPPNAME", Same),
+    parameter("authtype", "PGAUTHTYPE", Ignored),
+    parameter("channel_binding", "PGCHANNELBINDING", FailsUnless(&["disable", "prefer"])),
+    parameter("client_encoding", "PGCLIENTENCODING", Same),
+    parameter("connect_timeout", "PGCONNECT_TIMEOUT", Same),
+    parameter("dbname", "PGDATABASE", Same),
+    parameter("fallback_application_name", "", Same),
+    parameter("gssdelegation", "PGGSSDELEGATION", Ignored),
+    parameter("gssencmode", "PGGSSENCMODE", FailsUnless(&["disable", "prefer"])),
+    parameter("gsslib", "PGGSSLIB", Ignored),
+    parameter("host", "PGHOST", Place),
+    parameter("hostaddr", "PGHOSTADDR", Place),
+    parameter("keepalives", "", Ignored),
+    parameter("keepalives_count", "", Ignored),
+    parameter("keepalives_idle", "", Ignored),
+    parameter("keepalives_interval", "", Ignored),
+    parameter("krbsrvname", "PGKRBSRVNAME", Ignored),
+    parameter("load_balance_hosts", "PGLOADBALANCEHOSTS", Same),
+    parameter("max_protocol_version", "PGMAXPROTOCOLVERSION", Same),
+    parameter("min_protocol_version", "PGMINPROTOCOLVERSION", Same),
+    parameter("oauth_client_id", "", Same),
+    parameter("oauth_client_secret", "", Same),
+    parameter("oauth_issuer", "", Same),
+    parameter("oauth_scope", "", Same),
+    parameter("options", "PGOPTIONS", Same),
+    parameter("passfile", "PGPASSFILE", Same),
+    parameter("password", "PGPASSWORD", Same),
+    parameter("port", "PGPORT", Place),
+    parameter("replication", "", Same),
+    parameter("require_auth", "PGREQUIREAUTH", Methods),
+    parameter("requirepeer", "PGREQUIREPEER", ServerUser),
+    parameter("scram_client_key", "", Same),
+    parameter("scram_server_key", "", Same),
+    parameter("service", "PGSERVICE", Same),
+    parameter("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", Ignored),
+    parameter("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION", Ignored),
+    parameter("sslcert", "PGSSLCERT", Ignored),
+    parameter("sslcertmode", "PGSSLCERTMODE", FailsUnless(&["allow", "disable"])),
+    parameter("sslcompression", "PGSSLCOMPRESSION", Ignored),
+    parameter("sslcrl", "PGSSLCRL", Ignored),
+    parameter("sslcrldir", "PGSSLCRLDIR", Ignored),
+    parameter("sslkey", "PGSSLKEY", Ignored),
+    parameter("sslkeylogfile", "", Ignored),
+    parameter("sslmode", "PGSSLMODE", Ignored),
+    // With a weak sslmode it fails over both.
+    parameter("sslnegotiation", "PGSSLNEGOTIATION", Ignored),
+    parameter("sslpassword", "", Ignored),
+    parameter("sslrootcert", "PGSSLROOTCERT", Ignored),
+    parameter("sslsni", "PGSSLSNI", Ignored),
+    parameter("target_session_attrs", "PGTARGETSESSIONATTRS", Same),
+    parameter("tcp_user_timeout", "", Ignored),
+    parameter("tty", "PGTTY", Ignored),
+    parameter("user", "PGUSER", Same),
+];
+
+/// The parameter of this name or variable.
+pub fn parameter_of(name: &str) -> Option<&'static Parameter> {
+    PARAMETERS.iter().find(|it| it.name == name || !it.variable.is_empty() && it.variable == name)
+}
+
+/// A parameter that was set, and that a connection over the socket may fail on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// As it was written: `PGCHANNELBINDING=require`.
+    pub written: String,
+    pub value: String,
+    pub over_socket: OverSocket,
+}
+
+impl Condition {
+    /// What this parameter, by its name or variable, asks of a socket; `None` if it asks nothing.
+    pub fn of(name: &str, value: &str) -> Option<Self> {
+        let over_socket = parameter_of(name)?.over_socket;
+        let asks = match over_socket {
+            Same | Place | Ignored => false,
+            FailsUnless(harmless) => !harmless.contains(&value),
+            ServerUser | Methods => true,
+        };
+        let condition = || Self { written: format!("{name}={value}"), value: value.to_owned(), over_socket };
+        (asks && !value.is_empty()).then(condition)
+    }
+
+    /// Whether a server that runs as this user meets it.
+    pub fn admits_user(&self, user: &str) -> bool {
+        self.value == user
+    }
+
+    /// Whether `require_auth` admits this method of libpq's, `none` included: a list of methods, or of methods with `!`
+    /// that are not admitted.
+    pub fn admits_method(&self, method: &str) -> bool {
+        let mut listed = self.value.split(',');
+        let is_negated = self.value.starts_with('!');
+        let is_listed = listed.any(|it| it.trim_start_matches('!') == method);
+        is_listed != is_negated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_parameter_is_there_once() {
+        assert!(PARAMETERS.windows(2).all(|it| it[0].name < it[1].name));
+        assert!(parameter_of("").is_none());
+        assert_eq!(parameter_of("PGSSLMODE"), parameter_of("sslmode"));
+    }
+
+    #[test]
+    fn a_parameter_that_a_socket_may_not_meet_is_a_condition() {
+        for (name, value, is_one) in [
+            ("channel_binding", "require", true),
+            ("channel_binding", "prefer", false),
+            ("PGCHANNELBINDING", "require", true),
+            ("PGREQUIREPEER", "postgres", true),
+            ("gssencmode", "require", true),
+            ("gssencmode", "", false),
+            ("sslcertmode", "require", true),
+            ("require_auth", "none", true),
+            ("sslmode", "verify-full", false),
+            ("colour", "red", false),
+        ] {
+            assert_eq!(Condition::of(name, value).is_some(), is_one, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn methods_are_admitted_as_libpq_admits_them() {
+        for (value, method, is_admitted) in [
+            ("scram-sha-256", "scram-sha-256", true),
+            ("scram-sha-256", "none", false),
+            ("md5,none", "none", true),
+            ("!none", "scram-sha-256", true),
+            ("!none", "none", false),
+            ("!password,!md5", "md5", false),
+        ] {
+            let condition = Condition::of("require_auth", value).unwrap();
+            assert_eq!(condition.admits_method(method), is_admitted, "{value} {method}");
+        }
+    }
+}
