@@ -76,6 +76,11 @@ impl Processes {
         entry.descriptors.clone()
     }
 
+    /// Whether the caller's process has an event queue.
+    pub(crate) fn has_queues(&self, caller: &Caller, pid: i32, features: Features) -> bool {
+        !self.descriptors(caller, pid, features).queues.is_empty()
+    }
+
     /// Whether the process's arguments or environment hold words that keep the route from it.
     pub(crate) fn is_demanded(
         &self,

@@ -26,15 +26,21 @@ pub(crate) struct Watch {
     pub(crate) data: u64,
 }
 
-/// The watches on `fd` of the caller in these queues; `inode` is that of its file.
+/// The watches on a file under the caller's number `fd` in these queues; `inode` is that of the file.
 ///
 /// # Cost
-/// A system call per queue; a file to read for each that watches.
-pub(crate) fn find(tid: i32, queues: &[i32], fd: i32, inode: u64, has_kcmp: bool) -> Vec<Watch> {
+/// A system call per queue, or two; a file to read for each that watches.
+pub(crate) fn find(
+    tid: i32,
+    queues: &[i32],
+    fd: i32,
+    (file, inode): (BorrowedFd<'_>, u64),
+    has_kcmp: bool,
+) -> Vec<Watch> {
     let mut found = Vec::new();
     for queue in queues {
         // A descriptor that was a queue may be something else by now: that is an error, and no watch.
-        if has_kcmp && !process::does_watch(tid, *queue, fd).unwrap_or_default() {
+        if has_kcmp && !process::does_watch(tid, *queue, fd, file).unwrap_or_default() {
             continue;
         }
         let Ok(text) = kernel::text(format!("/proc/{tid}/fdinfo/{queue}")) else {
@@ -63,12 +69,13 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
     (watched == fd && found_inode == inode).then_some(Watch { queue, fd, events, data })
 }
 
-/// Makes the queues watch `new` as well, each as it watches what is there now.
+/// Makes the queues watch `new` as they watch the old file now; `before` is what they were told already.
 ///
 /// # Errors
 /// The first step that failed; queues before it watch already, until `new` is closed.
-pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, watches: &[Watch]) -> io::Result<()> {
-    if watches.is_empty() {
+pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, before: &[Watch], now: &[Watch]) -> io::Result<()> {
+    let steps = steps(before, now);
+    if steps.is_empty() {
         return Ok(());
     }
     let pidfd = caller.pidfd();
@@ -76,10 +83,10 @@ pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, watches: &[Watch]) -> 
         let work = || {
             fork::unshare_descriptors()?;
             // Numbers that the program's may collide with lie out of the way from here on.
-            let beyond = watches.iter().map(|it| it.fd + 1).max().unwrap_or_default();
+            let beyond = steps.iter().map(|it| it.watch().fd + 1).max().unwrap_or_default();
             let pidfd = above(pidfd, beyond)?;
             let new = above(new, beyond)?;
-            watches.iter().try_for_each(|it| watch(&pidfd, &new, it))
+            steps.iter().try_for_each(|it| take(&pidfd, &new, *it))
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
         let failed = || io::Error::from_raw_os_error(libc::EIO);
@@ -92,14 +99,43 @@ fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
     process::duplicate(fd, least)
 }
 
-fn watch(pidfd: &OwnedFd, new: &OwnedFd, watch: &Watch) -> io::Result<()> {
-    fork::put_under(new.as_fd(), watch.fd)?;
-    let queue = process::pidfd_getfd(pidfd.as_fd(), watch.queue)?;
-    match epoll::watch(queue.as_fd(), watch.fd, watch.events, watch.data) {
-        // The same queue under another number has been told already.
-        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
-        other => other,
+/// What a queue is told of the new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Add(Watch),
+    Change(Watch),
+    Forget(Watch),
+}
+
+impl Step {
+    fn watch(&self) -> &Watch {
+        let (Self::Add(watch) | Self::Change(watch) | Self::Forget(watch)) = self;
+        watch
     }
+}
+
+fn steps(before: &[Watch], now: &[Watch]) -> Vec<Step> {
+    let is_same = |a: &Watch, b: &Watch| (a.queue, a.fd) == (b.queue, b.fd);
+    let gone = before.iter().filter(|old| !now.iter().any(|it| is_same(it, old))).map(|it| Step::Forget(*it));
+    let left = now.iter().filter(|it| !before.contains(it)).map(|it| {
+        let was_there = before.iter().any(|old| is_same(it, old));
+        if was_there { Step::Change(*it) } else { Step::Add(*it) }
+    });
+    gone.chain(left).collect()
+}
+
+fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step) -> io::Result<()> {
+    let Watch { queue, fd, events, data } = *step.watch();
+    fork::put_under(new.as_fd(), fd)?;
+    let queue = process::pidfd_getfd(pidfd.as_fd(), queue)?;
+    let (taken, harmless) = match step {
+        // The same queue under another number has been told already, or the program has told it.
+        Step::Add(_) => (epoll::watch(queue.as_fd(), fd, events, data), libc::EEXIST),
+        // The program has ended the watch.
+        Step::Change(_) => (epoll::change(queue.as_fd(), fd, events, data), libc::ENOENT),
+        Step::Forget(_) => (epoll::forget(queue.as_fd(), fd), libc::ENOENT),
+    };
+    taken.or_else(|error| if error.raw_os_error() == Some(harmless) { Ok(()) } else { Err(error) })
 }
 
 #[cfg(test)]
@@ -114,5 +150,15 @@ mod tests {
         assert_eq!(parse(line, 5, 17, 0x20), None);
         assert_eq!(parse(line, 5, 16, 0x1f), None);
         assert_eq!(parse("pos:\t0", 5, 16, 0x1f), None);
+    }
+
+    #[test]
+    fn a_queue_is_told_what_changed_since() {
+        let watch = |queue, fd, events| Watch { queue, fd, events, data: 1 };
+        let before = [watch(3, 7, 1), watch(4, 7, 1), watch(5, 7, 1)];
+        let now = [watch(3, 7, 1), watch(4, 7, 5), watch(6, 7, 1)];
+        let expected = [Step::Forget(before[2]), Step::Change(now[1]), Step::Add(now[2])];
+        assert_eq!(steps(&before, &now), expected);
+        assert_eq!(steps(&now, &now), []);
     }
 }

@@ -37,10 +37,10 @@ pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_wit
         let numbers: Vec<i32> = own.iter().map(|it| it.fd).collect();
         let mut found = Vec::new();
         for number in &numbers {
-            let watches = watches::find(call.tid, &known.queues, *number, inode, features.has_kcmp);
+            let watches = watches::find(call.tid, &known.queues, *number, (old.as_fd(), inode), features.has_kcmp);
             found.extend(watches);
         }
-        watches::renew(&caller, new.as_fd(), &found)?;
+        watches::renew(&caller, new.as_fd(), &[], &found)?;
         slot.begin_replacing();
         for number in numbers {
             let is_cloexec = caller.is_cloexec(number)?;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use super::holders::{self, Held, Holder};
 use super::{Asked, Left, failed};
@@ -9,8 +10,13 @@ use crate::FallbackReason;
 use crate::page::Slot;
 use crate::processes::holds_files;
 use crate::supervisor::Supervisor;
-use crate::sys::{errno, process};
+use crate::sys::{errno, process, wait};
 use crate::watches::{self, Watch};
+
+/// A program that changes its watches for as long as this is looked at no more.
+const MOST_LOOKS: u32 = 8;
+/// Longer than a call of `epoll_ctl` runs that has found its file already.
+const LAST_CALL: Duration = Duration::from_micros(30);
 
 /// A connected socket on its way into the place of another.
 pub(super) struct Exchange<'a> {
@@ -20,6 +26,8 @@ pub(super) struct Exchange<'a> {
     /// The inode of the old socket's file.
     pub(super) inode: u64,
     pub(super) new: OwnedFd,
+    /// Whether the caller was its process's only thread before its queues were looked at: then nothing changes.
+    pub(super) is_only_thread: bool,
 }
 
 impl Exchange<'_> {
@@ -27,11 +35,19 @@ impl Exchange<'_> {
     /// program goes on. `None` when the call is gone (a signal ended it, or its thread was killed), or its
     /// descriptor is another file by now.
     pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<Option<OwnedFd>, Left> {
-        self.watch(watches)?;
+        let changed =
+            self.may_change().then(|| self.asked.watches(self.supervisor, &[self.asked.fd], &old, self.inode));
+        let changed = changed.transpose()?;
+        let watches = changed.as_deref().unwrap_or(watches);
+        self.watch(&[], watches)?;
         let features = self.supervisor.features;
         let is_still = || self.asked.is_still(self.inode, &old, features.has_kcmp);
         if !self.replace(&[self.asked.fd], is_still)? {
             return Ok(None);
+        }
+        if let Err(left) = self.follow(&old, watches) {
+            self.put_back(&[], &old)?;
+            return Err(left);
         }
         // An old file that is still there would tell its queues that it hung up, and its copies are sockets that
         // nobody will ever connect: it has to be gone before the program goes on.
@@ -51,8 +67,8 @@ impl Exchange<'_> {
         let numbers: Vec<i32> = own.iter().map(|it| it.fd).collect();
         let replaced = self
             .asked
-            .watches(self.supervisor, &numbers, self.inode)
-            .and_then(|watches| self.watch(&watches))
+            .watches(self.supervisor, &numbers, &old, self.inode)
+            .and_then(|watches| self.watch(&[], &watches))
             .and_then(|()| self.replace(&numbers, || true));
         if let Err(left) = replaced {
             self.put_back(&numbers, &old)?;
@@ -90,8 +106,37 @@ impl Exchange<'_> {
 
     /// Has the new socket watched already, while there is a way back: where it is not put in its place after all,
     /// its watches end with it.
-    fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
-        watches::renew(self.asked.caller, self.new.as_fd(), watches).map_err(failed(FallbackReason::Watched))
+    fn watch(&self, before: &[Watch], now: &[Watch]) -> Result<(), Left> {
+        watches::renew(self.asked.caller, self.new.as_fd(), before, now).map_err(failed(FallbackReason::Watched))
+    }
+
+    /// Whether another thread may watch the old file, or otherwise, while it is exchanged.
+    fn may_change(&self) -> bool {
+        let (supervisor, asked) = (self.supervisor, self.asked);
+        !self.is_only_thread && supervisor.processes.has_queues(asked.caller, asked.person.pid, supervisor.features)
+    }
+
+    /// Looks again until nothing has changed: another thread may have watched the old file meanwhile, or otherwise. The
+    /// number is the new file now, so only a call that was on its way then still can.
+    fn follow(&self, old: &OwnedFd, watches: &[Watch]) -> Result<(), Left> {
+        if !self.may_change() {
+            return Ok(());
+        }
+        let (supervisor, asked) = (self.supervisor, self.asked);
+        let mut known = watches.to_vec();
+        let mut is_waited_for = false;
+        for _ in 0..MOST_LOOKS {
+            let now = asked.watches(supervisor, &[asked.fd], old, self.inode)?;
+            if now != known {
+                self.watch(&known, &now)?;
+                known = now;
+            } else if is_waited_for {
+                return Ok(());
+            }
+            wait::yield_for(LAST_CALL);
+            is_waited_for = true;
+        }
+        Ok(())
     }
 
     /// False when the call is gone or `is_still` says no.
@@ -122,7 +167,13 @@ impl Exchange<'_> {
 
 impl Asked<'_> {
     /// Who watches the old file under these numbers.
-    pub(super) fn watches(&self, supervisor: &Supervisor, numbers: &[i32], inode: u64) -> Result<Vec<Watch>, Left> {
+    pub(super) fn watches(
+        &self,
+        supervisor: &Supervisor,
+        numbers: &[i32],
+        old: &OwnedFd,
+        inode: u64,
+    ) -> Result<Vec<Watch>, Left> {
         let features = supervisor.features;
         let pid = self.person.pid;
         let known = supervisor.processes.descriptors(self.caller, pid, features);
@@ -131,7 +182,8 @@ impl Asked<'_> {
         }
         let mut found = Vec::new();
         for number in numbers {
-            let watches = watches::find(self.call.tid, &known.queues, *number, inode, features.has_kcmp);
+            let file = (old.as_fd(), inode);
+            let watches = watches::find(self.call.tid, &known.queues, *number, file, features.has_kcmp);
             found.extend(watches);
         }
         Ok(found)

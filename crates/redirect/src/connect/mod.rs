@@ -271,7 +271,8 @@ impl Asked<'_> {
         if !features.has_thread_pidfd && !self.is_still(inode, &old, features.has_kcmp) {
             return Ok(Outcome::Foreign);
         }
-        let watches = self.watches(supervisor, &[self.fd], inode)?;
+        let is_only_thread = process::n_threads(self.call.tid).is_ok_and(|it| it == 1);
+        let watches = self.watches(supervisor, &[self.fd], &old, inode)?;
         let new = self.connected(supervisor, &old, own_port)?;
         settings::copy(&old, &new, flags, has_rare).map_err(failed(FallbackReason::Failed))?;
         if has_rare {
@@ -282,7 +283,7 @@ impl Asked<'_> {
         if is_non_blocking {
             supervisor.on_their_way.remember(&new);
         }
-        let exchange = Exchange { asked: self, supervisor, slot, inode, new };
+        let exchange = Exchange { asked: self, supervisor, slot, inode, new, is_only_thread };
         let Some(new) = exchange.run(old, &watches)? else {
             return Ok(Outcome::Foreign);
         };

@@ -13,9 +13,23 @@ pub(crate) fn new() -> io::Result<OwnedFd> {
 
 /// Adds a watch, with the descriptor's very number as its key.
 pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
+    control(queue, libc::EPOLL_CTL_ADD, fd, events, data)
+}
+
+/// Changes a watch.
+pub(crate) fn change(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
+    control(queue, libc::EPOLL_CTL_MOD, fd, events, data)
+}
+
+/// Ends a watch.
+pub(crate) fn forget(queue: BorrowedFd<'_>, fd: i32) -> io::Result<()> {
+    control(queue, libc::EPOLL_CTL_DEL, fd, 0, 0)
+}
+
+fn control(queue: BorrowedFd<'_>, how: i32, fd: i32, events: u32, data: u64) -> io::Result<()> {
     let mut event = libc::epoll_event { events, u64: data };
     // SAFETY: the structure is live.
-    let result = unsafe { libc::epoll_ctl(queue.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+    let result = unsafe { libc::epoll_ctl(queue.as_raw_fd(), how, fd, &raw mut event) };
     checked(result.into()).map(drop)
 }
 

@@ -4,11 +4,11 @@ use std::ffi::{CString, c_long};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use looptax_host::{kernel, processes};
 
-use super::{checked, new_fd};
+use super::{checked, new_fd, own_pid};
 use crate::Features;
 
 /// `kcmp`'s kinds. Source: linux/kcmp.h; libc does not have them.
@@ -121,16 +121,57 @@ pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Resul
     checked(result).map(|order| order == 0)
 }
 
-/// Whether another thread's event queue watches its descriptor.
-pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32) -> io::Result<bool> {
-    let slot = EpollSlot { queue: queue as u32, file: fd as u32, offset: 0 };
-    // SAFETY: the last argument points to a live structure of the kind that KCMP_EPOLL_TFD reads.
-    let result = unsafe { libc::syscall(libc::SYS_kcmp, tid, tid, KCMP_EPOLL_TFD, c_long::from(fd), &raw const slot) };
-    match checked(result) {
-        Ok(order) => Ok(order == 0),
-        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
-        Err(error) => Err(error),
+/// Whether another thread's event queue watches our file under the number `fd`.
+///
+/// # Source
+/// `get_epoll_tfile_raw_ptr` of the kernel's eventpoll.c: a queue may watch several files under one number, since the
+/// number may be another file by now.
+pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result<bool> {
+    // Files of the number that come and go meanwhile move the others: one may be passed over.
+    for _ in 0..LOOKS_AMONG_FILES {
+        match find_watch(tid, queue, fd, file)? {
+            Found::Watched => return Ok(true),
+            Found::Nothing => return Ok(false),
+            Found::OtherFiles => {}
+        }
     }
+    Ok(false)
+}
+
+enum Found {
+    Watched,
+    Nothing,
+    OtherFiles,
+}
+
+fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result<Found> {
+    let own = c_long::from(file.as_raw_fd());
+    for offset in 0..MOST_FILES_OF_A_NUMBER {
+        let slot = EpollSlot { queue: queue as u32, file: fd as u32, offset };
+        // SAFETY: the last argument points to a live structure of the kind that KCMP_EPOLL_TFD reads.
+        let result = unsafe { libc::syscall(libc::SYS_kcmp, own_pid(), tid, KCMP_EPOLL_TFD, own, &raw const slot) };
+        match checked(result) {
+            Ok(0) => return Ok(Found::Watched),
+            Ok(_) => {}
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) && offset == 0 => return Ok(Found::Nothing),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Found::OtherFiles)
+}
+
+/// How often other files under the number are passed before it is believed that the one is not among them.
+const LOOKS_AMONG_FILES: u32 = 4;
+/// More than a number has had files whose watches are still there.
+const MOST_FILES_OF_A_NUMBER: u32 = 4;
+
+/// How many threads a process has.
+///
+/// # Source
+/// `proc_task_getattr` of the kernel's fs/proc/base.c: a link for each thread.
+pub(crate) fn n_threads(tid: i32) -> io::Result<u64> {
+    Ok(kernel::metadata(format!("/proc/{tid}/task"))?.nlink().saturating_sub(2))
 }
 
 /// The inode of a descriptor's file.

@@ -2,8 +2,17 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use super::{checked, new_fd};
+
+/// Lets others run for so long, also where nobody else wants this core.
+pub(crate) fn yield_for(time: Duration) {
+    let until_ns = monotonic_ns().saturating_add(time.as_nanos().try_into().unwrap_or(u64::MAX));
+    while monotonic_ns() < until_ns {
+        std::thread::yield_now();
+    }
+}
 
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);

@@ -21,6 +21,12 @@ pub(crate) fn trials() -> Vec<Trial> {
             signals(&["wait-killable"]);
         }),
         trial("a_number_that_is_opened_again_is_hardly_ever_clobbered", reopened),
+        trial("a_watch_that_another_thread_begins_or_ends_is_as_it_said_last", || {
+            let (done, _) = run(&["watched", "2000"], &[]);
+            let n_between =
+                done.stdout.split_once("wrong 0 [] between ").and_then(|it| it.1.trim().parse::<u32>().ok());
+            assert!(n_between.is_some_and(|it| it <= 20), "{done:#?}");
+        }),
         trial("many_descriptors_do_not_matter", descriptors),
         trial("many_watches_do_not_matter", watches),
         trial("nothing_piles_up_in_the_supervisor", piling),

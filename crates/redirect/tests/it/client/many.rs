@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -14,6 +15,7 @@ pub(super) const CASES: &[Case] = &[
     ("descriptors", descriptors),
     ("repeat", repeat),
     ("reopened", reopened),
+    ("watched", watched),
     ("fill-queue", fill_queue),
     ("stuck", stuck),
 ];
@@ -237,6 +239,60 @@ fn reopened(told: &Told<'_>) {
         is_over.store(true, Ordering::Relaxed);
     });
     println!("clobbered {}", n_clobbered.load(Ordering::Relaxed));
+}
+
+/// One thread connects a socket while another one begins, changes or ends a watch on it: what it said last holds.
+fn watched(told: &Told<'_>) {
+    const ADD: i32 = libc::EPOLL_CTL_ADD;
+    const CHANGE: i32 = libc::EPOLL_CTL_MOD;
+    const END: i32 = libc::EPOLL_CTL_DEL;
+    // Calls before, calls beside `connect`, and whether the queue tells of the socket at last. Their data is the number
+    // of the call.
+    const CASES: [(&[i32], &[i32], bool); 5] = [
+        (&[], &[ADD], true),
+        (&[], &[ADD, CHANGE], true),
+        (&[ADD], &[CHANGE], true),
+        (&[ADD], &[END], false),
+        (&[ADD], &[END, ADD], true),
+    ];
+    let (mut wrong, mut n_between) = (Vec::new(), 0);
+    for idx in 0..number(told, 0) {
+        let (before, beside, is_watched) = CASES[idx % CASES.len()];
+        let queue = raw::epoll();
+        let kind = if (idx / CASES.len()).is_multiple_of(2) { 0 } else { libc::SOCK_NONBLOCK };
+        let fd = raw::socket(raw::family(told.to), libc::SOCK_STREAM | kind);
+        let call = |(data, what): (usize, &i32)| raw::epoll_ctl(queue, *what, fd, libc::EPOLLIN, data as u64);
+        assert!(before.iter().enumerate().map(call).all(|it| it == 0));
+        let both = Barrier::new(2);
+        let answers = thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                both.wait();
+                for _ in 0..idx % 40 * 400 {
+                    std::hint::spin_loop();
+                }
+                beside.iter().enumerate().map(|(at, what)| call((before.len() + at, what))).collect::<Vec<_>>()
+            });
+            both.wait();
+            raw::connect(fd, told.to);
+            other.join().unwrap()
+        });
+        // The server speaks first.
+        assert_eq!(raw::poll(fd, libc::POLLIN, 5_000) & libc::POLLIN, libc::POLLIN);
+        let last = before.len() + beside.len() - 1;
+        let event = raw::epoll_wait(queue, if is_watched { 1_000 } else { 0 });
+        let is_told = event == (libc::EPOLLIN as u32, last as u64);
+        // The first of two calls before the exchange, the second one after it: no kernel offers to exchange a file in
+        // all queues at once.
+        let is_between = |it: &i64| [libc::ENOENT, libc::EEXIST].iter().any(|errno| -i64::from(*errno) == *it);
+        if beside.len() == 2 && is_between(&answers[1]) {
+            n_between += 1;
+        } else if is_told != is_watched || answers.iter().any(|it| *it != 0) {
+            wrong.push(format!("{idx} {kind} {before:?} {beside:?}: {event:?} {answers:?}"));
+        }
+        raw::close(fd);
+        raw::close(queue);
+    }
+    println!("wrong {} {wrong:?} between {n_between}", wrong.len());
 }
 
 /// Connects until the queue is full and beyond: blocking, then not.
