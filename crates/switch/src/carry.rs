@@ -247,7 +247,7 @@ impl Carrying<'_, '_> {
         Ok(self.have_server_read(server).and_then(|()| {
             let written = self.work.write_these(edited, 1..).map_err(|(_, error)| error);
             let written = written.and_then(|()| self.work.all_is_written());
-            written.map_err(|error| step(StepCode::FilesNotWritten, with_causes(&error)))?;
+            written.map_err(|error| not_written(&error))?;
             self.tell_written(StepCode::FilesWritten, "the application's file is written");
             Ok(())
         }))
@@ -291,7 +291,7 @@ impl Carrying<'_, '_> {
 
     /// Notes a step after the files were written; if that cannot be done it has failed as any other.
     fn note(&mut self, noted: Step) -> Result<(), SwitchStep> {
-        { self.work.note(noted) }.map_err(|error| step(StepCode::FilesNotWritten, with_causes(&error)))
+        self.work.note(noted).map_err(|error| not_written(&error))
     }
 
     fn prove(&mut self) -> Result<SwitchOutcome, SwitchError> {
@@ -311,7 +311,8 @@ impl Carrying<'_, '_> {
         let (holds, words) = (outcome == SwitchOutcome::Moved, words.join("; "));
         steps.into_iter().for_each(&mut *self.tell);
         let noted = self.note(Step::Proof { holds, words });
-        match noted.and_then(|()| self.note(Step::Ended { how })) {
+        let ended = noted.and_then(|()| self.work.end(how).map_err(|error| not_written(&error)));
+        match ended {
             Err(why) => self.put_back(why),
             Ok(()) => Ok(outcome),
         }
@@ -376,8 +377,11 @@ impl Carrying<'_, '_> {
             (self.tell)(step(StepCode::ServerLog, line));
         }
         if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
-            let kept = self.work.folder().display();
-            let words = format!("{error}; the old files are kept in {kept}, as 0.old and so on");
+            let (kept, id) = (self.work.folder().display(), self.work.id());
+            let words = format!(
+                "{}; the old files are kept in {kept}, as 0.old and so on; once that is mended: looptax switch --undo {id}",
+                with_causes(&error)
+            );
             (self.tell)(step(StepCode::FilesNotPutBack, words));
             return Err(error);
         }
@@ -430,6 +434,10 @@ impl Carrying<'_, '_> {
         });
         step(StepCode::NotSeenAgain, words)
     }
+}
+
+fn not_written(error: &SwitchError) -> SwitchStep {
+    step(StepCode::FilesNotWritten, with_causes(error))
 }
 
 /// How the page is now.

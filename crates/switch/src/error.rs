@@ -108,11 +108,11 @@ fn file_hint(error: &io::Error) -> String {
             "run it as root, or as the owner of the file and its folder who is in the file's group"
         }
         io::ErrorKind::ReadOnlyFilesystem => "mount it for writing, or write it where it is made",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room; the file is as it was",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room; nothing was written there",
         io::ErrorKind::ResourceBusy => {
             "the file itself is a mount, as containers have it: change it where it comes from"
         }
-        _ => "the file is as it was; write the lines by hand",
+        _ => "nothing was written there; write the lines by hand",
     };
     words.to_owned()
 }

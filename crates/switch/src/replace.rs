@@ -27,6 +27,20 @@ const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
 ///
 /// What was not there is made instead.
 pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
+    replace_and(original, new, staged, |folder, old| folder.remove(old))
+}
+
+/// The same; the old file keeps the neighbour's name, so that the way back takes no room (`settle::give_back`).
+pub(crate) fn replace_and_keep(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
+    replace_and(original, new, staged, |_, _| Ok(()))
+}
+
+fn replace_and(
+    original: &Original,
+    new: &[u8],
+    staged: &OsStr,
+    with_old: fn(&Folder, &OsStr) -> io::Result<()>,
+) -> Result<(), SwitchError> {
     let part = part_of(staged);
     let (folder, file) = match &original.state {
         State::There { folder, file } => (folder, file),
@@ -39,7 +53,7 @@ pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result
         let _gone = folder.remove(&part);
         return Err(error);
     }
-    take_place(original, folder, &part, staged)
+    take_place(original, folder, (&part, staged), with_old)
 }
 
 /// Makes the neighbour, and has it on the disk.
@@ -99,7 +113,12 @@ fn attribute(file: &File, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(value)
 }
 
-fn take_place(original: &Original, folder: &Folder, part: &OsStr, staged: &OsStr) -> Result<(), SwitchError> {
+fn take_place(
+    original: &Original,
+    folder: &Folder,
+    (part, staged): (&OsStr, &OsStr),
+    with_old: fn(&Folder, &OsStr) -> io::Result<()>,
+) -> Result<(), SwitchError> {
     let failed = |source: io::Error| SwitchError::Exchange { path: original.path.clone(), source };
     let name = &*original.name;
     let is_same = |at: &OsStr| match folder.read(at, MOST_BYTES) {
@@ -111,7 +130,7 @@ fn take_place(original: &Original, folder: &Folder, part: &OsStr, staged: &OsStr
         return Err(failed(error));
     }
     let outcome = match folder.exchange(staged, name) {
-        Ok(()) if is_same(staged) => folder.remove(staged),
+        Ok(()) if is_same(staged) => with_old(folder, staged),
         Ok(()) => {
             exchange_back(folder, staged, name).map_err(failed)?;
             return Err(SwitchError::Changed { path: original.path.clone() });

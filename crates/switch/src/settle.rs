@@ -5,7 +5,7 @@ use std::io;
 
 use looptax_host::Folder;
 use looptax_model::record::{FileHolds, SwitchStanding};
-use rustix::fs::{FileType, Stat, fstat};
+use rustix::fs::{FileType, Stat, Timespec, Timestamps, UTIME_NOW, fstat, futimens};
 
 use crate::SwitchError;
 use crate::create;
@@ -122,6 +122,38 @@ fn lies(folder: &Folder, name: &OsStr, file: &PlannedFile) -> FileHolds {
         found if found == file.old && file.created.is_none() => FileHolds::Old,
         _ => FileHolds::Other,
     }
+}
+
+/// Gives a file that is as it was written its old bytes back by exchanging it with the old one, which was kept beside it: a
+/// full disk does not keep it from that. False if the file or its neighbour is another one; then nothing is done.
+pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
+    let folder = folder_of(file)?;
+    let staged = OsStr::new(&file.staged);
+    let name = file.path.file_name().unwrap_or_default();
+    if (lies(&folder, name, file), lies(&folder, staged, file)) != (FileHolds::New, FileHolds::Old) {
+        return Ok(false);
+    }
+    // Programs notice a change by its time.
+    let (old, _) = folder.read(staged, MOST_BYTES)?;
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    futimens(&old, &Timestamps { last_access: now, last_modification: now })?;
+    if folder.exchange(staged, name).is_err() {
+        return Ok(false);
+    }
+    if lies(&folder, staged, file) != FileHolds::New {
+        exchange_back(&folder, staged, name)?;
+        return Ok(false);
+    }
+    folder.remove(staged)?;
+    folder.sync()?;
+    Ok(true)
+}
+
+/// Takes away the old file that was kept beside the new one.
+pub(crate) fn let_go(file: &PlannedFile) -> io::Result<()> {
+    let folder = folder_of(file)?;
+    let staged = OsStr::new(&file.staged);
+    if lies(&folder, staged, file) == FileHolds::Old { folder.remove(staged) } else { Ok(()) }
 }
 
 /// Takes away the neighbour that a killed looptax left. Where it holds what somebody else wrote in the very instant of

@@ -14,8 +14,8 @@ use crate::data_folder::Kept;
 use crate::digest::Digest;
 use crate::file::{Created, Original, State};
 use crate::journal::{End, Fix, Identity, Journal, PlannedFile, ServerOf, StackOf, Step, VERSION, server_of, stack_of};
-use crate::replace::replace;
-use crate::settle::{folder_of, look, not_read, original_of, settle, standing};
+use crate::replace::{replace, replace_and_keep};
+use crate::settle::{folder_of, give_back, let_go, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
 
 /// More than any file of a switch has, or what a fix keeps.
@@ -244,7 +244,7 @@ impl Work {
     ) -> Result<(), (usize, SwitchError)> {
         for (idx, Edited { original, new }) in edited.iter().enumerate().filter(|(idx, _)| which.contains(idx)) {
             let staged = OsStr::new(&self.files[idx].staged);
-            replace(original, new, staged).map_err(|error| (idx, error))?;
+            replace_and_keep(original, new, staged).map_err(|error| (idx, error))?;
         }
         Ok(())
     }
@@ -359,6 +359,10 @@ impl Work {
                 take_away(file, created)?;
                 continue;
             }
+            // Where that fails there is the longer way.
+            if give_back(file).unwrap_or(false) {
+                continue;
+            }
             let is_shared = look(file) == FileHolds::Other;
             if let Some(text) = self.put_back_text(idx)? {
                 put(file, &text)?;
@@ -393,7 +397,12 @@ impl Work {
     /// # Errors
     /// [`SwitchError::Journal`].
     pub fn end(&mut self, how: End) -> Result<(), SwitchError> {
-        self.journal.add(Step::Ended { how })
+        self.journal.add(Step::Ended { how })?;
+        for file in &self.files {
+            // One that stays is taken away when the switch is undone.
+            let _stays = let_go(file);
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //! begun can be ended later. Needs root for the mounts, which are this test's own.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -63,6 +63,30 @@ fn a_full_disk_changes_nothing_and_leaves_nothing() {
         }
         assert_eq!(house.names(), ["a.env", "b.env", "full"]);
         assert_eq!(work.standing(), SwitchStanding::PutBack);
+    });
+}
+
+#[test]
+fn a_disk_that_is_full_after_the_writing_does_not_keep_the_old_files_away() {
+    with_own_mounts(|| {
+        let house = House::new();
+        let folder = house.root.path().join("app");
+        mount_disk(&folder, 256 << 10);
+        let paths = ["a.env", "b.env"].map(|name| house.write(name, &"old".repeat(10_000)));
+        let edits = [edited(&paths[0], &"new".repeat(20_000)), edited(&paths[1], "new")];
+        let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+        let before = [inode(&paths[0]), inode(&paths[1])];
+        let fill = format!("cat /dev/zero > {}; exit 7", folder.join("full").display());
+        let stop = AtomicBool::new(false);
+        let commands = Commands { reloads: vec![Line::from(&*fill)], ..Commands::default() };
+        let order = Order { commands: &commands, ..house.order(&edits, &stop) };
+        let carried = carry_out(&order, &mut Watches::default(), &mut |_| {}).unwrap();
+        assert_eq!(carried.outcome, SwitchOutcome::PutBack);
+        for path in &paths {
+            assert_eq!(fs::read_to_string(path).unwrap(), "old".repeat(10_000));
+        }
+        assert_eq!([inode(&paths[0]), inode(&paths[1])], before);
+        assert_eq!(house.names(), ["a.env", "b.env", "full"]);
     });
 }
 

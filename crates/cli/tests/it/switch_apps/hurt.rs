@@ -236,7 +236,7 @@ fn what_somebody_wrote_in_the_switchs_own_lines_stays_and_the_old_file_is_named(
     let app = app.reloaded_by(edit);
     let run = app.while_visited(|| switch(&app, &[]).run());
     run.expect_error(2, &["was changed meanwhile"]);
-    if !run.stdout.contains("the old files are kept in") {
+    if !run.words().contains("the old files are kept in") {
         run.fail("it does not say where the old file is");
     }
     assert!(app.bytes() != before);

@@ -1,7 +1,9 @@
 //! What keeps a server from getting a socket, and what goes wrong after it was begun: all is as before.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use super::Scene;
 
@@ -54,6 +56,32 @@ fn an_application_whose_reload_fails_has_both_old_files_back() {
     run.expect_code(1);
     assert!(run.words().contains("ended with 7"), "{}", run.stdout);
     assert!(scene.files() == scene.before);
+    scene.script().arg("begin").status().unwrap();
+    scene.expect_as_before();
+}
+
+#[test]
+fn a_program_that_does_not_connect_again_is_named_and_all_can_be_undone() {
+    let Some(scene) = Scene::new("redis") else { return };
+    let other = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
+    let mut silent = Command::new("sleep").arg("600").stdin(OwnedFd::from(other)).spawn().unwrap();
+    let run = scene.plain([&scene.app, &scene.own]).args(["--user", "www-data"]).args(scene.anew()).run();
+    let undo = scene.undo().run();
+    silent.kill().unwrap();
+    silent.wait().unwrap();
+    run.expect_code(3);
+    assert!(run.words().contains("has not connected again"), "{}", run.stdout);
+    undo.expect_code(0);
+    scene.expect_as_before();
+}
+
+#[test]
+fn an_application_that_does_not_come_back_has_both_old_files_back_and_the_server_runs() {
+    let Some(scene) = Scene::new("redis") else { return };
+    let [restart, reload, _] = scene.anew();
+    let run = scene.plain([&scene.app, &scene.own]).args([restart, reload, scene.line("end")]).run();
+    run.expect_code(1);
+    assert!(run.words().contains("the old files are back"), "{}", run.stdout);
     scene.script().arg("begin").status().unwrap();
     scene.expect_as_before();
 }
