@@ -12,8 +12,9 @@ use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
 use super::setting::{MOST_SETTINGS, Setting, Value};
+use super::signs::Signs;
 use super::source::{MOST_BYTES, Source};
-use super::table::{App, Decision, GUESSED, Role, apps};
+use super::table::{App, Decision, GUESSED, Role, Words, apps};
 use super::url;
 use crate::Takes;
 
@@ -47,8 +48,8 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
     let is_list = |it: &&Setting| lists.clone().any(|list| captured(list, &it.path).is_some());
     let parts: Vec<Setting> = all.iter().filter(is_list).flat_map(lists::parts).collect();
     all.extend(parts);
-    let names = if app.needs.is_empty() && app.unless.is_empty() { Vec::new() } else { names_in(source) };
-    if !app.needs.is_empty() && !is_among(&app.needs, &names) || is_among(&app.unless, &names) {
+    let signs = || Signs::of(source);
+    if !app.needs.is_empty() && !signs().has_any(&app.needs) || !app.unless.is_empty() && signs().has_any(&app.unless) {
         return Vec::new();
     }
     let is_over = |name: &&String| {
@@ -221,8 +222,8 @@ fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>)
 /// [`guess`](super::guess).
 pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> Vec<Found> {
     let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
-    let names: Vec<String> = names_in(source);
-    let signed = bound.iter().filter(|it| has_sign(it.app, &names));
+    let signs = Signs::of(source);
+    let signed = bound.iter().filter(|it| signs.are_of(it.app));
     let signed: BTreeSet<usize> = signed.map(|it| it.anchor).collect();
     for it in bound {
         let Some(kind) = kind_of(&it, source) else {
@@ -235,12 +236,12 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> 
         // Two patterns of one application may fit the same setting.
         readers.dedup_by(|a, b| ptr::eq(a.app, b.app));
         if signed.contains(&anchor) {
-            readers.retain(|it| has_sign(it.app, &names));
+            readers.retain(|it| signs.are_of(it.app));
         } else if !is_named && source.path.is_some() && readers.iter().all(is_by_common_names) {
             continue;
         }
         if !readers.is_empty() {
-            found.push(found_of(kind, readers, source));
+            found.push(found_of(kind, readers, source, &signs));
         }
     }
     // Rails' template for the others.
@@ -318,36 +319,7 @@ fn scheme(text: &str) -> &str {
     }
 }
 
-/// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file, `library:NAME`,
-/// `program:NAME`.
-pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
-    let text = String::from_utf8_lossy(source.bytes);
-    let keys = text.lines().flat_map(|line| line.split(['{', ','])).filter_map(|line| {
-        let line = line.trim_start();
-        let heads = ["export ", "- name: ", "- ", "Environment="];
-        let head = heads.iter().find_map(|it| line.strip_prefix(it)).unwrap_or(line);
-        let name = head.split(['=', ':']).next()?.trim().trim_matches(['"', '\'']);
-        let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-        is_name.then(|| format!("key:{name}"))
-    });
-    let pymysql = text.contains("install_as_MySQLdb").then(|| "beside:pymysql".to_owned());
-    let neighbours = source.neighbours.iter().map(|it| {
-        let is_sign = it.starts_with("library:");
-        if is_sign { it.clone() } else { format!("beside:{it}") }
-    });
-    let program = source.program.map(|it| format!("program:{it}"));
-    keys.chain(neighbours).chain(program).chain(pymysql).collect()
-}
-
-pub(super) fn has_sign(app: &App, names: &[String]) -> bool {
-    is_among(&app.signs, names)
-}
-
-fn is_among(signs: &[String], names: &[String]) -> bool {
-    signs.iter().any(|sign| names.iter().any(|name| fits(sign, name)))
-}
-
-fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Found {
+fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs: &Signs) -> Found {
     let mut read: Vec<(Bound, Lookup)> = { readers.into_iter() }
         .map(|it| {
             let lookup = look_up(&it, source);
@@ -374,6 +346,8 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         roles.iter().find_map(|role| reader.roles.get(role))
     });
     let is_guessed = readers.iter().all(|it| it.app.name == GUESSED);
+    let told_by = readers.iter().flat_map(|it| it.carrier.into_iter().chain([it.app])).flat_map(App::words);
+    let told_by = told_by.flat_map(Words::signs).filter(|it| signs.has(it)).map(String::as_str);
     let is_call = readers.iter().any(|it| !it.app.calls.is_empty());
     let how = if is_call { BY_CALL } else { BY_KEYS };
     let said = if is_guessed { format!("{how}; {}", lookup.why) } else { lookup.why };
@@ -391,6 +365,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         fails: lookup.fails && !differs,
         why: if differs { format!("{said}; others that may read it take another way") } else { said },
         credentials: lookup.credentials,
+        signs: told_by.collect(),
         bound: readers,
     }
 }

@@ -11,7 +11,7 @@ use super::lists::OF_SEVERAL;
 use super::quotes::{Dialect, Quotes};
 use super::rewrite::{self, Moves, replaced};
 use super::setting::{Joins, Setting, Value};
-use super::table::{App, Evidence, HostForm, Role, Step};
+use super::table::{App, Evidence, HostForm, Role, Step, Words};
 use super::url::{self, Parsed};
 use crate::Fields;
 use crate::template::filled;
@@ -139,7 +139,8 @@ fn is_uncertain(bound: &Bound) -> bool {
     bound.doubt.is_some() || roles.iter().any(in_doubt)
 }
 
-pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
+/// What `words` leaves out is not for this reader.
+pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) -> bool) -> Change {
     let app = bound.app;
     let edits: Vec<Edit> = planned(bound, fields).into_iter().map(|it| it.edit).collect();
     let carrier = bound.carrier;
@@ -150,16 +151,17 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     if has_unfit(app, fields) {
         advice.push("not like this: this path cannot be named there; make the socket where its driver looks for one");
     }
-    advice.extend(carrier.map(|it| &*it.advice));
-    advice.push(&app.advice);
+    let told = carrier.map(|it| &it.advice).into_iter().chain([&app.advice]);
+    advice.extend(told.filter(|it| words(it)).map(|it| &*it.text));
     advice.retain(|it| !it.is_empty());
     let restart = carrier.map_or(&app.restart, |it| &it.restart);
     let traps = app.traps.iter().chain(carrier.into_iter().flat_map(|it| &it.traps));
+    let traps = traps.filter(|it| words(it)).map(|it| it.text.clone());
     Change {
         title: app.title.clone(),
         advice: advice.join("; "),
         restart: restart.clone(),
-        traps: traps.cloned().collect(),
+        traps: traps.collect(),
         is_read: app.evidence != Evidence::Known,
         edits,
     }

@@ -1,6 +1,6 @@
 //! What a file or an environment holds: its connections, and what was not understood.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use looptax_model::dsn::{Address, Kind, Unspoken};
 use looptax_model::record::Change;
@@ -10,7 +10,7 @@ use super::change::{change_for, moves_for};
 use super::inside::Inside;
 use super::rewrite::{Moves, Rewrite};
 use super::setting::{Problem, Value};
-use super::table::{Format, Role, Side};
+use super::table::{Format, Role, Side, Words};
 use crate::{Fields, Takes};
 
 /// The word for a server of a kind that is not stated.
@@ -67,6 +67,8 @@ pub struct Found {
     /// The line where it stands; `None` in an environment.
     pub line: Option<usize>,
     pub(super) bound: Vec<Bound>,
+    /// Those signs of the table's words about it that are there.
+    pub(super) signs: BTreeSet<&'static str>,
 }
 
 impl Found {
@@ -112,7 +114,15 @@ impl Found {
     /// What has to be written for the socket, once per application that may be meant. `fields` is the
     /// socket; a password in it is what is shown in its place.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
-        self.bound.iter().map(|bound| change_for(bound, fields)).collect()
+        let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
+        self.bound.iter().map(|bound| change_for(bound, fields, words)).collect()
+    }
+
+    /// The same for one whose lines looptax writes itself: words about the writing are left out, and what is said is about
+    /// this application.
+    pub fn changes_to_write(&self, fields: &Fields) -> Vec<Change> {
+        let words = |it: &Words| !it.are_general() && it.hold(|sign| self.signs.contains(sign));
+        self.bound.iter().map(|bound| change_for(bound, fields, words)).collect()
     }
 
     /// The same as bytes of the text that was read, with the password as it is in `fields`. `None` for an application

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
-use super::bind::{bound_of, has_sign, merged, most_connections, names_in};
+use super::bind::{bound_of, merged, most_connections};
 use super::bound::Bound;
 use super::code::Included;
 use super::containers::in_containers;
@@ -15,6 +15,7 @@ use super::pattern::fits_path;
 use super::placed::place_inside;
 use super::placeholder::doubt_placeholders;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
+use super::signs::Signs;
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
 use super::{blocks, code, command, drivers, lines, shell, sqlite, web, xml, yaml};
@@ -223,8 +224,8 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
     let Some((settings, _)) = texts.get(&(carrier.format as u8)) else {
         return Vec::new();
     };
-    let names = names_in(source);
-    let is_other = |app: &&App| is_of_environment(app, &names) && !candidates.iter().any(|it| it.name == app.name);
+    let signs = Signs::of(source);
+    let is_other = |app: &&App| is_of_environment(app, &signs) && !candidates.iter().any(|it| it.name == app.name);
     let mut found: Vec<Bound> =
         apps().iter().filter(is_other).flat_map(|app| bound_of(app, settings, source)).collect();
     for bound in &mut found {
@@ -237,8 +238,8 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
 /// in it, where its ending is all that its path says.
 fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let Some(path) = source.path else {
-        let names = names_in(source);
-        return apps().iter().filter(|app| is_of_environment(app, &names)).collect();
+        let signs = Signs::of(source);
+        return apps().iter().filter(|app| is_of_environment(app, &signs)).collect();
     };
     let whose = |fits: &dyn Fn(&str) -> bool| -> Vec<&'static App> {
         let all = apps().iter().filter(|app| app.side != Side::NamedServer);
@@ -272,12 +273,12 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
 fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     let text = String::from_utf8_lossy(source.bytes);
     let format = format_of(source.path, &text);
-    let names = if format == Format::Dotenv { names_in(source) } else { Vec::new() };
+    let signs = Signs::of(source);
     let is_own = |app: &&App| {
         let is_there = |it: &String| text.contains(it.as_str());
         app.format == format
             && (!app.content.is_empty() && app.content.iter().all(is_there)
-                || format == Format::Dotenv && is_of_environment(app, &names))
+                || format == Format::Dotenv && is_of_environment(app, &signs))
             || app.format == Format::Shell && format == Format::Yaml && is_manifest(&text)
     };
     apps().iter().filter(is_own).collect()
@@ -285,9 +286,9 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
 
 /// Whether it reads whatever environment it gets; some programs have names of their own that others use
 /// otherwise, and need a sign.
-pub(super) fn is_of_environment(app: &App, names: &[String]) -> bool {
+pub(super) fn is_of_environment(app: &App, signs: &Signs) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
-    let is_own = is_general || has_sign(app, names);
+    let is_own = is_general || signs.are_of(app);
     app.format == Format::Dotenv && is_own && app.side != Side::NamedServer
 }
 

@@ -1,6 +1,6 @@
 //! The table of applications (`data/apps.toml`).
 
-use crate::packed::{packed, unpack};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use looptax_model::dsn::Kind;
@@ -10,6 +10,7 @@ use super::code::Language;
 use super::lines::Lines;
 use super::web::Proxy;
 use crate::Takes;
+use crate::packed::{packed, unpack};
 
 /// The name of the entries for applications that are not known.
 pub(crate) const GUESSED: &str = "guessed";
@@ -294,7 +295,7 @@ pub(crate) struct App {
     /// Texts that all stand in its file, whatever that is called; empty where its names tell nothing.
     #[serde(default)]
     pub(crate) content: Vec<String>,
-    /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`, `library:NAME`, `program:NAME`.
+    /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`, `library:NAME`, `program:NAME` and so on.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
     /// Whose file it is: of one who asks, or of a server.
@@ -348,19 +349,70 @@ pub(crate) struct App {
     pub(crate) change: Vec<Step>,
     /// What there is to do besides, or instead.
     #[serde(default)]
-    pub(crate) advice: String,
+    pub(crate) advice: Words,
     /// Whether the change works with a library of others alone, which may not be there: nothing is written then.
     #[serde(default)]
     pub(crate) needs_library: bool,
     #[serde(default)]
     pub(crate) restart: String,
     #[serde(default)]
-    pub(crate) traps: Vec<String>,
+    pub(crate) traps: Vec<Words>,
     #[serde(default)]
     pub(crate) evidence: Evidence,
     #[expect(dead_code, reason = "for those who mend the table")]
     #[serde(default)]
     source: String,
+}
+
+/// Words for a person about an application.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "WordsForm")]
+pub(crate) struct Words {
+    pub(crate) text: String,
+    /// Signs of which one has to be there, if any is named.
+    when: Vec<String>,
+    /// Signs of which none may be there.
+    unless: Vec<String>,
+}
+
+/// In the table: a text that is true of every application of the row, or one with its signs.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WordsForm {
+    General(String),
+    OfSigns {
+        words: String,
+        #[serde(default)]
+        when: Vec<String>,
+        #[serde(default)]
+        unless: Vec<String>,
+    },
+}
+
+impl From<WordsForm> for Words {
+    fn from(form: WordsForm) -> Self {
+        match form {
+            WordsForm::General(text) => Self { text, ..Self::default() },
+            WordsForm::OfSigns { words, when, unless } => Self { text: words, when, unless },
+        }
+    }
+}
+
+impl Words {
+    /// Whether they are for whoever writes the lines by hand, and not about one application.
+    pub(crate) fn are_general(&self) -> bool {
+        self.when.is_empty() && self.unless.is_empty()
+    }
+
+    pub(crate) fn hold(&self, has_sign: impl Fn(&str) -> bool) -> bool {
+        let has = |it: &String| has_sign(it);
+        (self.when.is_empty() || self.when.iter().any(has)) && !self.unless.iter().any(has)
+    }
+
+    /// The signs that they hang on.
+    pub(crate) fn signs(&self) -> impl Iterator<Item = &String> {
+        self.when.iter().chain(&self.unless)
+    }
 }
 
 fn guessed() -> String {
@@ -387,6 +439,11 @@ impl App {
         self.change.iter().any(Step::writes_folder)
     }
 
+    /// All words about it.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &Words> {
+        self.traps.iter().chain([&self.advice])
+    }
+
     pub(crate) fn patterns(&self, role: Role) -> &[String] {
         match role {
             Role::Url => &self.url,
@@ -405,6 +462,19 @@ impl App {
 #[derive(Deserialize)]
 struct Table {
     app: Vec<App>,
+}
+
+/// Texts in files beside an application's file that the table asks for: the file, seen from that file's folder, and the
+/// text. One that is there is the neighbour `FILE:TEXT`.
+pub fn texts_beside() -> &'static BTreeSet<(&'static str, &'static str)> {
+    static TEXTS: LazyLock<BTreeSet<(&str, &str)>> = LazyLock::new(|| {
+        let signs = |app: &'static App| {
+            let own = [&app.signs, &app.needs, &app.unless].into_iter().flatten();
+            own.chain(app.words().flat_map(Words::signs))
+        };
+        apps().iter().flat_map(signs).filter_map(|it| it.strip_prefix("beside:")?.split_once(':')).collect()
+    });
+    &TEXTS
 }
 
 pub(crate) fn apps() -> &'static [App] {

@@ -266,3 +266,32 @@ fn what_libpq_is_told_to_insist_on_belongs_to_the_connection_beside_it() {
     let django = "DATABASES = {'default': {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'd', 'USER': 'u',\n  'HOST': '127.0.0.1', 'OPTIONS': {'require_auth': '!none', 'sslmode': 'disable'}}}\n";
     check_conditions("/srv/x/settings.py", django, &[&["require_auth=!none"]]);
 }
+
+#[test]
+fn a_plan_to_write_has_words_about_this_application_alone() {
+    #[track_caller]
+    fn check(path: &str, text: &str, beside: &[&str], application: &str, expected: &[&str]) {
+        let found = found_in(path, text, beside);
+        let own: Vec<_> = found.iter().filter(|it| it.titles.iter().any(|title| title == application)).collect();
+        let changes = own[0].changes_to_write(&fields(own[0].kind));
+        let change = changes.iter().find(|it| it.title == application).unwrap();
+        let told: Vec<&str> = change.traps.iter().chain([&change.advice]).map(|it| &**it).collect();
+        assert_eq!(told.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>(), expected);
+        // Whoever writes the lines by hand sees what is generally true as well.
+        let all = own[0].changes(&fields(own[0].kind));
+        let all = all.iter().find(|it| it.title == application).unwrap();
+        assert!(change.traps.iter().all(|it| all.traps.contains(it)) && all.traps.len() >= change.traps.len());
+    }
+    let redis = "REDIS_URL=redis://127.0.0.1:6379/3\n";
+    check("/srv/own/.env", redis, &["library:gem/sidekiq"], "Sidekiq", &[]);
+    let provider = redis.to_owned() + "REDIS_PROVIDER=REDIS_URL\n";
+    check("/srv/own/.env", &provider, &["library:gem/sidekiq"], "Sidekiq", &["REDIS_PROVIDER names another variable"]);
+    let blocks = "config/initializers/sidekiq.rb:configure_server";
+    let words = "client and server blocks make connections of their own";
+    check("/srv/own/.env", redis, &["library:gem/sidekiq", blocks], "Sidekiq", &[words]);
+
+    let laravel = "APP_KEY=x\nDB_CONNECTION=mysql\nDB_HOST=127.0.0.1\nDB_PORT=3306\nDB_DATABASE=d\nDB_USERNAME=u\nDB_PASSWORD=p\n";
+    let has_key = "config/database.php must hold 'unix_socket' => env('DB_SOCKET', '')";
+    check("/srv/own/.env", laravel, &["artisan"], "Laravel", &[has_key]);
+    check("/srv/own/.env", laravel, &["artisan", "config/database.php:DB_SOCKET"], "Laravel", &[]);
+}

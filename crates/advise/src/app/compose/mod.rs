@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use looptax_model::dsn::Address;
 use looptax_model::record::Edit;
 
-use super::bind::{bound_of, has_sign, merged, names_in};
+use super::bind::{bound_of, merged};
 use super::containers::{SERVICES, in_containers};
 use super::found::{Found, Reading};
 use super::guess;
@@ -23,6 +23,7 @@ use super::placeholder::doubt_placeholders;
 use super::read::{is_of_environment, named};
 use super::rewrite::{Moves, Rewrite};
 use super::setting::{Setting, Value, doubt_repeated};
+use super::signs::Signs;
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, apps};
 use super::yaml;
@@ -131,8 +132,8 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
 }
 
 /// Whether its variables are nobody else's, or something else says that it is this application: no proof follows.
-fn is_certain(app: &App, names: &[String]) -> bool {
-    app.signs.is_empty() || has_sign(app, names)
+fn is_certain(app: &App, signs: &Signs) -> bool {
+    app.signs.is_empty() || signs.are_of(app)
 }
 
 fn of_service(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Option<&[&'static App]>) -> Vec<Found> {
@@ -143,17 +144,17 @@ fn of_service(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Opt
     });
     let lines: String = lines.collect();
     let source = Source { bytes: lines.as_bytes(), ..*source };
-    let names = names_in(&source);
+    let signs = Signs::of(&source);
     let is_own = |app: &&&'static App| match wanted {
         Some(wanted) => app.format == Format::Dotenv && wanted.iter().any(|it| it.name == app.name),
-        None => is_of_environment(app, &names),
+        None => is_of_environment(app, &signs),
     };
     let all: Vec<&'static App> = apps().iter().collect();
     let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source));
     let mut found = merged(bound.collect(), &source, true);
     if wanted.is_none() {
         for found in &mut found {
-            found.is_guessed |= !found.bound.iter().all(|it| is_certain(it.app, &names));
+            found.is_guessed |= !found.bound.iter().all(|it| is_certain(it.app, &signs));
         }
         let known = found.iter().flat_map(|it| &it.bound);
         let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));

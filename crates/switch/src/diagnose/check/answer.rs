@@ -3,9 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use looptax_advise::Takes;
 use looptax_advise::app::{Credentials, Found};
 use looptax_advise::check::verdict;
+use looptax_advise::{Fields, Takes};
 use looptax_host::discover::Place;
 use looptax_host::read;
 use looptax_model::dsn::{Address, MASK, Unspoken};
@@ -371,6 +371,14 @@ pub(super) fn place(address: &Address) -> String {
 fn is_elsewhere(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ServerElsewhere)
+}
+
+/// Leaves words about the writing out: looptax writes the lines.
+pub(super) fn keep_words_of_here(changes: &mut [Change], found: &Found, fields: &Fields) {
+    for (change, own) in changes.iter_mut().zip(found.changes_to_write(fields)) {
+        (change.advice, change.traps) = (own.advice, own.traps);
+        explain_mask(change);
+    }
 }
 
 /// Lines that are to be written hold no password.

@@ -148,7 +148,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let mut neighbours = files.names(path.parent().unwrap_or(path));
-    neighbours.extend(pymysql_beside(path, &neighbours, files));
+    neighbours.extend(texts_beside(path, files));
     neighbours.extend(libraries(path, files.owner(path), files));
     let of_laravel = laravel_environment(path, manner.environment, files);
     let included = included(path, bytes, files);
@@ -194,13 +194,17 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     })
 }
 
-/// The sign of `PyMySQL` in the place of the C library: a package's first file says so.
-fn pymysql_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Option<String> {
-    let file = "__init__.py";
-    neighbours.iter().find(|it| *it == file)?;
-    let bytes = files.read(&path.with_file_name(file)).ok()?;
-    let says_so = String::from_utf8_lossy(&bytes).contains("install_as_MySQLdb");
-    says_so.then(|| format!("{file}:pymysql"))
+/// The texts that the table of applications asks for in files beside this one, and that are there.
+fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
+    let mut read: BTreeMap<&str, Option<String>> = BTreeMap::new();
+    let asked = app::texts_beside().iter().filter(|(file, text)| {
+        let held = read.entry(file).or_insert_with(|| {
+            let bytes = files.read(&path.with_file_name(file)).ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        });
+        held.as_ref().is_some_and(|it| it.contains(text))
+    });
+    asked.map(|(file, text)| format!("{file}:{text}")).collect()
 }
 
 /// The libraries of the project that a file belongs to: by the manifests of the nearest folder above that has one. In a

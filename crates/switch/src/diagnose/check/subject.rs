@@ -184,7 +184,11 @@ impl Sources {
             let mut socket_file = None;
             let share = shares.next().flatten();
             if let (Some(socket), Some(address)) = (&socket, &found.address) {
-                moves = found.moves(&socket.fields(address, password(address)), file.text);
+                let fields = socket.fields(address, password(address));
+                moves = found.moves(&fields, file.text);
+                if moves.iter().all(Option::is_some) {
+                    answer::keep_words_of_here(&mut checked.changes, found, &fields);
+                }
                 socket_file = Some(socket.file.clone());
             } else if let (Some(share), Some(address)) = (&share, &found.address)
                 && shared::answer(&mut checked, found, share)
@@ -238,7 +242,7 @@ impl Sources {
                 checked.verdict = SwitchVerdict::AlreadyThere;
             } else {
                 let masked = its.and_then(|it| it.password.as_ref()).map(|_| MASK.to_owned());
-                checked.changes = found.changes(&fields(masked));
+                checked.changes = found.changes_to_write(&fields(masked));
                 checked.changes.iter_mut().for_each(answer::explain_mask);
             }
             let moves = found.moves(&fields(its.and_then(password)), file.text);

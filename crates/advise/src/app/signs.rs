@@ -1,0 +1,53 @@
+//! What a file, its folder and its program show of whose it is: the signs that the table of applications names.
+
+use super::pattern::fits;
+use super::source::Source;
+use super::table::App;
+
+/// What is there to be compared with signs.
+#[derive(Debug)]
+pub(super) struct Signs {
+    /// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file and `beside:FILE:TEXT` of
+    /// one that holds a text, `library:NAME`, `program:NAME`, `variable:NAME` of its process.
+    names: Vec<String>,
+    /// What `text:…` is looked for in.
+    text: String,
+}
+
+impl Signs {
+    pub(super) fn of(source: &Source<'_>) -> Self {
+        let text = String::from_utf8_lossy(source.bytes).into_owned();
+        let keys = text.lines().flat_map(|line| line.split(['{', ','])).filter_map(|line| {
+            let line = line.trim_start();
+            let heads = ["export ", "- name: ", "- ", "Environment="];
+            let head = heads.iter().find_map(|it| line.strip_prefix(it)).unwrap_or(line);
+            let name = head.split(['=', ':']).next()?.trim().trim_matches(['"', '\'']);
+            let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+            is_name.then(|| format!("key:{name}"))
+        });
+        let neighbours = source.neighbours.iter().map(|it| {
+            let is_sign = it.starts_with("library:");
+            if is_sign { it.clone() } else { format!("beside:{it}") }
+        });
+        let program = source.program.map(|it| format!("program:{it}"));
+        let variables = source.environment.into_iter().flatten().map(|(name, _)| format!("variable:{name}"));
+        let names = keys.chain(neighbours).chain(program).chain(variables).collect();
+        Self { names, text }
+    }
+
+    pub(super) fn has(&self, sign: &str) -> bool {
+        match sign.strip_prefix("text:") {
+            Some(text) => self.text.contains(text),
+            None => self.names.iter().any(|name| fits(sign, name)),
+        }
+    }
+
+    pub(super) fn has_any(&self, signs: &[String]) -> bool {
+        signs.iter().any(|it| self.has(it))
+    }
+
+    /// Whether something tells this application from others with the same keys.
+    pub(super) fn are_of(&self, app: &App) -> bool {
+        self.has_any(&app.signs)
+    }
+}
