@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use looptax_advise::check::{End, is_powerful_group};
 use looptax_advise::serving::ServerFile;
 use looptax_host::discover::{Process, process};
-use looptax_host::read;
+use looptax_host::{FileId, read};
 use looptax_model::dsn::{Address, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::{FileRemark, FileRemarkCode, Outcome, Point, PointCode, Topic};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Stat};
 
 use crate::diagnose::check::reach::reach;
 use crate::diagnose::check::{Client, Rights, group_name, user_name};
+use crate::reload::main_unit_of;
 use crate::remark::remark;
 use crate::stack::rights;
 
@@ -21,6 +22,10 @@ const OPEN_TO_ALL: u32 = 0o777;
 const SETGID: u32 = 0o2000;
 /// Write and search.
 const MAY_MAKE: u32 = 0o3;
+const OTHERS_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
+/// What `/run` holds is gone after a boot.
+const FORGETFUL: [&str; 2] = ["/run", "/var/run"];
 
 /// What a user joins a group by, and leaves it again.
 #[derive(Debug, Clone)]
@@ -41,15 +46,35 @@ pub(super) struct Access {
     has_mode: bool,
     joins: Option<Joins>,
     /// Why the socket cannot be there, or the client cannot come to it.
-    problem: Option<String>,
+    problem: Option<Unfit>,
     client: String,
 }
 
-/// Where the server's socket is to be: as named, as its file says or proposes, or at its usual place.
+/// Why a place is not one for the socket, and what to do.
+#[derive(Debug)]
+struct Unfit {
+    why: String,
+    next: String,
+}
+
+impl Unfit {
+    fn elsewhere(why: String) -> Self {
+        Self { why, next: "name another place for the socket: --socket PATH".to_owned() }
+    }
+}
+
+/// Where the server's socket is to be: as named, as its file says or proposes, or at its usual place; of several the first
+/// whose folder is fit.
 ///
 /// # Errors
-/// Its folder does not exist, or the path is relative.
-pub(super) fn socket(file: &ServerFile, text: &str, named: Option<&Path>, port: u16) -> Result<PathBuf, Failure> {
+/// The path is relative.
+pub(super) fn socket(
+    file: &ServerFile,
+    text: &str,
+    named: Option<&Path>,
+    port: u16,
+    server: &Process,
+) -> Result<PathBuf, Failure> {
     let whole = |path: PathBuf| {
         if !file.is_folder && read::is_folder(&path) {
             return path.join(Path::new(file.usual_socket).file_name().unwrap_or_default());
@@ -69,20 +94,75 @@ pub(super) fn socket(file: &ServerFile, text: &str, named: Option<&Path>, port: 
     }
     let set = file.socket(text).and_then(|it| it.split(',').next().map(|it| it.trim().to_owned()));
     let told = [set, file.proposed(text)].into_iter().flatten().filter(|it| it.starts_with('/'));
-    let mut places = told.map(PathBuf::from).chain([PathBuf::from(file.usual_socket)]).map(whole);
-    places.find(|it| it.parent().is_some_and(read::is_folder)).ok_or_else(|| {
-        let folder = Path::new(file.usual_socket);
-        let folder = if file.is_folder { folder } else { folder.parent().unwrap_or(folder) };
-        Failure::usage(
-            format!("there is no {} for the server's socket", folder.display()),
-            "name a place in a folder that the server may write to and that is there after a boot: --socket PATH",
-        )
-    })
+    let places = told.map(PathBuf::from).chain([PathBuf::from(file.usual_socket)]).map(whole);
+    let mut places: Vec<PathBuf> = places.collect();
+    let fit = places.iter().position(|it| fit_folder(it, file, server).is_ok());
+    Ok(places.swap_remove(fit.unwrap_or_default()))
+}
+
+/// The folder of a socket, where the server may make one and nobody else can take its name.
+fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat, Unfit> {
+    let folder = socket.parent().unwrap_or(socket);
+    let shown = folder.display();
+    let Some(stat) = read::look(folder).ok().flatten() else {
+        return Err(Unfit { why: format!("there is no folder {shown}"), next: how_to_make(folder, server) });
+    };
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+        return Err(Unfit::elsewhere(format!("{shown} is not a folder")));
+    }
+    let is_open = |path: &Path| {
+        let stat = if path == folder { Some(stat) } else { read::look(path).ok().flatten() };
+        let is_safe = |mode: u32| mode & OTHERS_WRITE == 0 || path != folder && mode & STICKY != 0;
+        stat.is_none_or(|it| !is_safe(it.st_mode))
+    };
+    if let Some(open) = folder.ancestors().find(|it| is_open(it)) {
+        let usual = Path::new(file.usual_socket);
+        let usual = if file.is_folder { usual } else { usual.parent().unwrap_or(usual) };
+        return Err(Unfit {
+            why: format!(
+                "every user may write to {}: another program can take the socket's name before the server does, and with PrivateTmp= a service has a /tmp of its own",
+                open.display()
+            ),
+            next: format!(
+                "name a place in a folder that only root and the server write to, such as {}",
+                usual.display()
+            ),
+        });
+    }
+    let of_folder = rights::Access { uid: stat.st_uid, gid: stat.st_gid, mode: stat.st_mode };
+    if !of_folder.allows(&rights::User::of(server), MAY_MAKE) {
+        let user = user_name(server.uid);
+        return Err(Unfit::elsewhere(format!("{user}, as whom the server runs, may not make a socket in {shown}")));
+    }
+    let seen = server.view().and_then(|it| it.look(folder));
+    if seen.is_ok_and(|it| it.as_ref().map(FileId::from) != Some(FileId::from(&stat))) {
+        return Err(Unfit::elsewhere(format!("the server sees another {shown} than we (chroot, PrivateTmp=)")));
+    }
+    Ok(stat)
+}
+
+/// The command that makes a socket's folder, and what keeps it over a boot.
+fn how_to_make(folder: &Path, server: &Process) -> String {
+    let (user, shown) = (user_name(server.uid), folder.display());
+    let group = group_name(server.gid).unwrap_or_else(|| server.gid.to_string());
+    // The socket's own mode keeps others out.
+    let make =
+        format!("make it (`install -d -o {user} -g {group} -m 755 {shown}`), or name another place: --socket PATH");
+    let Some(above) = folder.parent().filter(|it| FORGETFUL.iter().any(|run| it.starts_with(run))) else {
+        return make;
+    };
+    let by_unit = main_unit_of(server).filter(|_| FORGETFUL.iter().any(|run| above == Path::new(run))).map(|unit| {
+        let name = folder.file_name().unwrap_or_default().display();
+        format!("RuntimeDirectory={name} in [Service] of {unit}, or ")
+    });
+    format!(
+        "{make}; below /run it is gone after a boot without {}a line in /etc/tmpfiles.d: `d {shown} 0755 {user} {group}`",
+        by_unit.unwrap_or_default()
+    )
 }
 
 impl Access {
     pub(super) fn find(file: &ServerFile, text: &str, server: &Process, socket: &Path, client: &Client) -> Self {
-        let folder = socket.parent().unwrap_or(socket);
         let mut found = Self {
             mode: OPEN_TO_ALL,
             has_mode: file.has_mode(),
@@ -90,34 +170,26 @@ impl Access {
             problem: None,
             client: client.shown.clone(),
         };
-        let Some(stat) = read::look(folder).ok().flatten() else {
-            found.problem = Some(format!("there is no folder {}", folder.display()));
-            return found;
-        };
-        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            found.problem = Some(format!("{} is no folder", folder.display()));
-            return found;
-        }
-        let server_user = rights::User::of(server);
-        let of_folder = rights::Access { uid: stat.st_uid, gid: stat.st_gid, mode: stat.st_mode };
-        if !of_folder.allows(&server_user, MAY_MAKE) {
-            let (user, folder) = (user_name(server.uid), folder.display());
-            found.problem = Some(format!("{user}, as whom the server runs, may not make a socket in {folder}"));
-            return found;
-        }
-        match reach(socket, client).end {
-            End::Missing { path } if Path::new(&path) == socket => {}
-            // A socket of an earlier start: servers replace it.
-            End::Refused | End::Denied if read::is_socket(socket) => {}
-            End::Missing { path } => found.problem = Some(format!("{} does not see {path}", client.shown)),
-            End::Denied => found.problem = Some(format!("{} may not go through {}", client.shown, folder.display())),
-            End::Connected => found.problem = Some(format!("another process listens on {}", socket.display())),
-            End::NotASocket => found.problem = Some(format!("{} is there already, and is no socket", socket.display())),
-            End::TooLong { bytes, most } => {
-                found.problem = Some(format!("the path has {bytes} bytes, and the kernel takes {most}"));
+        let stat = match fit_folder(socket, file, server) {
+            Ok(stat) => stat,
+            Err(unfit) => {
+                found.problem = Some(unfit);
+                return found;
             }
-            end => found.problem = Some(format!("the way to {} was not tried to its end: {end:?}", socket.display())),
-        }
+        };
+        let folder = socket.parent().unwrap_or(socket).display();
+        let why = match reach(socket, client).end {
+            End::Missing { path } if Path::new(&path) == socket => None,
+            // A socket of an earlier start: servers replace it.
+            End::Refused | End::Denied if read::is_socket(socket) => None,
+            End::Missing { path } => Some(format!("{} does not see {path}", client.shown)),
+            End::Denied => Some(format!("{} may not go through {folder}", client.shown)),
+            End::Connected => Some(format!("another process listens on {}", socket.display())),
+            End::NotASocket => Some(format!("{} is there already, and is not a socket", socket.display())),
+            End::TooLong { bytes, most } => Some(format!("the path has {bytes} bytes, and the kernel takes {most}")),
+            end => Some(format!("the way to {} was not tried to its end: {end:?}", socket.display())),
+        };
+        found.problem = why.map(Unfit::elsewhere);
         if found.has_mode && found.problem.is_none() {
             let gid = if stat.st_mode & SETGID == 0 { server.gid } else { stat.st_gid };
             found.let_in(server.uid, gid, file.mode(text), client);
@@ -162,8 +234,8 @@ impl Access {
         let how = "looked at its folder, and went the way there as the client";
         let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how);
         if let Some(problem) = &self.problem {
-            let point = point(PointCode::FolderUnfit, Outcome::Fail, problem.clone());
-            return point.with_next("name another place for the socket: --socket PATH");
+            let point = point(PointCode::FolderUnfit, Outcome::Fail, problem.why.clone());
+            return point.with_next(problem.next.clone());
         }
         let what = format!("the server may make {}, and {} comes through to it", socket.display(), self.client);
         point(PointCode::SocketToBeMade, Outcome::Pass, what)

@@ -64,7 +64,7 @@ pub(crate) fn look_at<'a>(
 fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject, Failure> {
     let Meeting { file, text, application, server, tcp, address, evidence, asked } = meeting;
     refuse_container(server)?;
-    let socket = access::socket(file, &text.content, wish.socket, tcp.port())?;
+    let socket = access::socket(file, &text.content, wish.socket, tcp.port(), &server.process)?;
     let wish = Wish { socket: None, ..wish };
     let mut before = Before::look(wish, |_| Ok(vec![(address.clone(), tcp)]), survey)?;
     let access = Access::find(file, &text.content, &server.process, &socket, &before.client);

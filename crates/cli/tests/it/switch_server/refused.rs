@@ -21,6 +21,28 @@ fn a_restart_wants_a_word_of_its_own() {
     let run = scene.switch([&scene.app, &copy]).run();
     run.expect_error(2, &["nothing shows that redis-server", "copy.conf"]);
 
+    // Its folder is not there, or every user may take the socket's name in it. Nothing is written, however it was named.
+    for (socket, words) in [
+        (
+            "/run/looptax-none/redis.sock",
+            &["there is no folder /run/looptax-none", "`install -d -o redis -g redis -m 755", "/etc/tmpfiles.d"][..],
+        ),
+        ("/tmp/redis.sock", &["every user may write to /tmp", "such as /run/redis"]),
+    ] {
+        let run = scene.looptax(&[
+            scene.app.to_str().unwrap(),
+            scene.own.to_str().unwrap(),
+            "--as",
+            "sidekiq",
+            "--socket",
+            socket,
+        ]);
+        let run = run.args(scene.anew()).run();
+        run.expect_code(1);
+        assert!(words.iter().all(|it| run.words().contains(it)), "{}", run.stdout);
+    }
+    scene.expect_as_before();
+
     // The server cannot make a socket in the folder.
     fs::set_permissions(scene.folder().join("run"), fs::Permissions::from_mode(0o555)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
