@@ -60,7 +60,7 @@ pub(crate) fn end_at_once() {
 
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets; what was measured until then is kept. Waits for peers and for
 /// time end with it ([`waiting`]). A signal that comes a second later, or after that, ends the process at once: the
-/// reaper then stops servers and removes folders.
+/// reaper then stops servers and removes folders. One that comes while files are changing ([`waiting::Kept`]) does not.
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     set_at_end(&stop)?;
@@ -68,18 +68,20 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            if signals.forever().next().is_none() {
-                return;
-            }
-            waiting::stop();
-            thread::sleep(QUIET);
-            // What takes longer, such as a server that is just starting, is no reason to be silent.
-            stopping::say_stopping();
-            thread::sleep(SAME_WISH.saturating_sub(QUIET));
-            signals.pending().for_each(drop);
-            if signals.forever().next().is_some() {
-                live::give_back();
-                low_level::exit(Exit::Interrupted.code());
+            while signals.forever().next().is_some() {
+                if waiting::has_stopped() && !waiting::is_kept() {
+                    live::give_back();
+                    low_level::exit(Exit::Interrupted.code());
+                }
+                // Old files that are being put back are waited for.
+                if !waiting::goes_back() {
+                    waiting::stop();
+                }
+                thread::sleep(QUIET);
+                // What takes longer, such as a server that is just starting, is no reason to be silent.
+                stopping::say_stopping();
+                thread::sleep(SAME_WISH.saturating_sub(QUIET));
+                signals.pending().for_each(drop);
             }
         })
         .map_err(|error| Failure::from(error).context("cannot start a thread"))?;

@@ -2,11 +2,12 @@
 //!
 //! The command line calls [`stop`] at the first signal. From then on no wait goes on, and none begins: each ends with
 //! an error or says that it was cut short, so that the command can clean up and end. What has to wait all the same
-//! while it cleans up calls [`allow_again`] before. Whoever waits in a system call with a time limit of its own waits in
+//! while it cleans up calls [`allow_again`] before; [`Kept`] is for clean-up that a second signal must not end. Whoever waits in a system call with a time limit of its own waits in
 //! parts of [`STEP`] and asks [`goes_on`] between two of them.
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ pub const STEP: Duration = Duration::from_millis(50);
 
 static HAS_STOPPED: Mutex<bool> = Mutex::new(false);
 static STOPPED: Condvar = Condvar::new();
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
+static GOES_BACK: AtomicBool = AtomicBool::new(false);
 
 /// Ends every wait of this process, and those that would begin later.
 pub fn stop() {
@@ -28,6 +31,42 @@ pub fn stop() {
 /// From now on waits go on again: for clean-up after a signal.
 pub fn allow_again() {
     set(false);
+}
+
+/// While it is there a signal does not end the process: files are changing, and all of them have to become new or old.
+#[derive(Debug)]
+pub struct Kept(());
+
+impl Kept {
+    #[must_use]
+    pub fn begin() -> Self {
+        IS_KEPT.store(true, Ordering::SeqCst);
+        Self(())
+    }
+
+    /// From now on signals end no wait either, and waits go on again: what is done is done to its end.
+    pub fn go_back(&self) {
+        GOES_BACK.store(true, Ordering::SeqCst);
+        allow_again();
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        for it in [&IS_KEPT, &GOES_BACK] {
+            it.store(false, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Whether a signal must not end the process now.
+pub fn is_kept() -> bool {
+    IS_KEPT.load(Ordering::SeqCst)
+}
+
+/// Whether old files are being put back, which no signal hurries.
+pub fn goes_back() -> bool {
+    GOES_BACK.load(Ordering::SeqCst)
 }
 
 fn set(has_stopped: bool) {

@@ -72,7 +72,8 @@ pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Re
     let id = work.id().to_owned();
     work.note(moving)?;
     proof.begin();
-    let mut carrying = Carrying { order, proof, work, tell, is_restarted: false, is_reloaded: false };
+    let kept = waiting::Kept::begin();
+    let mut carrying = Carrying { order, proof, work, tell, kept, is_restarted: false, is_reloaded: false };
     let written = match &order.commands.server {
         None => {
             carrying.work.write(order.edited)?;
@@ -100,8 +101,6 @@ pub struct Undo<'a> {
     pub admin: Option<&'a Address>,
     /// Each command may take this long.
     pub within: Duration,
-    /// Set when somebody wants to end.
-    pub stop: &'a AtomicBool,
 }
 
 /// Puts the files of an earlier switch back, as somebody asked, and has the same programs read them; what a switch
@@ -115,13 +114,17 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
     if work.fix().is_some() {
         return fix::undo(&mut work, order.admin, why, End::Undone);
     }
-    let Undo { reload, within, stop, .. } = *order;
+    let Undo { reload, within, .. } = *order;
+    // A signal does not end it half way.
+    let stop = &AtomicBool::new(false);
+    let kept = waiting::Kept::begin();
+    kept.go_back();
     put_back(&mut work, why, End::Undone, tell)?;
     let Some(stack) = work.stack() else {
         let reloads = Vec::from_iter(reload.map(Line::from));
         read_again(&reloads, within, stop, &mut Watches::default(), tell);
         if let Some(of) = work.server() {
-            server_without_socket(&of, order, tell);
+            server_without_socket(&of, order, stop, tell);
         }
         return Ok(());
     };
@@ -152,14 +155,14 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
 }
 
 /// Restarts a server whose old file is back, if that was agreed to; the user leaves its group again.
-fn server_without_socket(of: &ServerOf, order: &Undo<'_>, tell: Tell<'_>) {
+fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tell: Tell<'_>) {
     let restart = match order.restart {
         Restart::By(command) => Some(command),
         Restart::ByItsService => Some(&*of.restart),
         Restart::NotAgreed => None,
     };
     for line in restart.into_iter().chain(of.leave.as_deref()) {
-        let said = run(&Line::from(line), order.within, order.stop);
+        let said = run(&Line::from(line), order.within, stop);
         tell(said.unwrap_or_else(|failed| failed));
     }
     let name = &of.name;
@@ -169,7 +172,7 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, tell: Tell<'_>) {
                 format!("restart {name}, which keeps its socket until then: {} (or --undo with --restart)", of.restart);
             tell(step(StepCode::ReloadByHand, words));
         }
-        Some(_) if is_back_at_its_port(of, order.within, order.stop) => {
+        Some(_) if is_back_at_its_port(of, order.within, stop) => {
             tell(step(StepCode::WorksAsBefore, format!("{name} listens at {} as before", of.tcp)));
         }
         Some(_) => tell(step(StepCode::ServerGone, format!("{name} does not listen at {}", of.tcp))),
@@ -223,6 +226,7 @@ struct Carrying<'a, 'b> {
     proof: &'a mut dyn Proof,
     work: Work,
     tell: Tell<'a>,
+    kept: waiting::Kept,
     /// Whether the server may have read its new file.
     is_restarted: bool,
     /// Whether another program may have read the new files.
@@ -371,6 +375,8 @@ impl Carrying<'_, '_> {
 
     /// Puts the old files back, has them read if the new ones may have been, and looks whether all works.
     fn put_back(&mut self, why: SwitchStep) -> Result<SwitchOutcome, SwitchError> {
+        // Who wanted to end has the files put back; the application is still to read them.
+        self.kept.go_back();
         let words = why.words.clone();
         (self.tell)(why);
         for line in self.proof.log_lines() {
@@ -385,9 +391,7 @@ impl Carrying<'_, '_> {
             (self.tell)(step(StepCode::FilesNotPutBack, words));
             return Err(error);
         }
-        // Who wanted to end has had the files put back; the application is still to read them.
         let go_on = AtomicBool::new(false);
-        waiting::allow_again();
         let is_stopped = self.order.stop.load(Ordering::Relaxed);
         (self.proof).old_files_are_back(is_stopped.then_some(WORKS_AGAIN_WHEN_STOPPED));
         let (commands, within) = (self.order.commands, self.order.within);

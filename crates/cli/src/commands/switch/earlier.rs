@@ -43,13 +43,13 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     }
     let work = looptax_switch::open(&kept, &switch.id)?;
     let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
-    let (admin, stop) = (fixes::admin(args)?, signals::stop_flag()?);
+    let admin = fixes::admin(args)?;
+    let _stop = signals::stop_flag()?;
     let order = Undo {
         reload: reload.as_deref(),
         restart: restart_again(&switch, args),
         admin: admin.as_ref(),
         within: args.within,
-        stop: &stop,
     };
     looptax_switch::undo(work, &order, &mut |step| doing.show_step(&step))?;
     if is_of_application(&switch) && reload.is_none() {

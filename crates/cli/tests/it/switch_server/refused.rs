@@ -5,7 +5,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use looptax_testkit::runner::send;
+use rustix::process::Signal;
+
 use super::Scene;
+
+/// Signals one after another, until some are a second apart from the first.
+const N_MORE: u32 = 300;
 
 #[test]
 fn a_restart_wants_a_word_of_its_own() {
@@ -169,4 +175,37 @@ fn a_server_and_its_application_are_taken_back_together() {
     let again = scene.switch([&scene.app, &scene.own]).run();
     again.expect_code(0);
     assert!(again.words().contains("on the socket already"), "{}", again.stdout);
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_end_the_way_back() {
+    let Some(scene) = Scene::new("redis") else { return };
+    let [restart, _, _] = scene.anew();
+    let [begun, back, go] = ["begun", "back", "go"].map(|name| scene.folder().join(name));
+    // The first time it says that the proof has begun; on the way back it lasts until it is told to go on.
+    let reload = format!(
+        "if [ ! -e {0} ]; then touch {0}; exit; fi; touch {1}; until [ -e {2} ]; do sleep 0.05; done; {3}",
+        begun.display(),
+        back.display(),
+        go.display(),
+        scene.line("reload")
+    );
+    let run = scene.plain([&scene.app, &scene.own]).args([restart, "--reload".to_owned(), reload]);
+    let mut run = run.on_terminal().spawn();
+    run.wait_for("the proof", || begun.exists().then_some(()));
+    run.signal(Signal::INT);
+    run.wait_for("the way back", || back.exists().then_some(()));
+    // Those that come within a second of another are the same wish, and these last for longer.
+    let (pid, mut n) = (run.pid(), 0);
+    run.wait_for("many more of them", || {
+        send(pid, Signal::INT);
+        n += 1;
+        (n > N_MORE).then_some(())
+    });
+    run.wait_for_stderr("the old files are being put back");
+    fs::write(&go, "").unwrap();
+    let run = run.wait();
+    run.expect_code(130);
+    assert!(run.words().contains("the old files are back"), "{}", run.stdout);
+    scene.expect_as_before();
 }
