@@ -42,7 +42,7 @@ pub use fallen::{Fallen, fallen_back};
 pub use file::Original;
 pub use journal::{End, Fix, MovedFrom, ProgramOf, ServerOf, StackOf, Step};
 pub use line::{Commands, Line, ServerCommands};
-pub use list::{Switch, list, open};
+pub use list::{ComingBack, Switch, coming_back, list, open};
 pub use plan::{FileToSwitch, Plan, Planned, Restart, Subject, Wish};
 pub use proof::{Application, Judged, Judgement, Kin, Page, Proof, Watch, Watched, Watches};
 pub use reload::usual_reload;

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use looptax_host::Folder;
-use looptax_model::record::{ListedFile, ListedSwitch, SwitchStanding};
+use looptax_model::record::{FileHolds, ListedFile, ListedSwitch, SwitchStanding};
 
 use crate::SwitchError;
 use crate::data_folder::Kept;
 use crate::journal::{self, Fix, PlannedFile, ServerOf, StackOf, Step, server_of, stack_of};
-use crate::settle::{look, standing};
-use crate::work::Work;
+use crate::settle::{look, original_of, standing};
+use crate::work::{Work, text_back};
 
 /// A switch that was begun once.
 #[derive(Debug)]
@@ -106,6 +106,40 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
         fix: fix.clone(),
         steps,
     }))
+}
+
+/// A file as the way back of a switch would write it.
+#[derive(Debug)]
+pub struct ComingBack {
+    pub path: String,
+    pub now: Vec<u8>,
+    /// Empty for one that is taken away.
+    pub then: Vec<u8>,
+}
+
+/// What the way back of a switch would write, without those files that hold it already; nothing is changed.
+///
+/// # Errors
+/// As [`Work::put_back`] before it writes.
+pub fn coming_back(kept: &Kept, id: &str) -> Result<Vec<ComingBack>, SwitchError> {
+    let failed = |source| SwitchError::Read { path: kept.folder.clone(), source };
+    let folder = kept.open().and_then(|it| it.folder(id)).map_err(failed)?;
+    let steps = journal::read(&folder)?;
+    let Some(Step::Planned { files, .. }) = steps.first() else {
+        return Err(SwitchError::Unknown { id: id.to_owned() });
+    };
+    let back = files.iter().enumerate().map(|(idx, file)| {
+        let path = file.path.display().to_string();
+        if file.created.is_some() {
+            let now = if look(file) == FileHolds::Old { Vec::new() } else { original_of(file)?.bytes };
+            return Ok(ComingBack { path, now, then: Vec::new() });
+        }
+        let then = text_back(&folder, file, idx)?;
+        let now = if look(file) == FileHolds::Nothing { Vec::new() } else { original_of(file)?.bytes };
+        Ok(ComingBack { path, then: then.unwrap_or_else(|| now.clone()), now })
+    });
+    let back = back.collect::<Result<Vec<_>, SwitchError>>()?;
+    Ok(back.into_iter().filter(|it| it.now != it.then).collect())
 }
 
 /// Takes up a switch that was begun earlier, to finish or undo it; what a killed looptax left beside its files is

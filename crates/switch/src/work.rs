@@ -183,7 +183,7 @@ impl Work {
 
     /// What its fix keeps for itself.
     pub(crate) fn kept_of_fix(&self) -> Result<Vec<u8>, SwitchError> {
-        self.read(FIX_FILE)
+        read(&self.folder, FIX_FILE)
     }
 
     /// The programs of a web server's switch.
@@ -276,7 +276,7 @@ impl Work {
         self.journal.add(Step::Writing)?;
         for (idx, file) in self.files.iter().enumerate() {
             if look(file) != FileHolds::New {
-                put(file, &self.kept(idx, Side::New)?)?;
+                put(file, &kept(&self.folder, idx, Side::New)?)?;
             }
         }
         self.journal.add(Step::Written)
@@ -317,38 +317,13 @@ impl Work {
     pub(crate) fn bring_back(&mut self, why: &str) -> Result<(), SwitchError> {
         // Of several files all are put back, or none.
         for idx in 0..self.files.len() {
-            self.put_back_text(idx)?;
+            text_back(&self.folder, &self.files[idx], idx)?;
         }
         // That they are back counts more than that it is noted.
         let noted = self.journal.add(Step::PuttingBack { why: why.to_owned() });
         self.bring_old(..)?;
         let noted = noted.and_then(|()| self.journal.add(Step::PutBack));
         noted.map_err(SwitchError::after_it)
-    }
-
-    /// What a file has to hold to be put back, with the file as it is now; `None` where it holds that.
-    fn put_back_text(&self, idx: usize) -> Result<Option<Vec<u8>>, SwitchError> {
-        let file = &self.files[idx];
-        match look(file) {
-            FileHolds::Other if file.created.is_some() => {
-                let path = file.path.clone();
-                return Err(SwitchError::Changed { path });
-            }
-            FileHolds::Foreign => return Err(foreign(file)),
-            // It is taken away, and held nothing.
-            _ if file.created.is_some() => return Ok(None),
-            FileHolds::Old => return Ok(None),
-            FileHolds::New | FileHolds::Nothing => return self.kept(idx, Side::Old).map(Some),
-            FileHolds::Other => {}
-        }
-        let now = original_of(file)?;
-        let [old, new] = [Side::Old, Side::New].map(|side| self.kept(idx, side));
-        let text = take_out(&old?, &new?, now.bytes());
-        let text = text.ok_or_else(|| SwitchError::Rewritten {
-            path: file.path.clone(),
-            kept: self.folder.path().join(Side::Old.file_name(idx)),
-        })?;
-        Ok(Some(text).filter(|text| text != now.bytes()))
     }
 
     /// Brings these files back, those that are not there yet.
@@ -364,7 +339,7 @@ impl Work {
                 continue;
             }
             let is_shared = look(file) == FileHolds::Other;
-            if let Some(text) = self.put_back_text(idx)? {
+            if let Some(text) = text_back(&self.folder, &self.files[idx], idx)? {
                 put(file, &text)?;
             }
             if is_shared {
@@ -372,16 +347,6 @@ impl Work {
             }
         }
         Ok(())
-    }
-
-    /// One of the texts that were laid down.
-    fn kept(&self, idx: usize, side: Side) -> Result<Vec<u8>, SwitchError> {
-        self.read(&side.file_name(idx))
-    }
-
-    fn read(&self, name: &str) -> Result<Vec<u8>, SwitchError> {
-        let bytes = self.folder.read_own(name, MOST_KEPT_BYTES);
-        bytes.map_err(|source| SwitchError::Read { path: self.folder.path().join(name), source })
     }
 
     /// Notes what is about to be done, or was, beside the files.
@@ -404,6 +369,40 @@ impl Work {
         }
         Ok(())
     }
+}
+
+/// What a file has to hold to be put back; `None` where it holds that, or is taken away.
+pub(crate) fn text_back(own: &Folder, file: &PlannedFile, idx: usize) -> Result<Option<Vec<u8>>, SwitchError> {
+    match look(file) {
+        FileHolds::Other if file.created.is_some() => {
+            let path = file.path.clone();
+            return Err(SwitchError::Changed { path });
+        }
+        FileHolds::Foreign => return Err(foreign(file)),
+        // It is taken away, and held nothing.
+        _ if file.created.is_some() => return Ok(None),
+        FileHolds::Old => return Ok(None),
+        FileHolds::New | FileHolds::Nothing => return kept(own, idx, Side::Old).map(Some),
+        FileHolds::Other => {}
+    }
+    let now = original_of(file)?;
+    let [old, new] = [Side::Old, Side::New].map(|side| kept(own, idx, side));
+    let text = take_out(&old?, &new?, now.bytes());
+    let text = text.ok_or_else(|| SwitchError::Rewritten {
+        path: file.path.clone(),
+        kept: own.path().join(Side::Old.file_name(idx)),
+    })?;
+    Ok(Some(text).filter(|text| text != now.bytes()))
+}
+
+/// One of the texts that were laid down.
+fn kept(own: &Folder, idx: usize, side: Side) -> Result<Vec<u8>, SwitchError> {
+    read(own, &side.file_name(idx))
+}
+
+fn read(own: &Folder, name: &str) -> Result<Vec<u8>, SwitchError> {
+    let bytes = own.read_own(name, MOST_KEPT_BYTES);
+    bytes.map_err(|source| SwitchError::Read { path: own.path().join(name), source })
 }
 
 /// What the switch cannot have written, as an error.

@@ -76,8 +76,8 @@ pub(crate) struct SwitchArgs {
     /// Do not time requests.
     #[arg(long, conflicts_with = "times_over")]
     pub(crate) no_times: bool,
-    /// Say what would be done; change nothing.
-    #[arg(long, conflicts_with_all = ["yes", "patch"])]
+    /// Say what would be done; change nothing, also with `--yes`.
+    #[arg(long, conflicts_with = "patch")]
     pub(crate) dry_run: bool,
     /// Ask nothing, and do it.
     #[arg(short, long)]

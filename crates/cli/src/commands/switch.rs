@@ -104,12 +104,14 @@ impl Doing<'_> {
         let source = std::path::absolute(&subject.file).unwrap_or_else(|_| file.to_owned());
         let source = source.display().to_string();
         let style = self.terminal.style();
-        self.show(&report::switch_plan(&switched, &source, style))?;
+        let plan = report::switch_plan(&switched, &source, style);
         if subject.plan.edited.is_empty() {
+            self.show_result(&plan)?;
             planned::hint_at_pair(self, &switched, file);
-            self.show(&fixes::offered(self, &subject.plan))?;
+            self.show_result(&fixes::offered(self, &subject.plan))?;
             return self.nothing(switched);
         }
+        self.show(&plan)?;
         planned::refuse_unwritable(&switched)?;
         let page = self.page_before(&subject)?;
         if args.dry_run || !self.agrees(&switched) {

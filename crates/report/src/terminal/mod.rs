@@ -44,7 +44,7 @@ pub use spelled::{explained, spelled};
 pub use storms::storms;
 use style::LEAST_WIDTH;
 pub use style::{Style, cleaned};
-pub use switched::{switch_end, switch_plan, switch_step, switches};
+pub use switched::{is_failure, lines_back, switch_end, switch_plan, switch_step, switches};
 pub use watched::watched;
 pub use watched_diff::{before_and_after, watched_diff};
 

@@ -35,8 +35,18 @@ pub(super) struct Doing<'a> {
 }
 
 impl Doing<'_> {
-    /// Shows a piece of the result, unless all of it is printed as JSON at the end.
+    /// Whether what is done is not shown: nobody has to agree to it.
+    pub(super) fn is_silent(self) -> bool {
+        self.terminal.is_quiet && self.args.yes && !self.args.dry_run
+    }
+
+    /// Shows what is done, unless nobody wants to see it.
     pub(super) fn show(self, text: &str) -> Result<(), Failure> {
+        if self.is_silent() { Ok(()) } else { self.show_result(text) }
+    }
+
+    /// Shows a piece of the result, unless all of it is printed as JSON at the end.
+    pub(super) fn show_result(self, text: &str) -> Result<(), Failure> {
         if self.args.json.is_printed() {
             return Ok(());
         }
@@ -45,12 +55,15 @@ impl Doing<'_> {
 
     /// Shows a step; if the reader of the output has ended, the switch continues all the same.
     pub(super) fn show_step(self, step: &SwitchStep) {
-        let _gone = self.show(&report::switch_step(step, self.terminal.style()));
+        if self.is_silent() && !report::is_failure(step) {
+            return;
+        }
+        let _gone = self.show_result(&report::switch_step(step, self.terminal.style()));
     }
 
     /// Shows the end, and saves or prints the JSON.
     pub(super) fn end(self, switched: &Switched, exit: Exit) -> Result<Exit, Failure> {
-        self.show(&report::switch_end(switched, self.terminal.style()))?;
+        self.show_result(&report::switch_end(switched, self.terminal.style()))?;
         match self.args.json.path() {
             Some(_) if self.args.json.is_printed() => terminal::json(switched)?,
             Some(path) => save_value(switched, path)?,

@@ -6,7 +6,7 @@ use looptax_report::terminal as report;
 use looptax_switch::{End, Kept, Restart, Step, Switch, Undo};
 
 use super::doing::{Doing, kept};
-use super::fixes;
+use super::{fixes, planned};
 use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::outputs;
@@ -33,6 +33,13 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     doing.show(&report::switches(std::slice::from_ref(&listed), terminal.style()))?;
     refuse_ground_of_others(&switch, &others, args)?;
     if args.dry_run {
+        for back in looptax_switch::coming_back(&kept, &switch.id)? {
+            doing.show(&report::lines_back(
+                &back.path,
+                &planned::lines_between(&back.now, &back.then),
+                terminal.style(),
+            ))?;
+        }
         doing.show("nothing was changed\n")?;
         return Ok(Exit::Done);
     }
@@ -60,7 +67,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
         let (id, title) = (&it.id, &it.title);
         format!("note: {title} stays; back with: looptax switch --undo {id}\n")
     });
-    let done = switch.fix.is_some().then(|| "undone\n".to_owned());
+    let is_said = switch.fix.is_some() || doing.is_silent();
+    let done = is_said.then(|| "undone\n".to_owned());
     let text: String = done.into_iter().chain(stay).collect();
     let after = find(&kept, &switch.id)?.listed();
     outputs::show(&after, &args.json, || text)?;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use looptax_model::dsn::masked;
 use looptax_model::failure::Failure;
-use looptax_model::record::{FileRemarkCode, SwitchConnection, SwitchFate, SwitchOutcome, SwitchProof, Switched};
+use looptax_model::record::{Edit, FileRemarkCode, SwitchConnection, SwitchFate, SwitchOutcome, SwitchProof, Switched};
 use looptax_switch::Plan;
 
 use super::doing::Doing;
@@ -88,6 +89,23 @@ pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
         );
         doing.terminal.words_for(true, &words);
     }
+}
+
+/// The lines in which two texts differ, without passwords.
+pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
+    let texts = [before, after].map(String::from_utf8_lossy);
+    let patch = diffy::DiffOptions::new().set_context_len(0).create_patch(&texts[0], &texts[1]).to_string();
+    // Behind the names of both files and the place of each part.
+    let lines = patch.lines().skip(2).filter_map(|line| {
+        let (sign, text) = line.split_at_checked(1)?;
+        let text = Some(masked(text));
+        match sign {
+            "-" => Some(Edit { line: None, before: text, after: None }),
+            "+" => Some(Edit { line: None, before: None, after: text }),
+            _ => None,
+        }
+    });
+    lines.collect()
 }
 
 /// Prints what would be written as a unified diff, byte for byte.

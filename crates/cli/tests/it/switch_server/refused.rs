@@ -164,14 +164,31 @@ fn a_server_and_its_application_are_taken_back_together() {
     moved.expect_code(0);
     assert!(moved.words().contains("--undo 2") && moved.words().contains(" --restart --reload '"), "{}", moved.stdout);
     let [_, _, reload] = scene.anew();
+    // What would be written back is shown, and only that: both files are new still.
+    let shown = scene.looptax(&["--undo", "last", "--dry-run"]).run();
+    shown.expect_code(0);
+    let (old, socket) = (format!("  + REDIS_URL=redis://127.0.0.1:{}/3", scene.port), scene.socket());
+    let unixsocket = format!("  - unixsocket {}", socket.display());
+    assert!(shown.stdout.contains(&old) && shown.stdout.contains(&unixsocket), "{}", shown.stdout);
+    assert!(shown.words().contains("nothing was changed") && scene.files() != scene.before);
     scene
         .looptax(&["--undo", "last"])
         .run()
         .expect_error(2, &["gives its socket up at a restart", "--restart", &reload]);
     scene.looptax(&["--undo", "last", "--restart", "--reload", &reload]).run().expect_code(0);
     scene.expect_as_before();
-    // Both files name it again, and it is on the socket once more.
-    scene.switch([&scene.app, &scene.own]).run().expect_code(0);
+    // Both files name it again, and it is on the socket once more; quietly there is one line, and with --dry-run no change.
+    let planned = scene.switch([&scene.app, &scene.own]).args(["--dry-run"]).run();
+    planned.expect_code(0);
+    assert!(planned.words().contains("nothing was changed") && scene.files() == scene.before);
+    let quiet = scene.switch([&scene.app, &scene.own]).args(["-q"]).run();
+    quiet.expect_code(0);
+    assert!(
+        quiet.stdout.starts_with("moved, and proved") && quiet.stderr.is_empty(),
+        "{}{}",
+        quiet.stdout,
+        quiet.stderr
+    );
     let again = scene.switch([&scene.app, &scene.own]).run();
     again.expect_code(0);
     assert!(again.words().contains("on the socket already"), "{}", again.stdout);

@@ -15,7 +15,7 @@ use super::checked::obstacles;
 use super::style::{Style, cleaned};
 
 pub use list::switches;
-pub use steps::{switch_end, switch_step};
+pub use steps::{is_failure, switch_end, switch_step};
 
 /// What would be done: connections, lines, what was looked at, what follows. Ends with a line break.
 pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
@@ -115,6 +115,12 @@ fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> Str
         text += &labelled(word, &format!("{}{more}", remark.words), style);
     }
     text
+}
+
+/// What `--undo` would write into a file.
+pub fn lines_back(path: &str, lines: &[Edit], style: Style) -> String {
+    let lines = lines.iter().map(|it| cleaned(&diff_of(it), style));
+    wrapped(&format!("  {path}\n"), style) + &lines.collect::<String>()
 }
 
 fn diff_of(edit: &Edit) -> String {

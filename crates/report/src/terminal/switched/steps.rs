@@ -5,9 +5,20 @@ use looptax_model::record::{FileRemarkCode, StepCode, SwitchOutcome, SwitchStep,
 use super::labelled;
 use crate::terminal::style::Style;
 
+const FAILURE: &str = "FAIL";
+
 /// A step, as it is done.
 pub fn switch_step(step: &SwitchStep, style: Style) -> String {
-    let label = match step.code {
+    labelled(label(step), &step.words, style)
+}
+
+/// Whether a step did not succeed.
+pub fn is_failure(step: &SwitchStep) -> bool {
+    label(step) == FAILURE
+}
+
+fn label(step: &SwitchStep) -> &'static str {
+    match step.code {
         StepCode::ServerFileWritten | StepCode::FilesWritten | StepCode::Reloaded => "done",
         StepCode::ReloadByHand => "now",
         StepCode::SeenOverSocket | StepCode::PageAsBefore => "proved",
@@ -24,9 +35,8 @@ pub fn switch_step(step: &SwitchStep, style: Style) -> String {
         | StepCode::ServerGone
         | StepCode::PageDiffers
         | StepCode::Stopped
-        | StepCode::FilesNotPutBack => "FAIL",
-    };
-    labelled(label, &step.words, style)
+        | StepCode::FilesNotPutBack => FAILURE,
+    }
 }
 
 /// How it ended, in a line.
