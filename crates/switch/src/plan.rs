@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
-use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Variable, rewritten};
+use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Section, Variable, rewritten};
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 use looptax_model::record::{Edit, SwitchConnection, SwitchFate, SwitchFile, SwitchVerdict};
@@ -162,6 +162,12 @@ impl<'a> FileToSwitch<'a> {
         let all = Sources::targets(&self.text(), around)?.into_iter();
         let wanted = all.filter(|(idx, ..)| self.is_wanted(*idx));
         Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
+    }
+
+    /// As whom a pool of PHP-FPM runs whose section names the connection: its processes connect for an instant.
+    pub(crate) fn user_of_pool(&self, label: &str) -> Option<String> {
+        let pool = Section::find(&self.text.content, label)?;
+        pool.value("pm").and(pool.value("user"))
     }
 
     /// Whose the file is that was read.

@@ -192,6 +192,10 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
         Value::Variable { fallback, .. } => bound.resolved.get(&Role::Url).or(fallback.as_ref()),
         Value::Hidden => None,
     };
+    let (old, others) = old.map_or((None, ""), |old| {
+        let (first, others) = of_several(old);
+        (Some(first), others)
+    });
     if let Some(old) = old {
         value = with_scheme_of(old, value);
     }
@@ -221,6 +225,8 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
         }
     }
     let keeps_login = old.is_none_or(|old| url::keeps_login(old, &value));
+    value.push_str(others);
+    shown.push_str(&masked(others));
     let (mut planned, writing) = match &setting.value {
         Value::Variable { name, .. } => (in_environment(name, &shown), Writing::Variable(name, value)),
         _ if !setting.can_hold(&value) => (replacing(bound, setting, None, &shown), Writing::ByHand),
@@ -232,6 +238,17 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     };
     planned.writing = if keeps_login && !is_one_of_several { writing } else { Writing::ByHand };
     Some(planned)
+}
+
+/// The first of several URLs, and the others with what stands between, as PHP's sessions have them: they stay.
+fn of_several(text: &str) -> (&str, &str) {
+    let begins_url = |rest: &str| {
+        let rest = rest.trim_start_matches([',', ';', ' ']);
+        rest.split_once("://")
+            .is_some_and(|(scheme, _)| scheme.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'+'))
+    };
+    let mut places = text.match_indices([',', ';', ' ']).map(|(at, _)| text.split_at(at));
+    places.find(|(_, rest)| begins_url(rest)).unwrap_or((text, ""))
 }
 
 /// The new address with the old one's scheme where both mean the same kind of server: one program knows `postgresql` and

@@ -295,3 +295,20 @@ fn a_plan_to_write_has_words_about_this_application_alone() {
     check("/srv/own/.env", laravel, &["artisan"], "Laravel", &[has_key]);
     check("/srv/own/.env", laravel, &["artisan", "config/database.php:DB_SOCKET"], "Laravel", &[]);
 }
+
+#[test]
+fn servers_beside_the_first_of_a_session_path_stay() {
+    let pool = "[www]\nphp_value[session.save_handler] = redis\nphp_value[session.save_path] = ";
+    let several = "\"tcp://127.0.0.1:6379?weight=1&auth=a, tcp://10.0.0.2:6379?weight=2&auth=b\"";
+    let path = "/etc/php/8.2/fpm/pool.d/www.conf";
+    let line = "php_value[session.save_path] = \"unix:///run/redis/redis-server.sock?weight=1&auth=****, tcp://10.0.0.2:6379?weight=2&auth=****\"";
+    check_lines(path, &format!("{pool}{several}\n"), 6379, &[line]);
+    let text = format!("{pool}{several}\n");
+    let found = found_in(path, &text, &[]);
+    let mut fields = fields("redis");
+    fields.password = Some("a".to_owned());
+    let [Some(rewrites)] = &found[0].rewrites(&fields, &text)[..] else { panic!("{found:?}") };
+    let [only] = &rewrites[..] else { panic!("{rewrites:?}") };
+    let written = "unix:///run/redis/redis-server.sock?weight=1&auth=a, tcp://10.0.0.2:6379?weight=2&auth=b";
+    assert!(only.text.contains(written), "{}", only.text);
+}

@@ -65,7 +65,9 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     let Meeting { file, text, application, server, tcp, address, evidence, asked } = meeting;
     refuse_container(server)?;
     let socket = access::socket(file, &text.content, wish.socket, tcp.port(), &server.process)?;
-    let wish = Wish { socket: None, ..wish };
+    let own = application.for_socket(&socket)?.into_iter().find(|(_, it)| it.tcp == Some(tcp));
+    let of_pool = own.and_then(|(_, it)| application.user_of_pool(&it.checked.label));
+    let wish = Wish { socket: None, user: wish.user.or(of_pool.as_deref().filter(|_| wish.pid.is_none())), ..wish };
     let mut before = Before::look(wish, |_| Ok(vec![(address.clone(), tcp)]), survey)?;
     let access = Access::find(file, &text.content, &server.process, &socket, &before.client);
     let others = Others::find(server, &before.applications(), wish.pid, survey);

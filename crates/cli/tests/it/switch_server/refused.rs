@@ -226,3 +226,24 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
     assert!(run.words().contains("the old files are back"), "{}", run.stdout);
     scene.expect_as_before();
 }
+
+#[test]
+fn a_pool_of_php_fpm_says_as_whom_its_sessions_are_kept() {
+    let Some(scene) = Scene::new("redis") else { return };
+    // Its processes connect for an instant: none is seen now.
+    scene.script().arg("end").status().unwrap();
+    let pool = scene.folder().join("app/pool.d/shop.conf");
+    fs::create_dir(pool.parent().unwrap()).unwrap();
+    let port = scene.port;
+    let lines = format!(
+        "[shop]\nuser = www-data\nlisten = /run/php/shop.sock\npm = static\npm.max_children = 2\nphp_admin_value[session.save_handler] = redis\nphp_admin_value[session.save_path] = \"tcp://127.0.0.1:{port}?database=2\"\n"
+    );
+    fs::write(&pool, lines).unwrap();
+    let (pool, own, socket) = (pool.to_str().unwrap(), scene.own.to_str().unwrap(), scene.socket());
+    let planned =
+        scene.looptax(&[pool, own, "--socket", socket.to_str().unwrap(), "--dry-run"]).args(scene.anew()).run();
+    planned.expect_code(0);
+    let line = format!("  + php_admin_value[session.save_path] = \"unix://{}?database=2\"", socket.display());
+    assert!(planned.stdout.contains(&line), "{}", planned.stdout);
+    assert!(planned.words().contains("and www-data comes through to it"), "{}", planned.stdout);
+}
