@@ -152,6 +152,11 @@ impl ServerFile {
         ALL.iter().any(|it| it.kinds.contains(&kind))
     }
 
+    /// A setting's value in the file.
+    pub fn value(&self, text: &str, key: &str) -> Option<String> {
+        Lines::read(self.form, text).active(&[key]).map(|it| it.value.clone())
+    }
+
     /// The socket that the file sets, as it is written there; empty if it is switched off.
     pub fn socket(&self, text: &str) -> Option<String> {
         Lines::read(self.form, text).active(self.socket).map(|it| it.value.clone())

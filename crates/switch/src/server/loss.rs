@@ -2,8 +2,9 @@
 
 use looptax_bench::path::{BeforeRestart, Saved};
 
-/// At least one sentence; `n_seen` are the connections that the kernel shows.
-pub(super) fn words(asked: &BeforeRestart, n_seen: usize) -> Vec<String> {
+/// At least one sentence; `n_seen` are the connections that the kernel shows. `keeps_appending` is false if nothing shows
+/// that a restarted server reads an append-only file: it may have been switched on while it ran.
+pub(super) fn words(asked: &BeforeRestart, n_seen: usize, port: u16, keeps_appending: bool) -> Vec<String> {
     let mut words = vec![match n_seen {
         0 => "no connection to it is open now".to_owned(),
         1 => "1 connection ends".to_owned(),
@@ -15,6 +16,9 @@ pub(super) fn words(asked: &BeforeRestart, n_seen: usize) -> Vec<String> {
         _ if asked.n_items == Some(0) => Some("it holds no keys".to_owned()),
         None => None,
         Some(Saved::Never) => Some(format!("{items} are lost: it keeps nothing on disk")),
+        Some(Saved::Appended) if !keeps_appending => Some(format!(
+            "whether {items} come back is not known: it appends to a file now, and its file does not say `appendonly yes`"
+        )),
         Some(Saved::Appended) => Some(format!("{items} come back from its append-only file")),
         Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end }) => {
             let last = match ago_s {
@@ -23,9 +27,9 @@ pub(super) fn words(asked: &BeforeRestart, n_seen: usize) -> Vec<String> {
             };
             Some(match takes_one_at_end {
                 Some(true) => format!("{items} are saved when it ends ({last})"),
-                Some(false) => format!("it saves nothing when it ends ({last}): `redis-cli save` before keeps {items}"),
+                Some(false) => format!("it saves nothing when it ends ({last}): `redis-cli -p {port} save` before keeps {items}"),
                 None => format!(
-                    "whether it saves when it ends is not known ({last}): `redis-cli save` before keeps {items}"
+                    "whether it saves when it ends is not known ({last}): `redis-cli -p {port} save` before keeps {items}"
                 ),
             })
         }
@@ -42,7 +46,7 @@ mod tests {
     fn what_is_lost_is_told_by_the_servers_figures() {
         let check = |saved, n_items, expected: &str| {
             let asked = BeforeRestart { saved, n_items, n_replicas: Some(0), ..BeforeRestart::default() };
-            assert_eq!(words(&asked, 2)[1..].join("; "), expected);
+            assert_eq!(words(&asked, 2, 6379, true)[1..].join("; "), expected);
         };
         let snapshots =
             |takes_one_at_end| Some(Saved::Snapshots { ago_s: Some(12), n_changes_since: 3, takes_one_at_end });
@@ -58,9 +62,15 @@ mod tests {
         check(
             snapshots(Some(false)),
             None,
-            "it saves nothing when it ends (last snapshot 12 s ago, 3 changes since it): `redis-cli save` before keeps what it holds",
+            "it saves nothing when it ends (last snapshot 12 s ago, 3 changes since it): `redis-cli -p 6379 save` before keeps what it holds",
         );
+        let appended = BeforeRestart { saved: Some(Saved::Appended), n_items: Some(7), ..BeforeRestart::default() };
+        let told = words(&appended, 1, 6379, false).join("; ");
+        assert!(told.starts_with("1 connection ends; whether its 7 keys come back is not known"), "{told}");
         let replicas = BeforeRestart { n_replicas: Some(2), ..BeforeRestart::default() };
-        assert_eq!(words(&replicas, 0), ["no connection to it is open now", "2 replicas have to connect again"]);
+        assert_eq!(
+            words(&replicas, 0, 6379, true),
+            ["no connection to it is open now", "2 replicas have to connect again"]
+        );
     }
 }

@@ -102,7 +102,8 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     let restart = restart_of(&server.process, wish.restart);
     let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
     let written = file.listening(&text.content, &named.to_string_lossy(), access.mode);
-    let lost = loss::words(&asked, others.n_connections()).join("; ");
+    let lost = loss::words(&asked, others.n_connections(), tcp.port(), appends(file, &text.content, &server.process));
+    let lost = lost.join("; ");
     let mut of_file = remarks(&text.named, &text.original);
     of_file.push(of_restart(&name, restart.as_deref(), &lost));
     of_file.extend(access.remarks());
@@ -198,6 +199,13 @@ fn refuse_container(server: &Server) -> Result<(), Failure> {
         ),
         "share a folder with it, and give the server its socket there: `looptax switch --compose` writes a Compose file",
     ))
+}
+
+/// Whether a restarted server reads an append-only file, by its own file or its command line.
+fn appends(file: &ServerFile, text: &str, server: &Process) -> bool {
+    let arguments = server.arguments();
+    let by_line = arguments.windows(2).any(|it| it[0] == "--appendonly" && it[1] == "yes");
+    by_line || file.value(text, "appendonly").is_some_and(|it| it == "yes")
 }
 
 /// That a server is restarted, and what that loses.

@@ -91,20 +91,34 @@ fn only_clients(n: u64) -> BeforeRestart {
 
 fn redis(connection: &mut looptax_wire::redis::Connection<crate::path::Link>) -> Result<BeforeRestart, WireError> {
     let info = redis_text(connection, &[b"INFO"])?;
-    // The setting may be kept from the account.
-    let points = connection.command(&[b"CONFIG", b"GET", b"save"]).ok();
-    let points = points.and_then(|it| match it {
-        looptax_wire::redis::Value::Array(Some(all)) => match &*all {
-            [_, looptax_wire::redis::Value::Bulk(Some(points))] => Some(!points.is_empty()),
-            _ => None,
-        },
-        _ => None,
-    });
-    Ok(of_info(&info, points))
+    // Settings may be kept from the account, and versions before 7 do not know the second one.
+    let points = setting(connection, b"save");
+    let at_end =
+        points.map(|points| saves_at_end(&points, &setting(connection, b"shutdown-on-sigterm").unwrap_or_default()));
+    Ok(of_info(&info, at_end))
 }
 
-/// `INFO` of Redis; `has_points` says whether it takes snapshots by itself, and so when it ends.
-fn of_info(info: &str, has_points: Option<bool>) -> BeforeRestart {
+fn setting(connection: &mut looptax_wire::redis::Connection<crate::path::Link>, name: &[u8]) -> Option<String> {
+    let looptax_wire::redis::Value::Array(Some(all)) = connection.command(&[b"CONFIG", b"GET", name]).ok()? else {
+        return None;
+    };
+    match &*all {
+        [_, looptax_wire::redis::Value::Bulk(Some(value))] => Some(String::from_utf8_lossy(value).into_owned()),
+        _ => None,
+    }
+}
+
+/// Whether it takes a snapshot when SIGTERM ends it: if it takes some by itself, unless it is told otherwise.
+///
+/// # Source
+/// redis.conf of Redis 7; tried with Redis 7.0 and Valkey 9.1 (2026-11-28): keys before and after.
+fn saves_at_end(points: &str, on_sigterm: &str) -> bool {
+    let is_told = |word| on_sigterm.split_whitespace().any(|it| it == word);
+    is_told("save") || !points.is_empty() && !is_told("nosave")
+}
+
+/// `INFO` of Redis; `takes_one_at_end` says whether it takes a snapshot when it ends.
+fn of_info(info: &str, takes_one_at_end: Option<bool>) -> BeforeRestart {
     let lines: BTreeMap<&str, &str> = info.lines().filter_map(|it| it.trim().split_once(':')).collect();
     let count = |name: &str| lines.get(name)?.parse::<u64>().ok();
     let keys = |(name, value): (&&str, &&str)| {
@@ -119,7 +133,7 @@ fn of_info(info: &str, has_points: Option<bool>) -> BeforeRestart {
             // Without a snapshot the time is that of its start.
             let has_one = count("rdb_saves") != Some(0);
             let ago_s = now_s.filter(|_| has_one).map(|now_s| now_s.saturating_sub(at_s));
-            Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end: has_points })
+            Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end })
         }
         _ => None,
     };
@@ -150,5 +164,20 @@ mod tests {
         assert_eq!(of_info(&info.replace("aof_enabled:0", "aof_enabled:1"), None).saved, Some(Saved::Appended));
         let silent = of_info("config_file:\r\n", None);
         assert_eq!(silent, BeforeRestart::default());
+    }
+
+    #[test]
+    fn it_saves_at_its_end_as_the_servers_were_seen_to() {
+        for (points, on_sigterm, expected) in [
+            ("3600 1", "default", true),
+            ("", "default", false),
+            ("3600 1", "", true),
+            ("3600 1", "nosave", false),
+            ("3600 1", "nosave now", false),
+            ("", "save", true),
+            ("", "now force", false),
+        ] {
+            assert_eq!(saves_at_end(points, on_sigterm), expected, "{points:?} {on_sigterm}");
+        }
     }
 }
