@@ -17,7 +17,23 @@ pub(super) enum Form {
     Sections(&'static [&'static str]),
     /// `unix_socket_directories = '/run/postgresql'`
     Assignments,
+    /// `Environment=FERRETDB_LISTEN_UNIX=/run/ferretdb/ferretdb.sock` in `[Service]` of a unit.
+    Unit,
 }
+
+impl Form {
+    /// Sections whose settings are the server's; `None` if a file has no sections.
+    fn sections(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Sections(names) => Some(names),
+            Self::Unit => Some(&["Service"]),
+            Self::Words | Self::Options | Self::Assignments => None,
+        }
+    }
+}
+
+/// How a unit sets a variable.
+const ENVIRONMENT: &str = "Environment=";
 
 /// What is written, and how it is shown.
 #[derive(Debug, Default)]
@@ -52,13 +68,13 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     pub(super) fn read(form: Form, text: &'a str) -> Self {
         let mut all = Self { form, text, places: Vec::new(), settings: Vec::new(), heads: Vec::new() };
-        let mut is_ours = !matches!(form, Form::Sections(_));
+        let mut is_ours = form.sections().is_none();
         let mut start = 0;
         for (line_idx, line) in text.split_inclusive('\n').enumerate() {
             let bare = line.trim_end_matches(['\n', '\r']);
             all.places.push(start..start + bare.len());
             let word = bare.trim();
-            if let (Form::Sections(names), true) = (form, word.starts_with('[')) {
+            if let (Some(names), true) = (form.sections(), word.starts_with('[')) {
                 let name = word.trim_start_matches('[').split(']').next().unwrap_or_default();
                 is_ours = names.contains(&name.trim());
                 if is_ours {
@@ -96,7 +112,7 @@ impl<'a> Lines<'a> {
         let value = match self.form {
             Form::Assignments => format!("'{value}'"),
             Form::Words if value.contains([' ', '"', '\'']) => format!("\"{value}\""),
-            Form::Words | Form::Options | Form::Sections(_) => value.to_owned(),
+            Form::Words | Form::Options | Form::Sections(_) | Form::Unit => value.to_owned(),
         };
         if let Some(old) = self.active(keys) {
             let place = &self.places[old.line_idx];
@@ -119,19 +135,21 @@ impl<'a> Lines<'a> {
         let line = match self.form {
             Form::Words | Form::Options => format!("{key} {value}"),
             Form::Sections(_) | Form::Assignments => format!("{key} = {value}"),
+            Form::Unit if key.bytes().all(|it| it.is_ascii_uppercase() || it == b'_') => {
+                format!("{ENVIRONMENT}{key}={value}")
+            }
+            Form::Unit => format!("{key}={value}"),
         };
         let below = { self.commented(keys).map(|it| it.line_idx) }.or_else(|| self.last_line());
-        let head = || match self.form {
-            Form::Sections(names) => format!("[{}]{}", names[0], self.line_end()),
-            _ => String::new(),
-        };
+        let head =
+            || self.form.sections().map_or_else(String::new, |names| format!("[{}]{}", names[0], self.line_end()));
         let (at, text) = match below {
             Some(idx) => {
                 let end = self.places[idx].end;
                 // A line without an end gets one before, and stays without one after.
                 let is_cut = end == self.text.len();
                 let at = if is_cut { end } else { end + self.text[end..].find('\n').map_or(0, |it| it + 1) };
-                let lacks_head = matches!(self.form, Form::Sections(_)) && self.heads.is_empty();
+                let lacks_head = self.form.sections().is_some() && self.heads.is_empty();
                 let line = if lacks_head { format!("{}{line}", head()) } else { line.clone() };
                 let end = self.line_end();
                 (at, if is_cut { format!("{end}{line}") } else { format!("{line}{end}") })
@@ -160,6 +178,7 @@ fn setting(form: Form, line: &str, start: usize, line_idx: usize) -> Option<Sett
     let body = line.trim_start();
     let is_active = !body.starts_with(['#', ';']);
     let body = body.trim_start_matches(['#', ';']).trim_start();
+    let body = if form == Form::Unit { body.strip_prefix(ENVIRONMENT).unwrap_or(body) } else { body };
     let ends_key = |c: char| c.is_whitespace() || c == '=';
     let key = body.split(ends_key).next().filter(|it| !it.is_empty())?;
     let is_key = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -170,12 +189,12 @@ fn setting(form: Form, line: &str, start: usize, line_idx: usize) -> Option<Sett
     let value = rest.trim_start();
     let has_sign = value.starts_with('=');
     let value = match form {
-        Form::Assignments | Form::Sections(_) if has_sign => value[1..].trim_start(),
+        Form::Assignments | Form::Sections(_) | Form::Unit if has_sign => value[1..].trim_start(),
         Form::Options => value.trim_start_matches('=').trim_start(),
         // PostgreSQL takes a setting without the sign as well; in a comment that is a sentence.
         Form::Assignments if is_active => value,
         Form::Words => value,
-        Form::Assignments | Form::Sections(_) => return None,
+        Form::Assignments | Form::Sections(_) | Form::Unit => return None,
     };
     // A comment of Redis that is a setting has one word behind the key; a sentence has more.
     if !is_active && matches!(form, Form::Words | Form::Options) && value.split_whitespace().count() != 1 {
@@ -183,7 +202,7 @@ fn setting(form: Form, line: &str, start: usize, line_idx: usize) -> Option<Sett
     }
     let raw = match value.chars().next() {
         Some(quote @ ('\'' | '"')) => value[1..].find(quote).map_or(value, |end| &value[..end + 2]),
-        _ if form == Form::Words => value.trim_end(),
+        _ if matches!(form, Form::Words | Form::Unit) => value.trim_end(),
         _ => value.split(['#', ';']).next().unwrap_or_default().trim_end(),
     };
     let at = start + line.len() - value.len();

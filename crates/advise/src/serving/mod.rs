@@ -37,19 +37,28 @@ pub struct ServerFile {
 #[derive(Debug, Clone, Copy)]
 struct Mode {
     key: &'static str,
-    /// Whether it is written with a zero before it.
-    is_padded: bool,
+    form: ModeForm,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ModeForm {
+    /// `770`
+    Bare,
+    /// `0770`
+    Padded,
+    /// `0007`: what the server's process takes away from whatever it makes.
+    Mask,
 }
 
 /// # Source
 /// redis.conf of Redis 8 and Valkey 9; memcached(1); mariadb.com and dev.mysql.com, option files; postgresql.org,
-/// `unix_socket_directories`; pgbouncer.org, config; pgpool.net, connection settings.
-static ALL: [ServerFile; 6] = [
+/// `unix_socket_directories`; pgbouncer.org, config; pgpool.net, connection settings; `FerretDB` 1.24, `--help`.
+static ALL: [ServerFile; 7] = [
     ServerFile {
         kinds: &[Kind::Redis, Kind::Valkey, Kind::Keydb],
         form: Form::Words,
         socket: &["unixsocket"],
-        mode: Some(Mode { key: "unixsocketperm", is_padded: false }),
+        mode: Some(Mode { key: "unixsocketperm", form: ModeForm::Bare }),
         is_folder: false,
         is_exclusive: false,
         marks: &["port", "bind", "save", "appendonly", "dir", "dbfilename", "tcp-backlog", "protected-mode"],
@@ -62,7 +71,7 @@ static ALL: [ServerFile; 6] = [
         kinds: &[Kind::Memcached],
         form: Form::Options,
         socket: &["-s", "--unix-socket"],
-        mode: Some(Mode { key: "-a", is_padded: true }),
+        mode: Some(Mode { key: "-a", form: ModeForm::Padded }),
         is_folder: false,
         is_exclusive: true,
         marks: &["-m", "-p", "-u", "-l", "-c", "-P", "-d"],
@@ -133,6 +142,19 @@ static ALL: [ServerFile; 6] = [
         usual_places: &["/etc/pgpool2/pgpool.conf", "/etc/pgpool-II/pgpool.conf"],
         elsewhere: &["-f", "--config-file"],
     },
+    ServerFile {
+        kinds: &[Kind::Ferretdb],
+        form: Form::Unit,
+        socket: &["FERRETDB_LISTEN_UNIX"],
+        mode: Some(Mode { key: "UMask", form: ModeForm::Mask }),
+        is_folder: false,
+        is_exclusive: false,
+        marks: &["ExecStart"],
+        names: &["ferretdb"],
+        usual_socket: "/run/ferretdb/ferretdb.sock",
+        usual_places: &[],
+        elsewhere: &[],
+    },
 ];
 
 impl ServerFile {
@@ -171,8 +193,14 @@ impl ServerFile {
 
     /// The mode that the file sets for its socket; `None` if it sets none, or the server knows none.
     pub fn mode(&self, text: &str) -> Option<u32> {
-        let lines = Lines::read(self.form, text);
-        u32::from_str_radix(&lines.active(&[self.mode?.key])?.value, 8).ok()
+        let Mode { key, form } = self.mode?;
+        let value = u32::from_str_radix(&self.value(text, key)?, 8).ok()?;
+        Some(if form == ModeForm::Mask { 0o777 & !value } else { value })
+    }
+
+    /// Whether the mode is that of every file that the server makes, too.
+    pub fn is_mode_of_all(&self) -> bool {
+        self.mode.is_some_and(|it| it.form == ModeForm::Mask)
     }
 
     /// Whether the server gives its socket the mode that its file says; without that every user may connect, as far as
@@ -209,17 +237,30 @@ impl ServerFile {
             };
             lines.set(self.socket, &value, &mut written);
         }
-        if let Some(Mode { key, is_padded }) = self.mode
+        if let Some(Mode { key, form }) = self.mode
             && self.mode(text) != Some(mode)
         {
-            let value = if is_padded { format!("0{mode:o}") } else { format!("{mode:o}") };
+            let value = match form {
+                ModeForm::Bare => format!("{mode:o}"),
+                ModeForm::Padded => format!("0{mode:o}"),
+                ModeForm::Mask => format!("{:04o}", 0o777 & !mode),
+            };
             lines.set(&[key], &value, &mut written);
         }
         written
     }
 
-    /// The words of a command line that a file of options makes; empty in other forms.
+    /// Whether the file is a unit of systemd, which reads it itself.
+    pub fn is_unit(&self) -> bool {
+        self.form == Form::Unit
+    }
+
+    /// The words of a command line that a file of options or a unit makes; empty in other forms.
     pub fn options(&self, text: &str) -> Vec<String> {
+        if self.is_unit() {
+            let started = self.value(text, "ExecStart").unwrap_or_default();
+            return started.split_whitespace().skip(1).map(str::to_owned).collect();
+        }
         if self.form != Form::Options {
             return Vec::new();
         }

@@ -105,3 +105,14 @@ fn other_files_are_no_servers() {
         assert!(found.is_empty(), "{name}: {found:?}");
     }
 }
+
+#[test]
+fn ferretdb_gets_a_variable_in_its_unit() {
+    let unit = "[Unit]\nDescription=FerretDB\n\n[Service]\nExecStart=/usr/bin/ferretdb --listen-addr=127.0.0.1:27017\nEnvironment=FERRETDB_HANDLER=sqlite\n\n[Install]\nWantedBy=multi-user.target\n";
+    let file = ServerFile::of("ferretdb.service", unit).next().unwrap();
+    assert_eq!(file.options(unit), ["--listen-addr=127.0.0.1:27017"]);
+    let line = "Environment=FERRETDB_HANDLER=sqlite\n";
+    let written = unit.replace(line, &format!("{line}Environment=FERRETDB_LISTEN_UNIX=/run/f/f.sock\nUMask=0007\n"));
+    check("ferretdb.service", unit, "/run/f/f.sock", &written);
+    assert!(ServerFile::of("other.service", unit).next().is_none());
+}

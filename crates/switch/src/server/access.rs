@@ -193,6 +193,13 @@ impl Access {
         if found.has_mode && found.problem.is_none() {
             let gid = if stat.st_mode & SETGID == 0 { server.gid } else { stat.st_gid };
             found.let_in(server.uid, gid, file.mode(text), client);
+            if file.is_mode_of_all() && found.mode == OPEN_TO_ALL {
+                let group = group_name(gid).unwrap_or_else(|| gid.to_string());
+                found.problem = Some(Unfit::elsewhere(format!(
+                    "{} is not in the group {group}, and a mask that lets everybody use the socket opens the server's own files as well",
+                    client.user
+                )));
+            }
         }
         found
     }

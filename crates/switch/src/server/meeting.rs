@@ -5,7 +5,7 @@ use std::path::Path;
 
 use looptax_advise::serving::ServerFile;
 use looptax_bench::path::{BeforeRestart, Conversation, Endpoint, Limits, Sealing};
-use looptax_host::discover::{Server, Survey};
+use looptax_host::discover::{Home, Server, Survey};
 use looptax_host::{kernel, read};
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
@@ -124,6 +124,10 @@ fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeResta
     let values = arguments.iter().skip(1).flat_map(|it| [&**it, it.split_once('=').map_or("", |(_, value)| value)]);
     if values.filter(|it| !it.is_empty()).any(is_it) {
         return Some("its command line names the file".to_owned());
+    }
+    let is_its_unit = matches!(&process.home, Home::Unit(unit) if path.file_name().is_some_and(|it| it == &**unit));
+    if file.is_unit() && is_its_unit {
+        return Some("it runs as the service of that name".to_owned());
     }
     let options = file.options(&text.content);
     if !options.is_empty() && arguments.get(1..).is_some_and(|it| it == options) {

@@ -99,7 +99,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
         let commands = Commands { tests, ..Commands::default() };
         return Ok(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(watches) });
     }
-    let restart = restart_of(&server.process, wish.restart);
+    let restart = restart_of(&server.process, wish.restart, file);
     let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
     let written = file.listening(&text.content, &named.to_string_lossy(), access.mode);
     let lost = loss::words(&asked, others.n_connections(), tcp.port(), appends(file, &text.content, &server.process));
@@ -222,11 +222,12 @@ fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
 }
 
 /// What restarts a server, for a shell; `None` if no command was given and no service is known to be its own.
-fn restart_of(process: &Process, wish: Restart<'_>) -> Option<String> {
+fn restart_of(process: &Process, wish: Restart<'_>, file: &ServerFile) -> Option<String> {
     match wish {
         Restart::By(command) => Some(command.to_owned()),
         Restart::ByItsService | Restart::NotAgreed => {
-            main_unit_of(process).map(|unit| format!("systemctl restart {unit}"))
+            let before = if file.is_unit() { "systemctl daemon-reload && " } else { "" };
+            main_unit_of(process).map(|unit| format!("{before}systemctl restart {unit}"))
         }
     }
 }

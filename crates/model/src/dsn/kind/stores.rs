@@ -57,7 +57,7 @@ pub(super) const FERRETDB: Facts = Facts {
     ],
     usual_backlog: None,
     how_to_raise_the_backlog: "raise `net.core.somaxconn`, which it takes, and restart it",
-    how_to_add_a_socket: "start it with `--listen-unix PATH`; TCP stays",
+    how_to_add_a_socket: "set `Environment=FERRETDB_LISTEN_UNIX=PATH` in [Service] of its unit (or start it with `--listen-unix PATH`) and restart it; TCP stays",
     private: Some(Private {
         programs: &["ferretdb"],
         // Its second edition needs a PostgreSQL with an extension behind it.
