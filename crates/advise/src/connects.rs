@@ -49,6 +49,29 @@ pub fn connects() -> &'static [Connects] {
     &TABLE_ONCE
 }
 
+/// The clients of a kind of server whose connecting is known: those that a word means, or all if it means none.
+pub fn connects_to(kind: &str, word: Option<&str>) -> Vec<&'static Connects> {
+    let meant = connects().iter().filter(|it| word.is_some_and(|word| it.is_meant(word, kind)));
+    let meant: Vec<_> = meant.collect();
+    if meant.is_empty() { connects().iter().filter(|it| it.talks_to(kind)).collect() } else { meant }
+}
+
+/// What clients do on a full socket: `fails at once: PHP's mysqlnd, go-sql-driver; tries again, for
+/// 0.26 s at most: libmariadb`.
+pub(crate) fn on_full_socket(clients: &[&Connects]) -> String {
+    let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
+    for client in clients {
+        let words = client.on_full_socket();
+        match kinds.iter_mut().find(|it| it.0 == words) {
+            Some((_, names)) => names.push(client.library()),
+            None => kinds.push((words, vec![client.library()])),
+        }
+    }
+    kinds.sort_by_key(|(words, _)| !words.starts_with("fails"));
+    let words = kinds.into_iter().map(|(words, names)| format!("{words}: {}", names.join(", ")));
+    words.collect::<Vec<_>>().join("; ")
+}
+
 impl Connects {
     /// One word: `mysqlnd`.
     pub fn name(&self) -> &str {
@@ -80,6 +103,18 @@ impl Connects {
     /// How long it waits for a connection over TCP; `None` if only the kernel limits that.
     pub fn limit(&self) -> Option<Duration> {
         self.limit_s.map(|seconds| Duration::from_secs(seconds.into()))
+    }
+
+    /// What it does on a full socket, in some words.
+    fn on_full_socket(&self) -> String {
+        let waits: Duration = self.pauses().sum();
+        if self.blocks {
+            "waits".to_owned()
+        } else if waits.is_zero() {
+            "fails at once".to_owned()
+        } else {
+            format!("tries again, for {} s at most", (waits.as_secs_f64() * 100.0).round() / 100.0)
+        }
     }
 
     fn real(&self) -> Option<&'static real_clients::RealClient> {

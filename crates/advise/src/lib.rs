@@ -20,7 +20,7 @@ pub mod serving;
 mod template;
 mod worth;
 
-pub use connects::{Connects, connects};
+pub use connects::{Connects, connects, connects_to};
 pub use dialect::{Dialect, dialects};
 pub use looptax_model::record::Takes;
 pub use mongodb::MongodbOptions;

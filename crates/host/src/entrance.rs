@@ -1,7 +1,7 @@
 //! The process that enters network namespaces of others, and does nothing else.
 //!
 //! Entering one takes `CAP_SYS_ADMIN`, which is root by another name. A forked process keeps that capability and no
-//! other; it is sent a namespace by its descriptor, opens a socket there that lists sockets, and sends that back. It
+//! other; it is sent a namespace by its descriptor, opens a socket there that lists sockets, or the file of a limit, and sends that back. It
 //! reads nothing that others write. The program itself can give the capability up before it looks at anything.
 //! The process ends with the program, which holds the other end of its socket.
 
@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -18,10 +19,14 @@ use rustix::net::{
 };
 use rustix::thread::{CapabilitySet, LinkNameSpaceType, capabilities, move_into_link_name_space};
 
-use crate::rights;
+use crate::{kernel, rights};
 
 /// Where the process keeps its end of the socket: every other descriptor is closed.
 const LINE: RawFd = 0;
+
+/// What is opened in a namespace, as the number beside it says.
+const LISTER: i32 = 0;
+const QUEUE_LIMIT: i32 = 1;
 
 /// Our end, once the process was started.
 static OURS: Mutex<Option<OwnedFd>> = Mutex::new(None);
@@ -40,9 +45,21 @@ pub fn start() -> io::Result<()> {
 /// # Errors
 /// As [`start`].
 pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    opened_in(namespace, LISTER)
+}
+
+/// The file of another network namespace that limits the queues of its listening sockets.
+///
+/// # Errors
+/// As [`start`].
+pub(crate) fn queue_limit(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    opened_in(namespace, QUEUE_LIMIT)
+}
+
+fn opened_in(namespace: BorrowedFd<'_>, what: i32) -> io::Result<OwnedFd> {
     let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
     let line = started(&mut ours)?.as_fd();
-    let asked = send(line, 0, Some(namespace)).and_then(|()| receive(line));
+    let asked = send(line, what, Some(namespace)).and_then(|()| receive(line));
     match asked? {
         Some((0, Some(socket))) => Ok(socket),
         Some((errno, _)) => Err(io::Error::from_raw_os_error(errno)),
@@ -103,8 +120,8 @@ fn serve(line: RawFd) -> ! {
     // SAFETY: it was opened just above, and nobody closes it.
     let line = unsafe { BorrowedFd::borrow_raw(LINE) };
     if rights::keep_only(CapabilitySet::SYS_ADMIN).is_ok() {
-        while let Ok(Some((_, namespace))) = receive(line) {
-            let opened = namespace.ok_or(Errno::INVAL).and_then(|it| open_in(it.as_fd()));
+        while let Ok(Some((what, namespace))) = receive(line) {
+            let opened = namespace.ok_or(Errno::INVAL).and_then(|it| open_in(it.as_fd(), what));
             let sent = match &opened {
                 Ok(socket) => send(line, 0, Some(socket.as_fd())),
                 Err(errno) => send(line, errno.raw_os_error(), None),
@@ -118,12 +135,16 @@ fn serve(line: RawFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-fn open_in(namespace: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
+fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
     move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?;
+    if what == QUEUE_LIMIT {
+        // The kernel shows the limit of the namespace that the file is opened in.
+        return rustix::fs::open(kernel::SOMAXCONN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    }
     socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))
 }
 
-/// Sends an error's number, or 0, and a descriptor.
+/// Sends what is to be opened, or an error's number or 0, and a descriptor.
 fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
+/// Caps the queue of every listening socket of the network namespace that it is opened in.
+pub const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
 /// More than any such file has; what processes write about themselves there is of any length.
 const MOST_BYTES: u64 = 64 << 20;
 

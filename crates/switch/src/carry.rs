@@ -15,6 +15,7 @@ use looptax_model::failure::with_causes;
 use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep};
 
 use crate::SwitchError;
+use crate::burst::Burst;
 use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::fix::{self, FixError};
@@ -49,6 +50,8 @@ pub struct Order<'a> {
     pub commands: &'a Commands,
     /// A page of the application, as it was before.
     pub page: Option<Page>,
+    /// What is connected to at once when the application was seen over the socket.
+    pub bursts: &'a [Burst],
     /// The proof may take this long, and each command.
     pub within: Duration,
     /// Set when somebody wants to end.
@@ -299,7 +302,10 @@ impl Carrying<'_, '_> {
     }
 
     fn prove(&mut self) -> Result<SwitchOutcome, SwitchError> {
-        let judged = self.look_until_decided();
+        let judged = match self.look_until_decided() {
+            Judged::Holds(steps) => self.burst(steps),
+            judged => judged,
+        };
         for note in self.proof.notes() {
             (self.tell)(step(StepCode::ProofNote, note));
         }
@@ -320,6 +326,16 @@ impl Carrying<'_, '_> {
             Err(why) => self.put_back(why),
             Ok(()) => Ok(outcome),
         }
+    }
+
+    fn burst(&self, mut steps: Vec<SwitchStep>) -> Judged {
+        for burst in self.order.bursts {
+            match burst.run() {
+                Ok(answered) => steps.push(answered),
+                Err(failed) => return Judged::Fails(failed),
+            }
+        }
+        Judged::Holds(steps)
     }
 
     /// Looks until it is decided, or the time is over.

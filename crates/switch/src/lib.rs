@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
 
 mod before;
+mod burst;
 mod carry;
 mod clock;
 mod create;
@@ -35,6 +36,7 @@ mod taken_out;
 mod text;
 mod work;
 
+pub use burst::Burst;
 pub use carry::{Carried, Order, Undo, carry_out, undo};
 pub use data_folder::Kept;
 pub use error::SwitchError;

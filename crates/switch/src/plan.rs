@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Section, Variable, rewritten};
+use looptax_bench::path::first_question;
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 use looptax_model::record::{Edit, SwitchConnection, SwitchFate, SwitchFile, SwitchVerdict};
 
+use crate::burst::Burst;
 use crate::follow::{self, Followed, Reader};
 use crate::line::Commands;
 use crate::proof::Proof;
@@ -32,7 +34,8 @@ pub struct Wish<'a> {
     /// As which user the application runs.
     pub user: Option<&'a str>,
     pub socket: Option<&'a Path>,
-    pub n_connections: u32,
+    /// How many connections come at once, if somebody said that.
+    pub n_connections: Option<u32>,
     /// What has both programs read their files, if that is not their own signal or service.
     pub reload: Option<&'a str>,
     /// Whether a server may be restarted.
@@ -61,7 +64,7 @@ impl<'a> Wish<'a> {
             compose: false,
             user: None,
             socket: None,
-            n_connections: 1,
+            n_connections: Some(1),
             reload: None,
             restart: Restart::NotAgreed,
         }
@@ -113,6 +116,13 @@ impl Planned {
             change_idx: self.change_idx,
             check: self.found.checked.clone(),
         }
+    }
+
+    /// As many connects as come at once, over its socket; `None` if that number is not known.
+    fn burst(&self, n: Option<u32>) -> Option<Burst> {
+        let (socket, address) = (self.found.socket.as_ref()?, self.found.address.as_ref()?);
+        let n_connections = n.or(self.found.n_at_once)?;
+        Some(Burst { socket: PathBuf::from(socket), protocol: address.protocol, n_connections })
     }
 
     pub(crate) fn new(found: Switchable, fate: SwitchFate) -> Self {
@@ -351,6 +361,29 @@ impl Plan {
     pub fn connections(&self) -> Vec<SwitchConnection> {
         let numbered = self.connections.iter().zip(1..);
         numbered.map(|(it, number)| it.saved(number)).collect()
+    }
+
+    /// A burst for each socket that its connections move to: of this many connects, or as many as are counted.
+    ///
+    /// # Errors
+    /// That nothing counts them, or there is no socket that could be connected to.
+    pub fn bursts(&self, n: Option<u32>) -> Result<Vec<Burst>, Failure> {
+        let mut all: Vec<Burst> = Vec::new();
+        for planned in { self.connections.iter() }.filter(|it| it.moves()) {
+            let burst = planned.burst(n).filter(|it| first_question(it.protocol).is_some());
+            let burst = burst.ok_or_else(|| {
+                let place = &planned.found.checked.place;
+                Failure::usage(
+                    format!("--burst: how many connections come at once to {place} is not known, or what answers there first"),
+                    "--connections N says how many; a web server's PHP and pages are proved by --url",
+                )
+            })?;
+            match all.iter_mut().find(|it| it.socket == burst.socket) {
+                Some(own) => own.n_connections = own.n_connections.max(burst.n_connections),
+                None => all.push(burst),
+            }
+        }
+        Ok(all)
     }
 
     /// Adds a file that is written; `named` is its path as it was given.

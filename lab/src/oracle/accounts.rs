@@ -14,7 +14,8 @@ pub(crate) struct Options {
     /// Repeat the accounts of an earlier run; an odd one is MySQL with partial revokes
     #[arg(long, default_value_t = 20)]
     seed: u64,
-    /// The tests' name: `accounts_of_mariadb`, `accounts_of_mysql`, `roles_of_postgres`, `ways_to_a_socket`
+    /// The tests' name: `accounts_of_mariadb`, `accounts_of_mysql`, `roles_of_postgres`, `ways_to_a_socket`; or
+    /// `r49_check_is_right_of_random_queues`, which stops a server and connects to it
     #[arg(long, default_value = "r20_check_is_right_of_random")]
     only: String,
     /// Print the table of the docs, what is said of each situation and what is true, and stop

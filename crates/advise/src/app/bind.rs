@@ -355,6 +355,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         is_guessed,
         service: None,
         inside: None,
+        pool: None,
         label: readers.first().map(|it| it.label.clone()).unwrap_or_default(),
         line: anchor.filter(|_| source.path.is_some()).map(|it| it.line),
         titles,

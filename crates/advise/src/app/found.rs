@@ -8,6 +8,7 @@ use looptax_model::record::Change;
 use super::bound::Bound;
 use super::change::{change_for, moves_for};
 use super::inside::Inside;
+use super::pool::Pool;
 use super::rewrite::{Moves, Rewrite};
 use super::setting::{Problem, Value};
 use super::table::{Format, Role, Side, Words};
@@ -66,6 +67,8 @@ pub struct Found {
     pub inside: Option<Inside>,
     /// The line where it stands; `None` in an environment.
     pub line: Option<usize>,
+    /// How many connections a process opens at most, if a setting beside it says that.
+    pub pool: Option<Pool>,
     pub(super) bound: Vec<Bound>,
     /// Those signs of the table's words about it that are there.
     pub(super) signs: BTreeSet<&'static str>,

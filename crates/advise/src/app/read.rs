@@ -14,6 +14,7 @@ use super::lines::Lines;
 use super::pattern::fits_path;
 use super::placed::place_inside;
 use super::placeholder::doubt_placeholders;
+use super::pool::pool_of;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::signs::Signs;
 use super::source::{MOST_BYTES, Source};
@@ -147,6 +148,10 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         guess_more(&mut reading, candidates, &mut texts, &text, source);
     }
     place_inside(&mut reading.found, source, &text);
+    for found in { reading.found.iter_mut() }.filter(|it| !it.is_of_the_server()) {
+        found.pool =
+            pool_of((&found.bound, found.kind), texts.values().flat_map(|(settings, _)| settings), source.environment);
+    }
     let all = texts.values().flat_map(|(settings, _)| sqlite::lines(settings));
     reading.sqlite.extend(all);
     reading.sqlite.sort_unstable();

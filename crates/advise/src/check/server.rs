@@ -2,15 +2,21 @@
 
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
+use crate::connects::{Connects, on_full_socket};
+
 /// What comes at once when the clients start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Burst {
-    /// Connections that may wait on the socket, as the kernel has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Burst<'a> {
+    /// What listen(2) was called with, as the kernel has it.
     pub backlog: u32,
-    /// Connections that come at the same time.
-    pub n_connections: u32,
-    /// `net.core.somaxconn`, which caps every backlog, where it can be read.
+    /// Connections that come at the same time; `None` if nothing counts them.
+    pub n_connections: Option<u32>,
+    /// What counted them.
+    pub from: &'a str,
+    /// `net.core.somaxconn` where the server listens, which caps every backlog; `None` if it cannot be read.
     pub somaxconn: Option<u32>,
+    /// The clients that may be meant, if it is known how they connect.
+    pub clients: &'a [&'static Connects],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,37 +46,43 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     }
 }
 
-/// Whether a burst of connections finds room: a full queue means EAGAIN at once on a socket, where TCP
-/// tries again.
+/// Whether a burst of connections finds room while the server does not accept: a full queue means EAGAIN at once on a
+/// socket, where TCP tries again.
 ///
-/// `setting` is what the server calls its backlog.
-pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
-    let Burst { backlog, n_connections, somaxconn } = burst;
-    let wanted = n_connections.saturating_mul(2);
-    // Twice as many as come at once: facts of drivers that do not wait.
-    if backlog >= wanted {
-        return Point::new(
-            Topic::Backlog,
-            PointCode::BacklogEnough,
-            Outcome::Pass,
-            format!("{backlog} connections may wait, {n_connections} come at once"),
-            how,
-        );
+/// `setting` is what the server calls its backlog, `how` says where the backlog comes from.
+///
+/// # Source
+/// The kernel's `net/unix/af_unix.c`, `unix_recvq_full`: one more than the backlog may wait.
+pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
+    let Burst { backlog, n_connections, from, somaxconn, clients } = burst;
+    let room = backlog.saturating_add(1);
+    let point = |code, outcome, what: String| Point::new(Topic::Backlog, code, outcome, what, how);
+    let Some(n) = n_connections else {
+        let what = format!("{room} connections may wait on the socket; how many come at once is not known");
+        let next = "--connections says it: the application's workers, times the connections of each";
+        return point(PointCode::BacklogUnknown, Outcome::Note, what).with_next(next);
+    };
+    if n <= room {
+        let what = format!("{room} connections may wait, {n} come at once ({from})");
+        return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
-    Point::new(
-        Topic::Backlog,
-        PointCode::BacklogShort,
-        Outcome::Fail,
-        format!(
-            "{backlog} connections may wait and {n_connections} come at once: on a full socket connect fails at once with EAGAIN, where TCP tries again (PHP, libpq, Python with a time limit, Go do not wait)"
+    let (code, outcome, becomes) = if clients.is_empty() {
+        let words = ", and connect(2) fails with EAGAIN for a client that does not wait, where TCP tries again";
+        (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
+    } else if clients.iter().all(|it| it.blocks) {
+        (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
+    } else {
+        let words = format!(", where TCP tries again (EAGAIN: {})", on_full_socket(clients));
+        (PointCode::BacklogShort, Outcome::Fail, words)
+    };
+    let what = format!(
+        "the queue is too small for {n} connections at once ({from}): {room} may wait on the socket while the server does not accept{becomes}"
+    );
+    point(code, outcome, what).with_next(match somaxconn {
+        Some(most) if most < n => format!(
+            "sysctl net.core.somaxconn={n} (now {most}), {setting} to {n}, restart the server; or keep connections open"
         ),
-        how,
-    )
-    .with_next(match somaxconn {
-        Some(most) if most < wanted => format!(
-            "sysctl net.core.somaxconn={wanted} (now {most}), {setting} to {wanted}, restart the server; or keep connections open"
-        ),
-        _ => format!("{setting} to {wanted} and restart the server; or keep connections open"),
+        _ => format!("{setting} to {n} and restart the server; or keep connections open"),
     })
 }
 
@@ -110,6 +122,7 @@ pub fn losses() -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connects_to;
 
     #[test]
     fn two_servers_behind_one_name_are_told() {
@@ -120,23 +133,41 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_needs_twice_its_size() {
-        let outcome = |backlog, n_connections| {
-            let burst = Burst { backlog, n_connections, somaxconn: None };
-            backlog_of(burst).outcome
-        };
-        assert_eq!(outcome(80, 40), Outcome::Pass);
-        assert_eq!(outcome(80, 41), Outcome::Fail);
-        assert_eq!(outcome(4096, 1), Outcome::Pass);
-        let next = |somaxconn| {
-            let burst = Burst { backlog: 80, n_connections: 100, somaxconn: Some(somaxconn) };
-            backlog_of(burst).next.unwrap()
-        };
+    fn one_more_than_the_backlog_may_come_at_once() {
+        let of = |backlog, n: Option<u32>| backlog_of(backlog, n, 4096, Some("php"));
+        assert_eq!(of(80, Some(81)).code, PointCode::BacklogEnough);
+        assert_eq!(of(80, Some(82)).outcome, Outcome::Fail);
+        assert!(of(80, None).what.contains("81 connections may wait"));
+        assert_eq!(of(80, None).outcome, Outcome::Note);
+    }
+
+    #[test]
+    fn the_limit_of_the_kernel_is_raised_with_the_servers_where_it_is_lower() {
+        let next = |somaxconn| backlog_of(80, Some(200), somaxconn, None).next.unwrap();
         assert!(next(128).contains("somaxconn=200 (now 128)"));
         assert!(!next(4096).contains("somaxconn"));
     }
 
-    fn backlog_of(burst: Burst) -> Point {
-        backlog(burst, "back_log", "asked the kernel")
+    #[test]
+    fn what_becomes_of_the_rest_hangs_on_the_driver() {
+        let of = |word| backlog_of(80, Some(200), 4096, Some(word));
+        assert_eq!(of("java").code, PointCode::BacklogWaits);
+        assert!(of("java").what.ends_with("waits: MariaDB Connector/J"));
+        assert!(of("php").what.contains("fails at once: PHP's mysqlnd"));
+        let unknown = of("cobol").what;
+        assert!(unknown.contains("tries again, for 0.26 s at most: libmariadb"), "{unknown}");
+        assert!(unknown.contains("go-sql-driver"), "{unknown}");
+    }
+
+    fn backlog_of(backlog: u32, n_connections: Option<u32>, somaxconn: u32, word: Option<&str>) -> Point {
+        let clients = connects_to("mariadb", word);
+        let burst = Burst {
+            backlog,
+            n_connections,
+            from: "that is --connections",
+            somaxconn: Some(somaxconn),
+            clients: &clients,
+        };
+        super::backlog(burst, "set `back_log`", "asked the kernel")
     }
 }

@@ -43,7 +43,7 @@ pub use server_view::{Backend, BeforeRestart, ClientSeen, Saved, SeenAs, ServerC
 pub use session::Session;
 pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use silence::WaitOnce;
-pub use storm::{Fate, Storm};
+pub use storm::{Fate, Storm, first_question, refuses};
 pub use tls::{Checked, Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};
 pub use workload::{Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload, system_row};

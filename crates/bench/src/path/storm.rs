@@ -1,6 +1,7 @@
 //! A storm: many connects at once, each as a client library makes it, and what becomes of them.
 //!
-//! Not the measured loop: nothing here is timed to better than a poll's wake-up. Called by the storms of an experiment.
+//! Not the measured loop: nothing here is timed to better than a poll's wake-up. Called by the storms of an experiment,
+//! and by the proof of a switch.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use looptax_host::waiting;
+use looptax_model::dsn::Protocol;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -45,6 +47,30 @@ pub struct Storm<'a> {
     pub refuses: fn(&[u8]) -> bool,
     /// What has no answer after this has failed. Counts from the first connect.
     pub patience: Duration,
+}
+
+/// What is sent to a server of this protocol so that it answers; empty where the server speaks first, `None` where that
+/// depends on what it serves.
+pub fn first_question(protocol: Protocol) -> Option<&'static [u8]> {
+    match protocol {
+        // "SSLRequest", which every backend answers with one byte.
+        Protocol::Postgres => Some(&[0, 0, 0, 8, 4, 210, 22, 47]),
+        Protocol::Redis => Some(b"PING\r\n"),
+        Protocol::Memcached => Some(b"version\r\n"),
+        Protocol::Mysql => Some(b""),
+        Protocol::Fastcgi | Protocol::Mongodb | Protocol::Http | Protocol::Echo => None,
+    }
+}
+
+/// How a server of this protocol says that it has too many connections.
+pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
+    match protocol {
+        // An error in the greeting's place.
+        Protocol::Mysql => |answer| answer.get(4) == Some(&0xff),
+        Protocol::Postgres => |answer| answer.first() == Some(&b'E'),
+        Protocol::Redis => |answer| answer.starts_with(b"-ERR"),
+        _ => |_| false,
+    }
 }
 
 /// What became of one connect.

@@ -35,7 +35,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Connections that come at once when the client starts: PHP-FPM's `pm.max_children`, workers times
-    /// pool size. Default: 16, or as many as are open to the server now.
+    /// pool size. Default: the most that is counted: `pm.max_children`, Gunicorn's workers times threads, other workers,
+    /// the pool of FILE, and what is open to the server now.
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
     /// Say every point, and how it is known.

@@ -51,9 +51,13 @@ pub(crate) struct SwitchArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Connections that come at once when the application starts: PHP-FPM's `pm.max_children`, workers times
-    /// pool size.
-    #[arg(short, long, default_value_t = 16, value_name = "N")]
-    pub(crate) connections: u32,
+    /// pool size. Default: the most that is counted, as `check` does.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) connections: Option<u32>,
+    /// Prove it also by a burst: as many connects at once over the socket as --connections says or is counted. All have to
+    /// be answered; nobody logs in.
+    #[arg(long, conflicts_with_all = ["patch", "undo", "finish", "list"])]
+    pub(crate) burst: bool,
     /// Run this in a shell once the file is written, so that the application reads it; again after the old file
     /// was put back.
     #[arg(long, value_name = "COMMAND")]

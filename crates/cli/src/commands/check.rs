@@ -15,9 +15,6 @@ use crate::outputs;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 
-/// Connections that come at once where nothing is known: a small pool of workers.
-const USUAL_CONNECTIONS: u32 = 16;
-
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     sys::require_proc(sys::FOUND)?;
@@ -33,20 +30,16 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
     let client = Client::find(args.pid, args.user.as_deref())?;
     let survey = survey(None);
     let points = points(Question {
-        address: &address,
-        client: &client,
-        near: near(&client, &survey, args),
         socket: args.socket.as_deref(),
-        n_connections: args.connections.unwrap_or(USUAL_CONNECTIONS),
-        no_login: None,
+        n_connections: args.connections,
+        ..Question::of(&address, &client, near(&client, &survey))
     })?;
     show(&Checked::Address(points), &[], &client, args, terminal)
 }
 
-/// What runs here; with its clients where nobody says how many connections come at once.
-fn near<'a>(client: &Client, survey: &'a Survey, args: &CheckArgs) -> Near<'a> {
-    let near = client.near(&survey.servers);
-    if args.connections.is_some() { near } else { near.with_clients(&survey.clients) }
+/// What runs here, with its clients.
+fn near<'a>(client: &Client, survey: &'a Survey) -> Near<'a> {
+    client.near(&survey.servers).with_clients(&survey.clients)
 }
 
 /// The connections of a file, or of a process.
@@ -74,9 +67,9 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     }
     let connections = sources.check(Around {
         client: &client,
-        near: near(&client, &survey, args),
+        near: near(&client, &survey),
         socket: args.socket.as_deref(),
-        n_connections: args.connections.unwrap_or(USUAL_CONNECTIONS),
+        n_connections: args.connections,
     })?;
     show(&Checked::Connections(connections), &sources.unread(), &client, args, terminal)
 }

@@ -15,7 +15,7 @@ use looptax_model::record::{
 };
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
-use looptax_switch::{Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload};
+use looptax_switch::{Burst, Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload};
 
 use crate::args::SwitchArgs;
 use crate::failure::{Exit, Failure};
@@ -113,6 +113,7 @@ impl Doing<'_> {
         }
         self.show(&plan)?;
         planned::refuse_unwritable(&switched)?;
+        let bursts = self.bursts(&subject)?;
         let page = self.page_before(&subject)?;
         if args.dry_run || !self.agrees(&switched) {
             switched.outcome = SwitchOutcome::Planned;
@@ -131,7 +132,7 @@ impl Doing<'_> {
             subject.commands.reloads.extend(line);
             switched.proof.reload = reload;
         }
-        self.carry_out(subject, switched, page, times, &source)
+        self.carry_out(subject, switched, (page, bursts), times, &source)
     }
 
     /// Plans, and changes nothing.
@@ -175,6 +176,19 @@ impl Doing<'_> {
         let url = self.args.url.as_deref();
         let url = url.filter(|_| is_needed || !self.args.dry_run);
         url.map(|it| subject.proof.page_before(it)).transpose()
+    }
+
+    /// The bursts of the proof, if somebody wants them.
+    fn bursts(self, subject: &Subject) -> Result<Vec<Burst>, Failure> {
+        if !self.args.burst {
+            return Ok(Vec::new());
+        }
+        let bursts = subject.plan.bursts(self.args.connections)?;
+        for Burst { socket, n_connections, .. } in &bursts {
+            let socket = socket.display();
+            self.terminal.words(&format!("the proof includes {n_connections} connects at once to {socket}\n"));
+        }
+        Ok(bursts)
     }
 
     fn refuse_while_busy(self) -> Result<(), Failure> {
@@ -252,7 +266,7 @@ impl Doing<'_> {
         self,
         mut subject: Subject,
         mut switched: Switched,
-        page: Option<Page>,
+        (page, bursts): (Option<Page>, Vec<Burst>),
         mut times: Option<Times>,
         source: &str,
     ) -> Result<Exit, Failure> {
@@ -282,6 +296,7 @@ impl Doing<'_> {
                 edited: &subject.plan.edited,
                 commands: &subject.commands,
                 page,
+                bursts: &bursts,
                 within: self.args.within,
                 stop: &stop,
             };

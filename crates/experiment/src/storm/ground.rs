@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-use looptax_bench::path::{Endpoint, Fate, Storm};
+use looptax_bench::path::{Endpoint, Fate, Storm, first_question, refuses};
 use looptax_host::kernel;
 use looptax_model::dsn::{Arm, Kind, Protocol};
 use looptax_model::failure::Failure;
@@ -94,7 +94,10 @@ impl Ground {
     }
 
     /// One storm, the server stopped from its begin on as long as the spec says.
-    pub(super) fn storm(&self, spec: &Spec, arm: Arm, n: u32) -> io::Result<Vec<Fate>> {
+    ///
+    /// # Errors
+    /// The server cannot be stopped, or a signal ended it.
+    pub fn storm(&self, spec: &Spec, arm: Arm, n: u32) -> io::Result<Vec<Fate>> {
         let storm = Storm {
             endpoint: &self.endpoint(arm),
             n_connections: n,
@@ -184,27 +187,10 @@ fn own_queue(server: &PrivateServer) -> Option<u32> {
 
 /// What a client of this server sends first; nothing where the server speaks first.
 fn question(server: &PrivateServer) -> Result<Vec<u8>, Failure> {
-    Ok(match server.protocol {
-        // "SSLRequest", which every backend answers with one byte.
-        Protocol::Postgres => vec![0, 0, 0, 8, 4, 210, 22, 47],
-        Protocol::Redis => b"PING\r\n".to_vec(),
-        Protocol::Memcached => b"version\r\n".to_vec(),
-        Protocol::Fastcgi => {
-            let script = site::script(server.login.place(), site::HELLO);
-            let params = [("SCRIPT_NAME", &*script), ("SCRIPT_FILENAME", &script), ("REQUEST_METHOD", "GET")];
-            fastcgi::encode(&params).map_err(Failure::new)?
-        }
-        Protocol::Mysql | Protocol::Mongodb | Protocol::Http | Protocol::Echo => Vec::new(),
-    })
-}
-
-/// How a server of this protocol says that it has too many connections.
-fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
-    match protocol {
-        // An error in the greeting's place.
-        Protocol::Mysql => |answer| answer.get(4) == Some(&0xff),
-        Protocol::Postgres => |answer| answer.first() == Some(&b'E'),
-        Protocol::Redis => |answer| answer.starts_with(b"-ERR"),
-        _ => |_| false,
+    if server.protocol != Protocol::Fastcgi {
+        return Ok(first_question(server.protocol).unwrap_or_default().to_vec());
     }
+    let script = site::script(server.login.place(), site::HELLO);
+    let params = [("SCRIPT_NAME", &*script), ("SCRIPT_FILENAME", &script), ("REQUEST_METHOD", "GET")];
+    fastcgi::encode(&params).map_err(Failure::new)
 }

@@ -217,7 +217,7 @@ fn counted(fates: &[Fate], stall: Duration) -> Storm {
 }
 
 fn somaxconn() -> Option<u32> {
-    kernel::text("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
+    kernel::text(kernel::SOMAXCONN).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

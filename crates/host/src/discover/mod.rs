@@ -53,6 +53,7 @@ pub use listed::{Listed, listed};
 pub use listened::{ListenedPaths, listened_paths};
 pub use meetings::{Meetings, meetings};
 pub use namespace_id::NamespaceId;
+pub use namespaces::somaxconn;
 pub use ports::{PortsHeld, ports_held};
 pub use problems::{Hiding, Problem};
 pub use process::{Process, any_process, process};

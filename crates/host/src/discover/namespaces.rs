@@ -51,16 +51,32 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
     found
 }
 
+/// `net.core.somaxconn` where a process listens, which caps the queue of every listening socket there; `None` if it cannot
+/// be read.
+pub fn somaxconn(process: &Process) -> Option<u32> {
+    let own = crate::discover::process::process(std::process::id()).and_then(|it| it.network);
+    let text = if process.network == own {
+        kernel::text(kernel::SOMAXCONN).ok()?
+    } else {
+        let namespace = namespace_of(process.network?, process.pid).ok()?;
+        let file = entrance::queue_limit(namespace.as_fd()).ok()?;
+        std::io::read_to_string(std::fs::File::from(file)).ok()?
+    };
+    text.trim().parse().ok()
+}
+
 /// Lists the sockets of a process's network namespace.
 fn sockets_of(network: NamespaceId, pid: u32) -> Result<Sockets, DiscoverError> {
-    let lister = || {
-        let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
-        // The process may have moved, or another may have its number by now.
-        if namespace.metadata()?.ino() != network.0 {
-            return Err(rustix::io::Errno::NOENT.into());
-        }
-        entrance::socket_lister(namespace.as_fd())
-    };
-    let lister = lister().map_err(|source| DiscoverError::Namespace { pid, source })?;
+    let lister = namespace_of(network, pid).and_then(|it| entrance::socket_lister(it.as_fd()));
+    let lister = lister.map_err(|source| DiscoverError::Namespace { pid, source })?;
     sock_diag::sockets(&lister)
+}
+
+fn namespace_of(network: NamespaceId, pid: u32) -> std::io::Result<std::fs::File> {
+    let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
+    // The process may have moved, or another may have its number by now.
+    if namespace.metadata()?.ino() != network.0 {
+        return Err(rustix::io::Errno::NOENT.into());
+    }
+    Ok(namespace)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::read;
 use looptax_model::dsn::Kind;
 use looptax_model::record::HowKnown;
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, Stat, major, minor};
 
 use crate::discover::kind::of_process;
 use crate::discover::namespace_id::NamespaceId;
@@ -83,6 +83,13 @@ pub enum SocketFile {
 }
 
 impl Endpoint {
+    /// Whether its socket was bound to this very file, by the file's number and its device.
+    pub fn is_bound_to(&self, found: &Stat) -> bool {
+        // The kernel's own form of a device's number, of which `st_dev` is another one.
+        let device = major(found.st_dev) << 20 | minor(found.st_dev);
+        self.file == Some((found.st_ino as u32, device))
+    }
+
     /// Whether both are one listening socket's, whatever lies at its path.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_at = match (&self.place, &other.place) {

@@ -182,6 +182,10 @@ codes! {
         BacklogEnough,
         /// A burst of connections finds no room in the socket's queue.
         BacklogShort,
+        /// The same, and the client waits for room.
+        BacklogWaits,
+        /// How many connections come at once is not known, or how many may wait.
+        BacklogUnknown,
         /// What sees connections of TCP alone no longer sees these.
         TcpToolsBlind,
         /// The configuration takes the socket already.
@@ -260,6 +264,10 @@ codes! {
         ApplicationGone,
         /// The server does not answer any more.
         ServerGone,
+        /// As many connects at once as there are workers were answered.
+        BurstAnswered,
+        /// Of as many connects at once as there are workers some failed.
+        BurstFailed,
         /// The page is as it was before.
         PageAsBefore,
         /// The page is not as it was before.

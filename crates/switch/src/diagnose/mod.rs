@@ -6,6 +6,7 @@
 pub mod check;
 pub mod dsn;
 pub mod find;
+pub(crate) mod gunicorn;
 mod listener;
 mod local;
 pub mod moving;

@@ -48,6 +48,7 @@ impl House {
             edited,
             commands: &self.commands,
             page: None,
+            bursts: &[],
             within: Duration::from_secs(1),
             stop,
         }

@@ -103,12 +103,9 @@ impl Beside {
         let survey = survey(None);
         let who = Client::find(None, None).unwrap();
         points(Question {
-            address: client,
-            client: &who,
-            near: who.near(&survey.servers),
             socket: Some(&self.server.socket),
-            n_connections: 1,
-            no_login: None,
+            n_connections: Some(1),
+            ..Question::of(client, &who, who.near(&survey.servers))
         })
         .unwrap()
     }

@@ -38,7 +38,7 @@ pub(crate) fn kept(kind: Kind) {
         client: &client,
         near: client.near(&survey.servers),
         socket: Some(&beside.server.socket),
-        n_connections: 1,
+        n_connections: Some(1),
     };
     let wish = Wish { application: Some("Laravel"), ..Wish::of(&path) };
     let socket = beside.server.socket.display().to_string();

@@ -43,7 +43,7 @@ pub(crate) fn laravel(kind: Kind) {
         client: &client,
         near: client.near(&survey.servers),
         socket: Some(&beside.server.socket),
-        n_connections: 1,
+        n_connections: Some(1),
     };
     let wish = Wish::of(&config);
     let found = FileToSwitch::read(wish).unwrap().plan(around).unwrap();

@@ -5,6 +5,7 @@ mod accounts;
 mod grants;
 mod matrix;
 mod path;
+mod queue;
 mod roles;
 mod way;
 mod whose;

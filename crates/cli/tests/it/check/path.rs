@@ -95,7 +95,7 @@ fn a_burst_that_does_not_fit_is_told_with_the_number_that_would() {
         return;
     };
     let run = check(&server, &url(&server), &["-c", "100000"]);
-    expect(&run, "backlog", "fail", &["200000", "somaxconn", "tcp-backlog"]);
+    expect(&run, "backlog", "fail", &["100000", "somaxconn", "tcp-backlog"]);
 }
 
 #[test]

@@ -195,16 +195,14 @@ fn r20_settings_that_check_names_end_what_it_complains_of() {
     let port = free_address().port();
     let url = format!("redis://127.0.0.1:{port}/");
     let check = || {
-        let args = ["check", &url, "-c", "60"];
+        let args = ["check", &url, "-c", "120"];
         Looptax::new(exe(), &scratch).args(args).run()
     };
     let server = redis(port, &["--tcp-backlog", "100"]);
     let run = check();
     run.expect_code(1);
     let settings = "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and `unixsocketperm 770` into its configuration and restart it";
-    // Long lines are broken.
-    let said: Vec<&str> = run.stdout.split_whitespace().collect();
-    assert!(said.join(" ").contains(settings), "{}", run.stdout);
+    assert!(run.words().contains(settings), "{}", run.stdout);
     drop(server);
 
     let socket = scratch.file("r.sock");
@@ -212,7 +210,7 @@ fn r20_settings_that_check_names_end_what_it_complains_of() {
     let server = redis(port, &[&named[..], &["--tcp-backlog", "100"]].concat());
     let run = check();
     run.expect_code(1);
-    assert!(run.stdout.contains("to 120 and restart"), "{}", run.stdout);
+    assert!(run.words().contains("to 120 and restart"), "{}", run.stdout);
     drop(server);
 
     let _server = redis(port, &[&named[..], &["--tcp-backlog", "120"]].concat());

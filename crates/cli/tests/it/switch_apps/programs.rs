@@ -91,6 +91,29 @@ fn without_root_an_application_of_ones_own_is_moved_and_back() {
     }
 }
 
+#[test]
+fn a_burst_is_part_of_the_proof_if_somebody_wants_it() {
+    let Some(app) = ruby("", None) else { return };
+    let before = app.bytes();
+    let burst = |n: &str, code| -> Value {
+        let run = app.while_visited(|| switch(&app, &["--burst", "-c", n, "--json"]).run());
+        run.expect_code(code);
+        let switched: Value = serde_json::from_str(&run.stdout).unwrap();
+        check_fits("switch", &switched);
+        let mut steps = switched["steps"].as_array().unwrap().iter();
+        let step = steps.find(|it| it["code"].as_str().unwrap().starts_with("burst-")).cloned();
+        step.unwrap_or_else(|| run.fail("no burst"))
+    };
+    // As many may wait, but the server takes fewer.
+    let refused = burst("400", 1);
+    assert_eq!(refused["code"], "burst-failed", "{refused}");
+    assert!(refused["words"].as_str().unwrap().contains("refused by the server"), "{refused}");
+    assert!(app.bytes() == before, "not the same bytes as before");
+    let answered = burst("20", 0);
+    assert_eq!(answered["code"], "burst-answered", "{answered}");
+    assert!(answered["words"].as_str().unwrap().starts_with("all of 20 connects at once to "), "{answered}");
+}
+
 /// The service in Ruby, with some words of its own about its configuration, of the tests' account or another;
 /// `None` where it cannot be had.
 pub(super) fn ruby(words: &str, uid: Option<u32>) -> Option<Application> {

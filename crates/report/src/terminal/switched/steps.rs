@@ -21,7 +21,7 @@ fn label(step: &SwitchStep) -> &'static str {
     match step.code {
         StepCode::ServerFileWritten | StepCode::FilesWritten | StepCode::Reloaded => "done",
         StepCode::ReloadByHand => "now",
-        StepCode::SeenOverSocket | StepCode::PageAsBefore => "proved",
+        StepCode::SeenOverSocket | StepCode::BurstAnswered | StepCode::PageAsBefore => "proved",
         StepCode::NothingConnected | StepCode::NotSeenAgain => "open",
         StepCode::RequestsTimed => "times",
         StepCode::ProofNote => "note",
@@ -34,6 +34,7 @@ fn label(step: &SwitchStep) -> &'static str {
         | StepCode::ApplicationGone
         | StepCode::ServerGone
         | StepCode::PageDiffers
+        | StepCode::BurstFailed
         | StepCode::Stopped
         | StepCode::FilesNotPutBack => FAILURE,
     }

@@ -16,7 +16,7 @@ use looptax_redirect::SocketName;
 use super::contained::{self, SocketIs};
 use super::logins::{self, Sides};
 use super::sources::Looked;
-use super::{Question, by_unit, container, points, way};
+use super::{Question, by_unit, container, points, queue, way};
 use crate::diagnose::listener::Listener;
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 use crate::diagnose::unspoken;
@@ -31,7 +31,7 @@ pub struct Around<'a> {
     /// `--socket`.
     pub socket: Option<&'a std::path::Path>,
     /// `--connections`.
-    pub n_connections: u32,
+    pub n_connections: Option<u32>,
 }
 
 /// About a connection of a file or an environment, and the socket that its lines to change name.
@@ -77,7 +77,8 @@ pub(super) fn found(
         return Ok((answer, None));
     }
     let no_login = no_login(found, address);
-    ask(&mut answer, address, no_login.as_deref(), around)?;
+    let question = question(address, found, &looked.name, around);
+    ask(&mut answer, Question { no_login: no_login.as_deref(), ..question })?;
     if is_elsewhere(&answer.points) {
         // The name may be known after all, to containers.
         let known = container::point(address, &looked.services);
@@ -238,7 +239,13 @@ pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> 
         points: vec![configuration(PointCode::ConnectedOverTcp, Outcome::Note, what, Some(&next))],
         changes: Vec::new(),
     };
-    ask(&mut answer, address, Some("the process does not show its user and password"), around)?;
+    let question = Question {
+        socket: around.socket,
+        n_connections: around.n_connections,
+        no_login: Some("the process does not show its user and password"),
+        ..Question::of(address, around.client, around.near)
+    };
+    ask(&mut answer, question)?;
     Ok(answer)
 }
 
@@ -284,6 +291,8 @@ fn look_at_the_socket(
         };
         answer.points.extend(logins::over_the_socket(&sides));
     }
+    let source = answer.source.clone();
+    answer.points.extend(queue::of_socket_in_use(&socket, question(address, found, &source, around)));
     match verdict(&answer.points) {
         SwitchVerdict::WouldWork => {}
         other => answer.verdict = other,
@@ -324,20 +333,23 @@ fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Opt
     Some(point.with_next(format!("if the server on port {port} is meant, {own}; else take the port out")))
 }
 
-fn ask(
-    answer: &mut CheckedConnection,
-    address: &Address,
-    no_login: Option<&str>,
-    around: Around<'_>,
-) -> Result<(), Failure> {
-    answer.points.extend(points(Question {
-        address,
-        client: around.client,
-        near: around.near,
+pub(super) fn question<'a>(
+    address: &'a Address,
+    found: &'a Found,
+    source: &'a str,
+    around: Around<'a>,
+) -> Question<'a> {
+    Question {
         socket: around.socket,
         n_connections: around.n_connections,
-        no_login,
-    })?);
+        pool: found.pool.as_ref(),
+        source: Some(source),
+        ..Question::of(address, around.client, around.near)
+    }
+}
+
+fn ask(answer: &mut CheckedConnection, question: Question<'_>) -> Result<(), Failure> {
+    answer.points.extend(points(question)?);
     let last = answer.points.last();
     answer.verdict = if last.is_some_and(|it| it.code == PointCode::NothingListens) {
         SwitchVerdict::NobodyThere

@@ -18,6 +18,8 @@ use crate::diagnose::socket_of::Near;
 pub struct Client {
     /// Its process, where it is one that runs.
     pub pid: Option<u32>,
+    /// A process as the client's that runs, if the client is known by its kind alone.
+    pub worker: Option<u32>,
     /// Whom to become; `None`: we are the client.
     pub rights: Option<Rights>,
     pub user: String,
@@ -50,6 +52,7 @@ impl Client {
             let user = name_of(&passwd, found.uid);
             return Ok(Self {
                 pid: Some(pid),
+                worker: None,
                 shown: format!("{} {pid} ({user})", found.program_name()),
                 network: found.network,
                 user,
@@ -67,6 +70,7 @@ impl Client {
             };
             return Ok(Self {
                 pid: None,
+                worker: None,
                 rights: Some(rights),
                 user: name.to_owned(),
                 shown: name.to_owned(),
@@ -83,6 +87,7 @@ impl Client {
         let user = name_of(&passwd, rustix::process::geteuid().as_raw());
         Ok(Self {
             pid: None,
+            worker: None,
             rights: None,
             shown: format!("{user} (you; --user or --pid name the client)"),
             network: own_network(),
@@ -105,6 +110,7 @@ impl Client {
                     let name = user_name(rights.uid);
                     Ok(Self {
                         shown: format!("{name} (PHP-FPM's workers, as {worker})"),
+                        worker: Some(worker),
                         confinement: confinement(&worker.to_string()),
                         rights: Some(rights),
                         user: name,

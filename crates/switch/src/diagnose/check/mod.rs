@@ -13,6 +13,7 @@ mod contained;
 mod container;
 mod logins;
 mod question;
+mod queue;
 pub mod reach;
 mod rights;
 mod shared;
@@ -22,16 +23,16 @@ pub mod sources;
 mod subject;
 mod unit;
 mod unknown_listener;
+mod workers;
 
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use looptax_advise::check::{self, Burst, End};
+use looptax_advise::check::{self, End};
 use looptax_advise::serving::ServerFile;
 use looptax_bench::path::WaitOnce;
-use looptax_host::discover::{Place, Server};
-use looptax_host::kernel;
+use looptax_host::discover::Server;
 use looptax_model::dsn::{Address, Kind, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
@@ -51,6 +52,7 @@ pub use sources::FileText;
 pub use subject::{Sources, Switchable};
 pub use unit::Unit;
 use unknown_listener::nobody_known;
+pub(crate) use workers::main_file_of_fpm;
 
 /// All points of a check, in the order in which a switch would meet them.
 pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
@@ -113,7 +115,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         );
     }
     points.extend(of_login);
-    points.extend(backlog(server, &socket, question));
+    points.extend(queue::point(server, &socket, question));
     points.push(check::losses());
     Ok(points)
 }
@@ -124,7 +126,7 @@ pub(crate) fn on_its_socket(socket: &Path, address: &Address, client: &Client) -
     let named = if address.protocol == Protocol::Postgres { socket.parent().unwrap_or(socket) } else { socket };
     let address = Address { socket: Some(named.to_owned()), host: None, ..address.clone() };
     let near = Near::nobody();
-    points(Question { address: &address, client, near, socket: None, n_connections: 1, no_login: None })
+    points(Question { n_connections: Some(1), ..Question::of(&address, client, near) })
 }
 
 /// A `PostgreSQL`'s socket where its folder is wanted: libpq, and what took its ways, looks for another one in it.
@@ -233,6 +235,7 @@ fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
         let tcp = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port));
         points.extend(logins::over_the_socket(&Sides { address, tcp, socket, server: None, client, is_reachable }));
     }
+    points.extend(queue::of_socket_in_use(socket, question));
     points
 }
 
@@ -302,28 +305,6 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
         how += ", and `looptax switch SITE POOL` writes nginx's and the pool's together";
     }
     how
-}
-
-/// By the queue of the socket as the kernel has it; nothing where the server is not ours to look into.
-fn backlog(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
-    let server = server?;
-    let n_open = u32::try_from(question.near.n_open(server)).unwrap_or(u32::MAX);
-    let (n_connections, whose) = if n_open > question.n_connections {
-        (n_open, "so many are open to the server now")
-    } else {
-        (question.n_connections, "that is --connections")
-    };
-    let endpoint = server.endpoints.iter().find(|endpoint| match &endpoint.place {
-        Place::Path { path, .. } => *path == Path::new(&socket.file),
-        Place::Tcp(_) | Place::Abstract(_) => false,
-    })?;
-    let burst = Burst {
-        backlog: endpoint.queue.backlog,
-        n_connections,
-        somaxconn: kernel::text("/proc/sys/net/core/somaxconn").ok().and_then(|text| text.trim().parse().ok()),
-    };
-    let how = format!("asked the kernel for the queue of {}; {n_connections} at once: {whose}", socket.file);
-    Some(check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how))
 }
 
 #[cfg(test)]

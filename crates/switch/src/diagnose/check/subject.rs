@@ -15,6 +15,7 @@ use looptax_model::record::{CheckedConnection, SwitchVerdict};
 use super::answer::{self, Around};
 use super::contained;
 use super::own_ip;
+use super::queue;
 use super::shared;
 use super::sources::{self, FileText, Looked, Unseen};
 use crate::diagnose::socket_of;
@@ -35,6 +36,8 @@ pub struct Switchable {
     pub tcp: Option<SocketAddr>,
     /// The socket that it would take; `None` where none is known to be the same server's.
     pub socket: Option<String>,
+    /// How many connections come at once, if that is known.
+    pub n_at_once: Option<u32>,
     /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
     /// variables become; `None` where it is not to be written.
     pub moves: Vec<Option<Moves>>,
@@ -200,7 +203,9 @@ impl Sources {
                 socket_file = Some(share.file());
             }
             let is_elsewhere = contained::elsewhere(&looked, found, around.client).is_some();
+            let address = found.address.as_ref();
             all.push(Switchable {
+                n_at_once: address.and_then(|it| queue::n_at_once(answer::question(it, found, &looked.name, around))),
                 checked,
                 is_guessed: found.is_guessed,
                 tcp: { found.address.as_ref() }.filter(|_| !is_elsewhere).and_then(tcp_beside_socket),
@@ -247,6 +252,7 @@ impl Sources {
             }
             let moves = found.moves(&fields(its.and_then(password)), file.text);
             Switchable {
+                n_at_once: None,
                 checked,
                 is_guessed: found.is_guessed,
                 tcp: { address.as_ref() }.and_then(tcp_here).filter(|_| !is_there),

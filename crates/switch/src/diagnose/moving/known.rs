@@ -64,16 +64,13 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
         let user = address.user.as_deref();
         let client = Client::find(None, None)?;
         let points = points(Question {
-            address,
-            client: &client,
-            near: Near::us(servers),
             // A container's server is behind no port of our own network, so that it would not be found.
             socket: match &pair.to {
                 SocketName::Path(path) => Some(path),
                 SocketName::Abstract(_) => None,
             },
-            n_connections: 1,
-            no_login: None,
+            n_connections: Some(1),
+            ..Question::of(address, &client, Near::us(servers))
         })?;
         let fails = |it: &&Point| {
             it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic)

@@ -10,6 +10,7 @@ use looptax_model::record::Edit;
 use super::super::program::{is_trusted, masters, reload};
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
+use crate::diagnose::check::main_file_of_fpm;
 use crate::line::{Line, Question};
 
 /// Where packages of PHP-FPM have their sockets.
@@ -52,7 +53,7 @@ impl BackProgram for Fpm {
     fn test(&self, master: &Process) -> Option<Line> {
         // That a pool may run as root was for whoever started it to say.
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
-        let path = main_file(master);
+        let path = main_file_of_fpm(master);
         words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));
         let question = Question { process: master.clone(), name: None, words, variables: Variables::None };
         Some(question.into())
@@ -100,19 +101,12 @@ pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
         return Vec::new();
     }
     let reads_one = |it: &Process| {
-        let main = main_file(it).unwrap_or_default();
+        let main = main_file_of_fpm(it).unwrap_or_default();
         let folder = Path::new(&main).parent().filter(|_| main.starts_with('/'));
         folder.is_some_and(|folder| pools.iter().any(|it| it.starts_with(folder)))
     };
     let masters = masters(|it| Fpm.is_it(it)).into_iter();
     masters.filter(reads_one).filter_map(|it| Fpm.test(&it)).collect()
-}
-
-/// The file that it was started with.
-fn main_file(master: &Process) -> Option<String> {
-    let shown = master.arguments().join(" ");
-    let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
-    own.map(|(path, _)| path.to_owned())
 }
 
 /// Whose the socket will be, and who may what; why that is not known.

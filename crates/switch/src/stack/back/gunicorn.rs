@@ -13,19 +13,11 @@ use super::super::program::reload;
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, Own, Wanted};
 use crate::diagnose::check::sources::environment;
+use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
 use crate::line::{Line, Question};
 
-const USUAL_FILE: &str = "gunicorn.conf.py";
 /// A socket's mode before the umask; its own usual umask is 0.
 const OPEN_MODE: u32 = 0o777;
-/// What wins over the file: options with a word behind them, and the setting that each is.
-const OPTIONS: [(&str, &str, &str); 5] = [
-    ("-b", "--bind", "bind"),
-    ("-c", "--config", "config"),
-    ("-m", "--umask", "umask"),
-    ("-u", "--user", "user"),
-    ("-g", "--group", "group"),
-];
 
 #[derive(Debug)]
 pub(super) struct Gunicorn;
@@ -65,14 +57,14 @@ impl BackProgram for Gunicorn {
         };
         let words = &arguments[at + 1..];
         let variables = environment(own.master.pid).unwrap_or_default();
-        if variables.contains_key("GUNICORN_CMD_ARGS") || option(words, "bind").is_some() {
+        if variables.contains_key(GUNICORN) || option(words, "bind").is_some() {
             return Some(Closed {
                 what: format!("{title} was told where to listen when it was started, and that wins over its file"),
                 next: "take --bind out of its command line and of GUNICORN_CMD_ARGS, and restart it".to_owned(),
             });
         }
         let folder = kernel::link(own.master.file("cwd")).unwrap_or_default();
-        let named = option(words, "config").unwrap_or_else(|| USUAL_FILE.to_owned());
+        let named = option(words, "config").unwrap_or_else(|| OWN_FILE.to_owned());
         let path = folder.join(named.trim_start_matches("file:"));
         let real = |path: &Path| read::real_path(path).ok();
         (real(&path) != real(own.file)).then(|| Closed {
@@ -137,41 +129,6 @@ impl BackProgram for Gunicorn {
     }
 }
 
-/// Where the script is among the words.
-fn script(words: &[String]) -> Option<usize> {
-    let is_it = |it: &String| it.ends_with("/gunicorn") || it == "gunicorn" || it.ends_with("/gunicorn/__main__.py");
-    // Behind an interpreter and its options, or by itself.
-    words.iter().take(4).position(is_it)
-}
-
-/// What an option says, the last time.
-fn option(words: &[String], setting: &str) -> Option<String> {
-    let (short, long, _) = OPTIONS.iter().find(|it| it.2 == setting)?;
-    let mut found = None;
-    for (at, word) in words.iter().enumerate() {
-        let next = || words.get(at + 1).cloned();
-        let with_long = word.strip_prefix(long);
-        let value = match with_long.and_then(|it| it.strip_prefix('=')) {
-            Some(value) => Some(value.to_owned()),
-            None if word == long || word == short => next(),
-            None if word.starts_with("--") => None,
-            None => word.strip_prefix(short).map(str::to_owned),
-        };
-        found = value.or(found);
-    }
-    found
-}
-
-/// What a line of the file sets, the last time; quotes are gone.
-fn setting(text: &str, name: &str) -> Option<String> {
-    let value = |line: &str| {
-        let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?;
-        let value = value.split('#').next()?.trim();
-        Some(value.trim_matches(['"', '\'']).to_owned())
-    };
-    text.lines().filter_map(value).next_back()
-}
-
 /// `0o22`, `0x12`, `18`, and `022`, which its command line takes for the first.
 fn python_number(text: &str) -> Option<u32> {
     let of = |head: &str, radix| Some(u32::from_str_radix(text.strip_prefix(head)?, radix));
@@ -186,25 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_its_command_line_says_is_found() {
-        let check = |words: &str, setting, expected: Option<&str>| {
-            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-            let at = script(&words).expect("the script is there");
-            let found = option(&words[at + 1..], setting);
-            assert_eq!(found.as_deref(), expected, "{words:?}");
-        };
-        check("/usr/bin/python3 /usr/bin/gunicorn -c a.py b:c", "config", Some("a.py"));
-        check("gunicorn --config=a.py b:c", "config", Some("a.py"));
-        check("gunicorn -b:80 b:c", "bind", Some(":80"));
-        check("gunicorn --backlog 5 b:c", "bind", None);
-    }
-
-    #[test]
-    fn settings_of_its_file_are_read_as_python_has_them() {
-        let text = "umask = 0o007  # closed\nuser = 'www-data'\n";
-        assert_eq!(setting(text, "umask").as_deref(), Some("0o007"));
-        assert_eq!(setting(text, "user").as_deref(), Some("www-data"));
-        assert_eq!(setting(text, "group"), None);
+    fn numbers_are_read_as_python_has_them() {
         assert_eq!(python_number("0o007"), Some(7));
         assert_eq!(python_number("18"), Some(0o22));
         assert_eq!(python_number("077"), Some(0o77));

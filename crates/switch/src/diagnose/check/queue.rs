@@ -1,0 +1,104 @@
+//! Whether all workers of the client find room in the queue of the server's socket, as it is in force.
+//!
+//! The socket is known by its file, so that a server in a chroot or container counts, too. Called for each connection
+//! that is checked.
+
+use std::path::Path;
+
+use looptax_advise::check::{self, Burst};
+use looptax_advise::connects_to;
+use looptax_host::discover::{Endpoint, Place, Server, process, somaxconn};
+use looptax_host::read;
+use looptax_model::record::{Outcome, Point};
+
+use super::client::Client;
+use super::question::Question;
+use super::workers::{self, Count};
+use crate::diagnose::socket_of::SocketOf;
+
+/// What starts the name of a program or ends that of a file, and the word for its clients in the table.
+const LANGUAGES: [(&str, &str, &str); 6] = [
+    ("php", ".php", "php"),
+    ("node", ".js", "node"),
+    ("java", ".properties", "java"),
+    ("python", ".py", "python"),
+    ("gunicorn", ".py", "python"),
+    ("nginx", ".conf", "nginx"),
+];
+
+/// What is said of it; `None` if no server that is known listens on the socket.
+pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
+    let (server, endpoint) = listening(server, socket, question)?;
+    let counts = counts(Some(server), question);
+    let most = counts.iter().max_by_key(|it| it.n);
+    let word = language(question.client, question.source);
+    let burst = Burst {
+        backlog: endpoint.queue.backlog,
+        n_connections: most.map(|it| it.n),
+        from: most.map_or("", |it| &it.words),
+        somaxconn: somaxconn(&server.process),
+        clients: &connects_to(server.kind.name(), word),
+    };
+    let others: Vec<String> = counts.iter().map(|it| format!("{} ({})", it.n, it.words)).collect();
+    let counted = if others.is_empty() { "nothing".to_owned() } else { others.join(", ") };
+    let how = format!("asked the kernel for the queue of {}; counted: {counted}", socket.file);
+    Some(check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how))
+}
+
+/// The same of a socket that the client takes already: a queue that is too small is no reason to stay on TCP then.
+pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Option<Point> {
+    let mut point = point(None, socket, question)?;
+    if point.outcome == Outcome::Fail {
+        point.outcome = Outcome::Note;
+    }
+    Some(point)
+}
+
+/// The server whose socket it is: by the file that its socket was bound to, else by its path.
+fn listening<'a>(
+    server: Option<&'a Server>,
+    socket: &SocketOf,
+    question: Question<'a>,
+) -> Option<(&'a Server, &'a Endpoint)> {
+    let path = Path::new(&socket.file);
+    let view = question.client.pid.and_then(|pid| process(pid)?.view().ok());
+    let file = view.map_or_else(|| read::look(path), |it| it.look(path)).ok().flatten();
+    let all =
+        || server.into_iter().chain(question.near.servers).flat_map(|it| it.endpoints.iter().map(move |own| (it, own)));
+    let by_file = file.and_then(|file| all().find(|(_, own)| own.is_bound_to(&file)));
+    by_file.or_else(|| {
+        all().find(|(of, own)| {
+            let is_own = server.is_some_and(|it| it.process.pid == of.process.pid);
+            is_own && matches!(&own.place, Place::Path { path: own, .. } if own == path)
+        })
+    })
+}
+
+/// How many connections come at once; `None` if nothing counts them.
+pub(super) fn n_at_once(question: Question<'_>) -> Option<u32> {
+    counts(question.near.server(question.address), question).iter().map(|it| it.n).max()
+}
+
+/// All that counts connections: what was said, or else what runs, what files say, and what is open now.
+fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
+    if let Some(n) = question.n_connections {
+        return vec![Count { n, words: "that is --connections".to_owned() }];
+    }
+    let Question { client, pool, near, .. } = question;
+    let of_workers = match client.pid.or(client.worker) {
+        Some(pid) => workers::count(pid, pool),
+        None => pool.map(workers::of_pool),
+    };
+    let n_open = server.map_or(0, |it| u32::try_from(near.n_open(it)).unwrap_or(u32::MAX));
+    let words = "so many are open to the server now".to_owned();
+    let open = Some(Count { n: n_open, words }).filter(|it| it.n > 0);
+    of_workers.into_iter().chain(open).collect()
+}
+
+/// The language that the client is written in, by its program or its file.
+fn language(client: &Client, source: Option<&str>) -> Option<&'static str> {
+    let program = client.pid.or(client.worker).and_then(process).map(|it| it.program_name());
+    let of_program = program.and_then(|name| LANGUAGES.iter().find(|it| name.starts_with(it.0)));
+    let of_file = || source.and_then(|name| LANGUAGES.iter().find(|it| name.ends_with(it.1)));
+    of_program.or_else(of_file).map(|it| it.2)
+}

@@ -1,0 +1,121 @@
+//! How many connections an application's workers open at once: counted where they run, or said by their own files.
+//!
+//! Reads files as the process sees them, and only what its user may read. Called by `queue`.
+
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{Pool, Section};
+use looptax_host::discover::{Process, any_process, process};
+use looptax_host::{View, kernel};
+
+use super::sources::environment;
+use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
+
+/// More than any file of a pool has.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Connections that may come at once, with what counted them.
+pub(super) struct Count {
+    pub(super) n: u32,
+    pub(super) words: String,
+}
+
+/// Counts the workers beside a process, itself included, with the connections of each; `None` if nothing says how many.
+pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
+    let one = process(pid)?;
+    if let Some(count) = of_fpm(&one) {
+        return Some(count);
+    }
+    let (above, n) = beside(&one);
+    let name = one.program_name();
+    let whose = if n == 1 { format!("{name} {pid}") } else { format!("each of {n} processes of {name} below {above}") };
+    if let Some(pool) = pool {
+        return Some(Count { n: pool.size.saturating_mul(n), words: format!("{} of {whose}", said(pool)) });
+    }
+    let threads = process(above).and_then(|it| threads_of_gunicorn(&it));
+    match threads {
+        Some(threads) => Some(Count { n: threads.saturating_mul(n), words: format!("{threads} threads of {whose}") }),
+        None if n > 1 => Some(Count { n, words: format!("a connection of {whose}") }),
+        None => None,
+    }
+}
+
+/// The pool of one process, where none is known to run.
+pub(super) fn of_pool(pool: &Pool) -> Count {
+    Count { n: pool.size, words: format!("{} of one process", said(pool)) }
+}
+
+/// `pool = 12 (line 8)`.
+fn said(pool: &Pool) -> String {
+    format!("{} = {} (line {})", pool.name, pool.size, pool.line)
+}
+
+/// The process above a program's workers and their number; a process without others of its program is the only one.
+fn beside(one: &Process) -> (u32, u32) {
+    let name = one.program_name();
+    let is_above = process(one.parent).is_some_and(|it| it.program_name() == name);
+    let above = if is_above { one.parent } else { one.pid };
+    let mut n = 0;
+    any_process(|it| {
+        n += u32::from(it.parent == above && it.program_name() == name);
+        false
+    });
+    (above, n.max(1))
+}
+
+/// `pm.max_children` of the pool of a worker of PHP-FPM.
+fn of_fpm(worker: &Process) -> Option<Count> {
+    let title = worker.arguments().join(" ");
+    let (_, name) = title.split_once(": pool ")?;
+    let name = name.trim();
+    let master = process(worker.parent)?;
+    let main = PathBuf::from(main_file_of_fpm(&master)?);
+    let view = master.view().ok()?;
+    let text = |path: &Path| Some(String::from_utf8_lossy(&view.read(path, MOST_BYTES).ok()?).into_owned());
+    let own = text(&main)?;
+    let beside = own.lines().filter_map(|it| it.trim().strip_prefix("include")?.trim_start().strip_prefix('='));
+    let beside = beside.flat_map(|it| fitting(&view, Path::new(it.trim())));
+    std::iter::once(main.clone()).chain(beside).find_map(|path| {
+        let text = text(&path)?;
+        let n = Section::find(&text, name)?.value("pm.max_children")?.parse().ok()?;
+        Some(Count { n, words: format!("pm.max_children of pool {name}, {}", path.display()) })
+    })
+}
+
+/// The files that an include means: a file, or those of a folder with an ending.
+fn fitting(view: &View, pattern: &Path) -> Vec<PathBuf> {
+    let name = pattern.file_name().unwrap_or_default().to_string_lossy();
+    let (Some((head, tail)), Some(folder)) = (name.split_once('*'), pattern.parent()) else {
+        return vec![pattern.to_owned()];
+    };
+    let names = view.names(folder).unwrap_or_default().into_iter();
+    let fits = |it: &String| it.len() >= head.len() + tail.len() && it.starts_with(head) && it.ends_with(tail);
+    names.filter_map(|it| it.into_string().ok()).filter(fits).map(|it| folder.join(it)).collect()
+}
+
+/// The file that PHP-FPM was started with: `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)`.
+pub(crate) fn main_file_of_fpm(master: &Process) -> Option<String> {
+    let shown = master.arguments().join(" ");
+    let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
+    own.map(|(path, _)| path.to_owned())
+}
+
+/// How many threads each worker of a Gunicorn has, by its command line, its environment or its file; `None` for another
+/// program, and for one that hides its command line.
+fn threads_of_gunicorn(master: &Process) -> Option<u32> {
+    let arguments = master.arguments();
+    let words = &arguments[script(&arguments)? + 1..];
+    let of_environment = || {
+        let variables = environment(master.pid).ok()?;
+        let words: Vec<String> = variables.get(GUNICORN)?.split_whitespace().map(str::to_owned).collect();
+        option(&words, "threads")
+    };
+    let of_file = || {
+        let folder = kernel::link(master.file("cwd")).unwrap_or_default();
+        let named = option(words, "config").unwrap_or_else(|| OWN_FILE.to_owned());
+        let bytes = master.view().ok()?.read(&folder.join(named.trim_start_matches("file:")), MOST_BYTES).ok()?;
+        setting(&String::from_utf8_lossy(&bytes), "threads")
+    };
+    let said = option(words, "threads").or_else(of_environment).or_else(of_file);
+    said.map_or(Some(1), |it| it.parse().ok())
+}
