@@ -20,7 +20,7 @@ PATIENCE_S = 20
 
 
 @contextlib.contextmanager
-def started(name, config, command, environment=None):
+def started(name, config, command, environment=None, workers_of=USER):
     """Runs the program in a folder of its own with `config`, made from the folder, until the block ends.
 
     Gives the socket that it listens on, which `config` has to name `clients.sock`.
@@ -33,16 +33,16 @@ def started(name, config, command, environment=None):
         program = subprocess.Popen(command(folder), env=environment)
         try:
             listening = folder / "clients.sock"
-            wait(name, program, listening)
+            wait(name, program, listening, workers_of)
             yield str(listening)
         finally:
             program.terminate()
             program.wait()
 
 
-def wait(name, program, listening):
+def wait(name, program, listening, user):
     """Until the program takes connections, and its workers have become whom its configuration names."""
-    wanted = {pwd.getpwnam(USER).pw_uid}
+    wanted = {pwd.getpwnam(user).pw_uid}
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end and program.poll() is None:
         # The connection goes on to the database, so there is one alone.
@@ -51,7 +51,7 @@ def wait(name, program, listening):
                 trial.connect(str(listening))
             return
         time.sleep(0.02)
-    raise SystemExit(f"error: {name} does not start, or not with workers of {USER}")
+    raise SystemExit(f"error: {name} does not start, or not with workers of {user}")
 
 
 def workers(pid):

@@ -27,6 +27,7 @@ mod process;
 mod recorded;
 mod records;
 mod servers;
+mod storms;
 mod trials;
 mod web;
 mod why;
@@ -72,6 +73,8 @@ enum Chore {
     History(history::Options),
     /// Records with one field changed, through every command that reads one: no panic, no hang
     Records(records::Options),
+    /// Many connects at once with real drivers to a server that is stopped, beside looptax's own storms
+    Storms(storms::Options),
     /// Series of `looptax trial` whose truth is known
     #[command(subcommand)]
     Trials(trials::Chore),
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Chore::Disturbed(chore) => disturbed::run(&chore),
         Chore::Oracle(chore) => oracle::run(&chore),
         Chore::Records(options) => records::run(&options),
+        Chore::Storms(options) => storms::run(&options),
         Chore::Trials(chore) => trials::run(&chore),
         Chore::Web(chore) => web::run(&chore),
         Chore::Why(chore) => why::run(&chore),
