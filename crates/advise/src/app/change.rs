@@ -382,7 +382,7 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     }
     let text = anchor.with(key, value);
     let (before, after) = match anchor.joins {
-        Joins::Line => (None, text.clone()),
+        Joins::Line | Joins::Pair => (None, text.clone()),
         Joins::With(between) => {
             let before = shown(anchor);
             (Some(before.clone()), format!("{before}{between}{text}"))

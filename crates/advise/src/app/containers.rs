@@ -78,7 +78,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             [_, key] if key == "name" => name = Some((&setting.path[..at + 2], value)),
             [_, key] if key == "value" => {
                 let own = name.filter(|(path, _)| setting.path.starts_with(path));
-                found.extend(own.map(|(_, name)| called(setting.clone(), name)));
+                found.extend(own.map(|(_, name)| Setting { joins: Joins::Pair, ..called(setting.clone(), name) }));
             }
             // Of a Secret or a ConfigMap nobody knows the value here.
             [_, from, ..] if from == "valueFrom" => {

@@ -67,6 +67,17 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
     let end = anchor.place().end;
     let (at, text) = match anchor.joins {
         Joins::With(between) => (end, format!("{between}{item}")),
+        Joins::Pair => {
+            let (lines, dash) = pair_around(text, anchor)?;
+            let (name, value) = item.split_once(": ")?;
+            let newline = newline(text);
+            // Kubernetes takes texts alone, and a number without quotes is none.
+            let is_text = value.contains(|it: char| !it.is_ascii_digit());
+            let value = if is_text { value.to_owned() } else { format!("\"{value}\"") };
+            let blanks = " ".repeat(dash.len());
+            let body = text[..lines.end].trim_end_matches(['\n', '\r']).len();
+            (body, format!("{newline}{dash}name: {name}{newline}{blanks}value: {value}"))
+        }
         Joins::Line => {
             let line = line_around(text, &anchor.place())?;
             let whole = &text[line.clone()];
@@ -97,6 +108,21 @@ fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     if is_list_item(neighbour) { (before.to_owned(), quote) } else { (before.replace('-', " "), "") }
 }
 
+/// The lines of an item of Kubernetes' variables, and what is before its name: blanks and the dash. `None` if the item is
+/// written otherwise: in braces, or with something else than comments between name and value.
+fn pair_around<'a>(text: &'a str, value: &Setting) -> Option<(Range<usize>, &'a str)> {
+    let own = line_around(text, &value.place())?;
+    let is_nothing = |it: &str| it.trim().is_empty() || it.trim_start().starts_with('#');
+    let above = text.get(..own.start)?.split_inclusive('\n').rev();
+    let mut start = own.start;
+    let name = above.inspect(|it| start -= it.len()).find(|it| !is_nothing(it))?;
+    let (dash, _) = name.split_once("name:")?;
+    let is_dash = dash.trim_start_matches(' ').strip_prefix('-')?.chars().all(|it| it == ' ');
+    let before = text.get(own.start..value.start)?;
+    let is_below = before.len() == dash.len() && before.chars().all(|it| it == ' ');
+    (is_dash && is_below).then_some((start..own.end, dash))
+}
+
 /// Whether it is a whole item of a list: `NAME=value`.
 fn is_list_item(setting: &Setting) -> bool {
     setting.quotes == Quotes::Bare(Bare::Part) && setting.joins == Joins::Line
@@ -105,6 +131,11 @@ fn is_list_item(setting: &Setting) -> bool {
 /// A setting taken away: its line with it where nothing else stands there, else what parts it from its neighbour.
 pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     let place = setting.place();
+    if setting.joins == Joins::Pair {
+        // A comment between the two is not ours to take away.
+        let lines = pair_around(text, setting)?.0;
+        return (text[lines.clone()].lines().count() == 2).then(|| nothing_at(lines));
+    }
     let line = line_around(text, &place)?;
     let (before, after) = (text.get(line.start..place.start)?, text.get(place.end..line.end)?);
     if is_list_item(setting)
@@ -173,6 +204,29 @@ mod tests {
         let settings = yaml::read(text).0;
         let below = "a:\n  - host: x\n    socket: /s\n    b: c\n";
         check(text, &settings, "socket: /s", below, "a:\n  - \n    b: c\n");
+
+        let text = "spec:\n  containers:\n  - env:\n    -  name: A # why\n       value: b # c\n    - name: C\n      value: d\n";
+        let settings = containers::in_containers(&yaml::read(text).0);
+        let below = text.replace("# c\n", "# c\n    -  name: E\n       value: f\n");
+        let without = text.replace("    -  name: A # why\n       value: b # c\n", "");
+        check(text, &settings, "E: f", &below, &without);
+        let zero = rewritten(text, &[added(text, &settings[0], "E: 0").unwrap()]).unwrap();
+        assert!(zero.contains("value: \"0\"\n"), "{zero}");
+        let text = text.replace("# why\n", "# why\n       # because\n");
+        let settings = containers::in_containers(&yaml::read(&text).0);
+        let new = rewritten(&text, &[added(&text, &settings[0], "E: f").unwrap()]).unwrap();
+        assert_eq!(new, text.replace("# c\n", "# c\n    -  name: E\n       value: f\n"));
+        assert_eq!(removed(&text, &settings[0]), None);
+        // What is written otherwise is left to people.
+        for text in [
+            "- {name: A, value: b}",
+            "- name: &a A\n      kept: x\n      value: b",
+            "- name:\n        A\n      value: b",
+        ] {
+            let text = format!("spec:\n  containers:\n  - env:\n    {text}\n");
+            let settings = containers::in_containers(&yaml::read(&text).0);
+            assert_eq!((added(&text, &settings[0], "E: f"), removed(&text, &settings[0])), (None, None), "{text}");
+        }
 
         let text = "services:\n  a:\n    environment:\n      - \"A=b\"\n      - C=d\n";
         let settings = containers::in_containers(&yaml::read(text).0);

@@ -49,6 +49,8 @@ pub(crate) struct Setting {
 pub(crate) enum Joins {
     /// In a line of its own below.
     Line,
+    /// In an item of its own below, as Kubernetes has variables: `- name: NAME`, `value: VALUE`.
+    Pair,
     /// Behind it, with this between them.
     With(&'static str),
 }
