@@ -67,7 +67,7 @@ pid_of() {
 mkdir -p "$roots"
 if [ ! -e "$root/usr/sbin/mariadbd" ]; then
   packages=redis-server,mariadb-server,php-cli,php-mysql
-  mirror=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d | head -1)
+  mirror=$( (grep -rhosE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d || true) | head -1)
   debootstrap --variant=minbase --include="$packages" bookworm "$root" "$mirror" > "$scratch/debootstrap" 2>&1 ||
     stop "$(tail -3 "$scratch/debootstrap")"
 fi

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
-use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Section, Variable, rewritten};
+use looptax_advise::app::{Beside, Rewrite, SET_ELSEWHERE, Section, Unit, Variable, rewritten};
 use looptax_bench::path::first_question;
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 use looptax_model::record::{Edit, SwitchConnection, SwitchFate, SwitchFile, SwitchVerdict};
 
 use crate::burst::Burst;
+use crate::file::Original;
 use crate::follow::{self, Followed, Reader};
 use crate::line::Commands;
 use crate::proof::Proof;
@@ -29,8 +30,8 @@ pub struct Wish<'a> {
     pub only: &'a [usize],
     /// Which application it is, where several may be meant.
     pub application: Option<&'a str>,
-    /// Whether it is a Compose file whose services are to share the folder of the socket.
-    pub compose: bool,
+    /// Whether it describes containers that are to share the folder of the socket.
+    pub containers: bool,
     /// As which user the application runs.
     pub user: Option<&'a str>,
     pub socket: Option<&'a Path>,
@@ -61,7 +62,7 @@ impl<'a> Wish<'a> {
             pid: None,
             only: &[],
             application: None,
-            compose: false,
+            containers: false,
             user: None,
             socket: None,
             n_connections: Some(1),
@@ -142,6 +143,8 @@ impl Planned {
 pub struct FileToSwitch<'a> {
     wish: Wish<'a>,
     text: Text,
+    /// The unit of the server's container: its name and its text.
+    server_unit: Option<(String, Text)>,
     followed: Followed,
 }
 
@@ -151,9 +154,18 @@ impl<'a> FileToSwitch<'a> {
     /// # Errors
     /// That it cannot be read, or the environment of its process.
     pub fn read(wish: Wish<'a>) -> Result<Self, Failure> {
-        let mut read = Self { wish, text: Text::read(wish.path)?, followed: Followed::default() };
+        let mut read = Self { wish, text: Text::read(wish.path)?, server_unit: None, followed: Followed::default() };
         read.followed = followed(&read.text())?;
         Ok(read)
+    }
+
+    /// Reads it with the unit of its server's container.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn read_with(wish: Wish<'a>, server: &Path) -> Result<Self, Failure> {
+        let unit = (sources::unit_name(server), Text::read(server)?);
+        Ok(Self { server_unit: Some(unit), ..Self::read(wish)? })
     }
 
     fn text(&self) -> FileText<'_> {
@@ -163,7 +175,8 @@ impl<'a> FileToSwitch<'a> {
             pid: self.wish.pid,
             application: self.wish.application,
             environment: &self.followed.values,
-            by_service: self.wish.compose,
+            by_container: self.wish.containers,
+            server_unit: self.server_unit.as_ref().map(|(name, text)| Unit { name, text: &text.content }),
         }
     }
 
@@ -291,6 +304,8 @@ pub(crate) struct Edits {
     pub(crate) here: Vec<Rewrite>,
     variables: Vec<Variable>,
     near: Vec<String>,
+    /// What is written into the unit of the server's container.
+    beside: Option<Beside>,
 }
 
 impl Edits {
@@ -309,7 +324,8 @@ impl Edits {
         let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
         let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
         if rewritten(text, &here).is_some() && is_writable {
-            *self = Self { here, variables, near };
+            let beside = planned.found.beside.clone().or_else(|| self.beside.take());
+            *self = Self { here, variables, near, beside };
         } else {
             planned.leave_to_people();
         }
@@ -318,6 +334,9 @@ impl Edits {
     /// The files with all of it.
     fn write(self, file: FileToSwitch<'_>, plan: &mut Plan) -> Result<(), Failure> {
         let (text, followed) = (file.text, file.followed);
+        if let Some((beside, (_, server))) = self.beside.zip(file.server_unit) {
+            plan.add_beside(beside, server)?;
+        }
         let new = rewritten(&text.content, &self.here).filter(|new| *new != text.content);
         let path = text.original.path();
         let unit = path.file_name().unwrap_or_default().to_string_lossy();
@@ -394,6 +413,21 @@ impl Plan {
             remarks: remarks(named, &edited.original),
         });
         self.edited.push(edited);
+    }
+
+    /// Adds the unit of a server's container, and the unit of a volume that is not there yet.
+    fn add_beside(&mut self, beside: Beside, server: Text) -> Result<(), Failure> {
+        if let Some((name, text)) = beside.new {
+            let path = server.original.path().with_file_name(name);
+            let original = Original::absent(&path, &server.original)?;
+            let lines = text.lines().map(|it| Edit { line: None, before: None, after: Some(it.to_owned()) });
+            self.add(Edited { original, new: text.as_bytes().to_vec() }, &path, lines.collect());
+        }
+        let named = server.named.clone();
+        if let Some(edited) = server.edited(&beside.rewrites).filter(|_| !beside.rewrites.is_empty()) {
+            self.add(edited, &named, beside.edits);
+        }
+        Ok(())
     }
 
     /// Takes out of the advice that something is set elsewhere, which is known and written.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnose::check::Client;
+use crate::diagnose::check::{Client, sources};
 use looptax_advise::app;
 use looptax_bench::path::WaitOnce;
 use looptax_host::discover::{Survey, process};
@@ -33,6 +33,9 @@ pub fn files_of(pid: u32) -> Vec<PathBuf> {
 /// # Errors
 /// That the file cannot be read or names no connection; that a user or process is not there.
 pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
+    if let Some(other) = wish.other.filter(|it| [wish.path, it].iter().all(|it| sources::is_container_unit(it))) {
+        return of_units(wish, other, survey);
+    }
     if let Some(other) = wish.other {
         let plain = |wish| look_at(wish, survey);
         return match server::look_at(wish, other, survey, plain)? {
@@ -40,8 +43,33 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
             None => stack::look_at(wish, other),
         };
     }
+    if wish.containers && sources::is_container_unit(wish.path) {
+        return Err(sources::no_containers(wish.path));
+    }
     let _remembering = WaitOnce::begin();
-    let file = FileToSwitch::read(wish)?;
+    plan(wish, FileToSwitch::read(wish)?, survey)
+}
+
+/// Plans two `.container` units: the application's is the one with a connection that moves.
+fn of_units(wish: Wish<'_>, other: &Path, survey: &Survey) -> Result<Subject, Failure> {
+    if wish.path.parent() != other.parent() {
+        return Err(Failure::usage(
+            "the two units are in different folders: whether one manager starts both is not known",
+            "name two units of one folder",
+        ));
+    }
+    let own = Wish { other: None, ..wish };
+    let first = plan(own, FileToSwitch::read_with(own, other)?, survey);
+    let moves = |it: &Result<Subject, Failure>| it.as_ref().is_ok_and(|it| !it.plan.edited.is_empty());
+    if moves(&first) {
+        return first;
+    }
+    let turned = Wish { path: other, ..own };
+    let second = plan(turned, FileToSwitch::read_with(turned, wish.path)?, survey);
+    if moves(&second) || first.is_err() && second.is_ok() { second } else { first }
+}
+
+fn plan(wish: Wish<'_>, file: FileToSwitch<'_>, survey: &Survey) -> Result<Subject, Failure> {
     let targets = |client: &Client| file.targets(around(client, wish, survey));
     let mut before = Before::look(wish, targets, survey)?;
     let plan = file.plan(around(&before.client, wish, survey))?;

@@ -143,6 +143,11 @@ impl Found {
         self.bound.iter().map(|bound| moves_for(bound, fields, text)).collect()
     }
 
+    /// Where the first of its settings is in the text.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.bound.iter().flat_map(|it| it.roles.values()).map(|it| it.start).min()
+    }
+
     /// The variables of the environment that its settings are, and whether they say where it goes.
     pub fn variables(&self) -> BTreeMap<String, bool> {
         let mut found = BTreeMap::new();

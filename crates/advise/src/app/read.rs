@@ -337,7 +337,7 @@ fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
 }
 
 /// Whether it is a manifest of Kubernetes.
-fn is_manifest(text: &str) -> bool {
+pub(super) fn is_manifest(text: &str) -> bool {
     let has = |head: &str| text.lines().any(|it| it.starts_with(head));
     has("apiVersion:") && has("kind:")
 }

@@ -23,9 +23,10 @@ pub(crate) struct SwitchArgs {
     /// The own file of the server that FILE's connections lead to, if that has no socket yet: redis.conf, valkey.conf,
     /// memcached.conf, an option file of MySQL or `MariaDB`, postgresql.conf, pgbouncer.ini, pgpool.conf; see --restart. Or
     /// the own file of what a web server hands its pages to, if FILE is that of nginx, Apache, Caddy or `HAProxy`: a pool of
-    /// PHP-FPM, `gunicorn.conf.py`, an ini file of uWSGI, `puma.rb`. Both files are one switch, in any order, and --socket
+    /// PHP-FPM, `gunicorn.conf.py`, an ini file of uWSGI, `puma.rb`. Or Podman's `.container` unit of the server, if FILE is
+    /// that of the application. Both files are one switch, in any order, and --socket
     /// says where the socket is to be.
-    #[arg(value_name = "OTHER", conflicts_with_all = ["compose", "fix_account", "fix_hba", "undo", "finish", "list"])]
+    #[arg(value_name = "OTHER", conflicts_with_all = ["containers", "fix_account", "fix_hba", "undo", "finish", "list"])]
     pub(crate) other: Option<PathBuf>,
     /// A process of the application: its connections are those that are proved. Without FILE the file that
     /// they come from is looked for in its working folder.
@@ -40,10 +41,12 @@ pub(crate) struct SwitchArgs {
     /// Which application's file it is, where its name and its words leave that open.
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) application: Option<String>,
-    /// FILE is a Compose file: the folder of the socket becomes a named volume of the application's service and the
-    /// server's, and the application's variables name the socket there. Without it such lines are only said.
-    #[arg(long, requires = "file", conflicts_with_all = ["pid", "socket"])]
-    pub(crate) compose: bool,
+    /// FILE describes containers: a Compose file, or a manifest of Kubernetes (a chart's rendered text too). The folder of the
+    /// socket becomes a volume of the application's container and the server's, a Redis or Valkey gets a socket by its
+    /// command, and the application's variables name the socket. Without it such lines are only said. Two `.container`
+    /// units of Podman, as FILE and OTHER, need no option.
+    #[arg(long, visible_alias = "compose", requires = "file", conflicts_with_all = ["pid", "socket"])]
+    pub(crate) containers: bool,
     /// The server's socket, or its folder. Default: that of the server that listens on the connection's port
     /// here.
     #[arg(long, value_name = "PATH")]

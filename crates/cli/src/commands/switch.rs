@@ -145,7 +145,7 @@ impl Doing<'_> {
             pid: args.pid,
             only: &args.only,
             application: args.application.as_deref(),
-            compose: args.compose,
+            containers: args.containers,
             user: args.user.as_deref(),
             socket: args.socket.as_deref(),
             n_connections: args.connections,

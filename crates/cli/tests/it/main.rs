@@ -57,7 +57,7 @@ mod slow;
 mod strangers;
 mod switch;
 mod switch_apps;
-mod switch_compose;
+mod switch_containers;
 mod switch_server;
 mod trial_apps;
 mod trojans;

@@ -197,7 +197,7 @@ fn refuse_container(server: &Server) -> Result<(), Failure> {
             server.name(),
             server.process.pid
         ),
-        "share a folder with it, and give the server its socket there: `looptax switch --compose` writes a Compose file",
+        "share a folder with it, and give the server its socket there: `looptax switch --containers` writes the files of containers",
     ))
 }
 

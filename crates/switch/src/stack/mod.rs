@@ -82,7 +82,8 @@ fn connections(path: &Path, text: &str, application: &str, socket: &Path) -> Res
         pid: None,
         application: Some(application),
         environment: &std::collections::BTreeMap::new(),
-        by_service: false,
+        by_container: false,
+        server_unit: None,
     };
     Sources::for_socket(&file, socket)
 }

@@ -17,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 
 pub(super) use container::File;
 use container::{Container, Content, FileText, Network};
+pub(super) use pod::documents as pod_documents;
 pub use whose::{Brought, Inside, Loopback, Neighbour, is_loopback};
 use whose::{Mount, Mounts};
 

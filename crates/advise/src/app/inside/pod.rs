@@ -24,7 +24,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     let mut containers = Vec::new();
     // A chart's values are in no document of a Pod.
     let documents = if is_manifest { documents(file.text) } else { Vec::new() };
-    for (group, (first_line, text)) in documents.into_iter().enumerate() {
+    for (group, (first_line, _, text)) in documents.into_iter().enumerate() {
         containers.extend(of_document(text, first_line, group));
     }
     let name = if is_chart { "the Pods of this chart" } else { "the Pods that take this manifest" };
@@ -34,19 +34,19 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     Some(File { containers, rest: Some(rest), volume: VOLUME })
 }
 
-/// The documents of a text, each with the number of lines before it.
-fn documents(text: &str) -> Vec<(usize, &str)> {
+/// The documents of a text, each with the number of lines and of bytes before it.
+pub(in crate::app) fn documents(text: &str) -> Vec<(usize, usize, &str)> {
     let mut found = Vec::new();
     let (mut start, mut first_line, mut at) = (0, 0, 0);
     for (idx, line) in text.split_inclusive('\n').enumerate() {
         if line.starts_with("---") {
-            found.push((first_line, &text[start..at]));
+            found.push((first_line, start, &text[start..at]));
             (start, first_line) = (at + line.len(), idx + 1);
         }
         at += line.len();
     }
-    found.push((first_line, &text[start..]));
-    found.retain(|(_, it)| !it.trim().is_empty());
+    found.push((first_line, start, &text[start..]));
+    found.retain(|(.., it)| !it.trim().is_empty());
     found
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use looptax_testkit::dice::Dice;
 
 const FILES: usize = 400;
-const READER: &str = include_str!("../../data/readers/compose.py");
+const READER: &str = include_str!("../../data/readers/yaml.py");
 
 /// What is written into a file, and for each of its connections what it shares or why not.
 type Edited = (Option<String>, Vec<Option<Result<Share, String>>>, Vec<Rewrite>);
@@ -56,7 +56,7 @@ struct App {
     image: &'static str,
 }
 
-const APPS: [App; 4] = [
+const APPS: [App; 6] = [
     App {
         variables: &[("WORDPRESS_DB_HOST", "db"), ("WORDPRESS_DB_USER", "wp"), ("WORDPRESS_DB_PASSWORD", "p w")],
         changed: &[("WORDPRESS_DB_HOST", "localhost:/var/run/mysqld/mysqld.sock")],
@@ -98,7 +98,27 @@ const APPS: [App; 4] = [
         above: "",
         image: "mysql",
     },
+    App {
+        variables: &[("APP_KEY", "k"), ("REDIS_HOST", "db"), ("REDIS_PORT", "6379")],
+        changed: &[("REDIS_HOST", "/run/valkey/redis.sock"), ("REDIS_PORT", "0")],
+        above: "",
+        image: "valkey/valkey:8",
+    },
+    App {
+        variables: &[
+            ("APP_KEY", "k"),
+            ("DB_CONNECTION", "pgsql"),
+            ("DB_HOST", "db"),
+            ("DB_USERNAME", "u"),
+            ("DB_PASSWORD", "p"),
+        ],
+        changed: &[("DB_HOST", "/var/run/pgbouncer")],
+        above: "DB_HOST",
+        image: "edoburu/pgbouncer:v1.24",
+    },
 ];
+
+const OPTIONS: &str = "--unixsocket /run/valkey/redis.sock --unixsocketperm 777";
 
 /// A file, and what another parser has to find in it afterwards.
 struct Drawn {
@@ -218,6 +238,24 @@ impl Pen<'_> {
             self.line(2, "environment:");
             self.line(3, "POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256");
         }
+        if app.image.starts_with("edoburu") {
+            self.line(2, "environment:");
+            let line = self.dice.one(&["DB_HOST: 'x'", "- DB_HOST=x", "- 'DB_HOST=x'"]);
+            self.line(3, line);
+        }
+        if app.image.starts_with("valkey") {
+            match self.dice.below(5) {
+                0 => self.line(2, "command: valkey-server --save ''"),
+                1 => self.line(2, "command: \"--requirepass $$x\""),
+                2 => self.line(2, "command: [ \"valkey-server\", '--save', ''  ]"),
+                3 => {
+                    self.line(2, "command:");
+                    self.line(3, "-   valkey-server");
+                    self.line(3, "-   '/etc/x.conf'");
+                }
+                _ => {}
+            }
+        }
         self.volumes();
         if !is_first {
             self.line(2, &image);
@@ -270,8 +308,8 @@ fn draw(dice: &mut Dice) -> Drawn {
     Drawn { text, mounted, app }
 }
 
-/// What another parser finds in each file; `None` where there is none.
-fn parsed(files: &[String]) -> Option<Vec<Value>> {
+/// The documents that another parser finds in each file; `None` if it is not installed.
+pub(super) fn parsed(files: &[String]) -> Option<Vec<Value>> {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
     for (idx, text) in files.iter().enumerate() {
@@ -305,16 +343,32 @@ fn expected(mut document: Value, drawn: &Drawn) -> Value {
         volumes.as_array_mut().unwrap().push(own);
         if *name != "db" {
             change(&mut service["environment"], drawn.app);
+        } else if drawn.app.image.starts_with("edoburu") {
+            match &mut service["environment"] {
+                Value::Array(items) => items.push(json!("UNIX_SOCKET_DIR=/var/run/pgbouncer")),
+                map => map["UNIX_SOCKET_DIR"] = json!("/var/run/pgbouncer"),
+            }
+        } else if drawn.app.image.starts_with("valkey") {
+            match service.entry("command").or_insert_with(|| json!("valkey-server")) {
+                Value::Array(items) => items.extend(OPTIONS.split(' ').map(|it| json!(it))),
+                text => *text = json!(format!("{} {OPTIONS}", text.as_str().unwrap())),
+            }
         }
     }
     let root = document.as_object_mut().unwrap();
     let volumes = root.entry("volumes").or_insert_with(|| Value::Object(Map::new()));
-    volumes["sockets-db"] = Value::Null;
+    volumes["sockets-db"] =
+        json!({ "driver_opts": { "type": "tmpfs", "device": "tmpfs", "o": "uid=0,gid=0,mode=1777" } });
     document
 }
 
 fn folder(app: &App) -> &'static str {
-    if app.image.starts_with("postgres") { "/var/run/postgresql" } else { "/var/run/mysqld" }
+    match app.image.split(['/', ':']).next().unwrap_or_default() {
+        "postgres" => "/var/run/postgresql",
+        "valkey" => "/run/valkey",
+        "edoburu" => "/var/run/pgbouncer",
+        _ => "/var/run/mysqld",
+    }
 }
 
 fn change(environment: &mut Value, app: &App) {
@@ -356,7 +410,7 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
     for it in &drawn {
         let (new, shares, rewrites) = edited(&it.text);
         let new = new.unwrap_or_else(|| panic!("{shares:?}\n{}", it.text));
-        assert_eq!(shares.len(), it.mounted.len() - 1, "{}", it.text);
+        assert_eq!(shares.iter().flatten().count(), it.mounted.len() - 1, "{}", it.text);
         // What goes is a value in its line; what comes with a line is below whole ones.
         for rewrite in &rewrites {
             let gone = &it.text[rewrite.at.clone()];
@@ -371,9 +425,9 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
     let (Some(before), Some(found)) = (parsed(&before), parsed(&after)) else {
         return;
     };
-    for (((it, before), found), new) in drawn.iter().zip(before).zip(found).zip(&after) {
-        let expected = as_texts(expected(before, it));
-        assert_eq!(as_texts(found), expected, "{}becomes\n{new}", it.text);
+    for (((it, mut before), mut found), new) in drawn.iter().zip(before).zip(found).zip(&after) {
+        let expected = as_texts(expected(before[0].take(), it));
+        assert_eq!(as_texts(found[0].take()), expected, "{}becomes\n{new}", it.text);
     }
 }
 
@@ -425,7 +479,7 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
         ("", "", "---\na: b\n", "one plain document"),
         ("", "", "...\n", "the end of a line"),
         ("", "image: own/mysql", "", "not known"),
-        ("", "image: redis", "", "a command of its own"),
+        ("", "image: redis", "", "not known"),
         ("", "image: mysql\nbuild: .", "", "`build`"),
         ("", "deploy: {replicas: 2}", "", "may be several"),
         ("deploy: {placement: {}}", "", "", "on several machines"),

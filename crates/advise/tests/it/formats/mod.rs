@@ -6,6 +6,8 @@
 mod compose;
 mod noise;
 mod oracle;
+mod pods;
 mod pool;
+mod quadlet;
 mod shapes;
 mod words;

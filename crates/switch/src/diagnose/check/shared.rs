@@ -1,4 +1,4 @@
-//! What is said of a connection between two services of a Compose file that is to go by a volume of both.
+//! What is said of a connection between two containers of one project that is to go by a volume of both.
 //!
 //! What the file alone does not show stays unsaid: nobody looks into the containers. Called by `subject`.
 
@@ -7,29 +7,42 @@ use looptax_advise::check::verdict;
 use looptax_model::dsn::MASK;
 use looptax_model::record::{CheckedConnection, Outcome, PointCode};
 
+/// What is found of a server that is not this machine's.
+const ELSEWHERE: [PointCode; 3] =
+    [PointCode::ServerInContainer, PointCode::LoopbackOfContainer, PointCode::ServerElsewhere];
+
 use super::answer::explain_mask;
+
+/// Says of a connection to another container which command writes both sides.
+pub(super) fn offer(checked: &mut CheckedConnection, command: &str) {
+    for point in checked.points.iter_mut().filter(|it| ELSEWHERE.contains(&it.code)) {
+        let by_hand = point.next.take().map_or_else(String::new, |it| format!("; by hand: {it}"));
+        point.next = Some(format!("`{command}` writes both sides, --dry-run shows them{by_hand}"));
+    }
+}
 
 /// Says in place of "it is a container" how both come to the socket, or why that is left to people. `false` where
 /// nothing is said of a container.
 pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Result<Share, String>) -> bool {
     let mut points = checked.points.iter_mut();
-    let Some(point) = points.find(|it| it.code == PointCode::ServerInContainer) else {
+    let Some(point) = points.find(|it| ELSEWHERE.contains(&it.code)) else {
         return false;
     };
     let share = match share {
         Ok(share) => share,
         Err(why) => {
             let next = point.next.take().unwrap_or_default();
-            point.next = Some(format!("--compose does not write it, since {why}; by hand: {next}"));
+            point.next = Some(format!("--containers does not write it, since {why}; by hand: {next}"));
             return true;
         }
     };
     point.outcome = Outcome::Note;
     point.next = None;
+    point.code = PointCode::ServerInContainer;
     point.what = format!(
-        "`{}` is a service of the same file (image {}): its folder {} becomes a volume of both; whether the application \
+        "{} (image {}): its folder {} becomes {}, and the socket there is open to every user; whether the application \
          comes by it is not seen from the file, and nothing is proved",
-        share.server, share.image, share.folder
+        share.server_is, share.image, share.folder, share.volume_is
     );
     checked.verdict = verdict(&checked.points);
     let Some(address) = &found.address else {
@@ -43,8 +56,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     }
     for change in &mut checked.changes {
         change.edits.extend(share.edits.iter().cloned());
-        change.restart =
-            format!("docker compose up -d, which makes both containers anew: `{}` is away for that time", share.server);
+        change.restart.clone_from(&share.restart);
         explain_mask(change);
     }
     true

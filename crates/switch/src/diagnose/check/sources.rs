@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{self, Found, Included, Inside, Reading, Source};
+use looptax_advise::app::{self, Found, Included, Inside, Reading, Source, Unit};
 use looptax_host::discover::{Process, Survey};
 use looptax_host::{kernel, read};
 use looptax_model::dsn::{Address, Protocol};
@@ -48,15 +48,27 @@ pub struct FileText<'a> {
     pub application: Option<&'a str>,
     /// What is set elsewhere for it: a process's own variables win.
     pub environment: &'a BTreeMap<String, String>,
-    /// Whether it is a Compose file that is read service by service.
-    pub by_service: bool,
+    /// Whether it is read container by container.
+    pub by_container: bool,
+    /// The unit of the server's container, if it has one of its own: its name without `.container`, and its text.
+    pub server_unit: Option<Unit<'a>>,
+}
+
+/// Whether it is a `.container` unit of Podman.
+pub(crate) fn is_container_unit(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "container")
+}
+
+/// What a `.container` unit is called by others.
+pub(crate) fn unit_name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Manner<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
     application: Option<&'a str>,
-    by_service: bool,
+    by_container: bool,
 }
 
 /// The variables of the environment that a file's connections depend on, and whether they say where one goes.
@@ -90,7 +102,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
         let hint = "run it as a user who may read it, for example root";
         Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
     })?;
-    let manner = Manner { environment: environment.as_ref(), application, by_service: false };
+    let manner = Manner { environment: environment.as_ref(), application, by_container: false };
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
@@ -121,7 +133,7 @@ pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     let manner = Manner {
         environment: Some(&environment).filter(|_| is_known),
         application: file.application,
-        by_service: file.by_service,
+        by_container: file.by_container || file.server_unit.is_some(),
     };
     let both = (file.path, file.path);
     looked(both, file.text.as_bytes(), manner, Files::Ours)
@@ -161,9 +173,9 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
         environment: of_laravel.as_ref().or(manner.environment),
     };
     let reading = match manner.application {
-        _ if manner.by_service => {
+        _ if manner.by_container => {
             let reading = app::read_services(&source, manner.application);
-            let reading = reading.ok_or_else(|| no_compose_file(seen))?;
+            let reading = reading.ok_or_else(|| no_containers(seen))?;
             match manner.application.filter(|_| reading.found.is_empty()) {
                 Some(name) => return Err(no_variables_of(name)),
                 None => reading,
@@ -227,16 +239,23 @@ fn included(path: &Path, bytes: &[u8], files: Files<'_>) -> Vec<Included> {
     read.collect()
 }
 
-fn no_compose_file(path: &Path) -> Failure {
+pub(crate) fn no_containers(path: &Path) -> Failure {
+    let shown = path.display();
+    if is_container_unit(path) {
+        return Failure::usage(
+            format!("`{shown}` is the unit of one container, and a socket has two sides"),
+            format!("name the unit of its server too: looptax switch {shown} SERVER.container"),
+        );
+    }
     Failure::usage(
-        format!("`{}` is no Compose file: it has no services", path.display()),
-        "--compose takes a docker-compose.yml or compose.yaml",
+        format!("`{shown}` describes no containers: it has neither services nor a Pod"),
+        "--containers takes a Compose file, a manifest of Kubernetes or a chart's rendered text",
     )
 }
 
 fn no_variables_of(name: &str) -> Failure {
     Failure::usage(
-        format!("no service has the variables of an application that is called `{name}`"),
+        format!("no container has the variables of an application that is called `{name}`"),
         "without --as the plan says whose they may be",
     )
 }
@@ -307,7 +326,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     }];
     for name in app::usual_files() {
         let path = PathBuf::from(name);
-        let manner = Manner { environment: Some(&environment), application: None, by_service: false };
+        let manner = Manner { environment: Some(&environment), application: None, by_container: false };
         if let Some(files) = files
             && let Ok(bytes) = files.read(&path)
         {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_advise::app::{self, Found, Moves};
+use looptax_advise::app::{self, Beside, Found, Moves, Unit};
 use looptax_advise::{Fields, Takes};
 use looptax_bench::path::WaitOnce;
 use looptax_host::discover::Survey;
@@ -41,6 +41,8 @@ pub struct Switchable {
     /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
     /// variables become; `None` where it is not to be written.
     pub moves: Vec<Option<Moves>>,
+    /// What is written into the unit of its server's container, if that is a file of its own.
+    pub beside: Option<Beside>,
     /// The variables of the environment that its settings are, first those that say where it goes.
     pub variables: Vec<String>,
 }
@@ -80,6 +82,20 @@ fn of_unspoken(found: &Found) -> Option<Address> {
         socket: it.socket.clone(),
         ..Address::bare(Protocol::Echo)
     })
+}
+
+/// What writes both sides, if a file of containers was named without a word of that and can be written.
+fn offered(file: &FileText<'_>) -> Option<String> {
+    let shown = file.path.display();
+    if file.by_container || file.server_unit.is_some() || file.pid.is_some() {
+        return None;
+    }
+    if sources::is_container_unit(file.path) {
+        return Some(format!("looptax switch {shown} SERVER.container"));
+    }
+    let looked = sources::text(&FileText { by_container: true, ..*file }).ok()?;
+    let shares = app::shares(file.text, &looked.reading.found, &looked.neighbours);
+    { shares.iter() }.any(|it| matches!(it, Some(Ok(_)))).then(|| format!("looptax switch {shown} --containers"))
 }
 
 fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
@@ -175,16 +191,21 @@ impl Sources {
         let _remembering = WaitOnce::begin();
         let looked = sources::text(file)?;
         let mut all = Vec::new();
-        let shares = if file.by_service {
-            app::shares(file.text, &looked.reading.found, &looked.neighbours)
-        } else {
-            Vec::new()
+        let connections = &looked.reading.found;
+        let shares = match file.server_unit {
+            Some(server) => {
+                let name = sources::unit_name(file.path);
+                app::shares_of_units(Unit { name: &name, text: file.text }, server, connections, &looked.neighbours)
+            }
+            None if file.by_container => app::shares(file.text, connections, &looked.neighbours),
+            None => Vec::new(),
         };
+        let offered = offered(file);
         let mut shares = shares.into_iter();
         for found in &looked.reading.found {
             let (mut checked, socket) = answer::found(&looked, found, around)?;
             let mut moves = Vec::new();
-            let mut socket_file = None;
+            let (mut socket_file, mut beside) = (None, None);
             let share = shares.next().flatten();
             if let (Some(socket), Some(address)) = (&socket, &found.address) {
                 let fields = socket.fields(address, password(address));
@@ -200,7 +221,10 @@ impl Sources {
                 let fields = share.fields(address, password(address));
                 let own = found.moves(&fields, file.text).into_iter();
                 moves = own.map(|it| share.complete(it?)).collect();
-                socket_file = Some(share.file());
+                (socket_file, beside) = (Some(share.file()), share.beside.clone());
+            }
+            if let Some(command) = &offered {
+                shared::offer(&mut checked, command);
             }
             let is_elsewhere = contained::elsewhere(&looked, found, around.client).is_some();
             let address = found.address.as_ref();
@@ -212,6 +236,7 @@ impl Sources {
                 address: found.address.clone(),
                 socket: socket_file,
                 moves,
+                beside,
                 variables: sorted(found.variables()),
             });
         }
@@ -259,6 +284,7 @@ impl Sources {
                 address,
                 socket: Some(path.clone()).filter(|_| !is_there),
                 moves,
+                beside: None,
                 variables: sorted(found.variables()),
             }
         });

@@ -71,6 +71,26 @@ impl Node {
         self.entries().iter().rfind(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
     }
 
+    /// The items of a list; none of anything else.
+    pub(super) fn items(&self) -> &[Self] {
+        match &self.kind {
+            Shape::List { items, .. } => items,
+            _ => &[],
+        }
+    }
+
+    /// Its texts, word by word: its own, or those of its items.
+    pub(super) fn words(&self) -> Vec<String> {
+        let own = self.text().into_iter();
+        let all = own.chain(self.items().iter().filter_map(Self::text));
+        all.flat_map(str::split_whitespace).map(str::to_owned).collect()
+    }
+
+    /// Whether it is written in lines, between no brackets.
+    pub(super) fn is_block(&self) -> bool {
+        matches!(self.kind, Shape::Map { is_flow: false, .. } | Shape::List { is_flow: false, .. })
+    }
+
     /// Itself and whatever is in it.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self)
@@ -94,18 +114,22 @@ impl Node {
     }
 }
 
-/// The only document of a text. `None` where it is no YAML, has several, or is too large.
+/// The only document of a text. `None` if it is not YAML, has several, or is too large.
 pub(super) fn read(text: &str) -> Option<Node> {
+    let mut all = documents(text)?;
+    all.pop().filter(|_| all.is_empty())
+}
+
+/// The documents of a text. `None` if it is not YAML, or too large.
+pub(super) fn documents(text: &str) -> Option<Vec<Node>> {
     let chars = text.char_indices().map(|(at, _)| at);
     let mut build =
-        Build { text, bytes: chars.chain([text.len()]).collect(), open: Vec::new(), root: None, n_nodes: 0 };
-    let mut n_documents = 0;
+        Build { text, bytes: chars.chain([text.len()]).collect(), open: Vec::new(), roots: Vec::new(), n_nodes: 0 };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.ok()?;
-        n_documents += usize::from(matches!(event, Event::DocumentStart(_)));
         build.event(event, &span)?;
     }
-    build.root.filter(|_| n_documents == 1)
+    Some(build.roots)
 }
 
 /// A collection whose end is not reached yet.
@@ -125,7 +149,7 @@ struct Build<'a> {
     /// The byte of each character.
     bytes: Vec<usize>,
     open: Vec<Open>,
-    root: Option<Node>,
+    roots: Vec<Node>,
     n_nodes: usize,
 }
 
@@ -213,7 +237,7 @@ impl Build<'_> {
 
     fn take(&mut self, node: Node) {
         let Some(open) = self.open.last_mut() else {
-            self.root = Some(node);
+            self.roots.push(node);
             return;
         };
         // What is nothing stands nowhere.

@@ -1,0 +1,245 @@
+//! Services of a Compose file that may be written into.
+//!
+//! # Source
+//! docs.docker.com, Compose file reference: `volumes`, `driver_opts`, `command`, `deploy`.
+
+use std::ops::Range;
+
+use super::container::{Container, Mount};
+use super::line::{self, Inserted, Item};
+use super::project::{Named, Project};
+use super::tree::{self, Node, Shape};
+use crate::app::containers::SERVICES;
+use crate::app::found::Found;
+use crate::app::inside::is_loopback;
+
+/// What a part of Compose's `deploy` may be where all containers are on one machine, one of each.
+const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
+
+/// A new volume as a tmpfs that everybody may make sockets in. Docker gives an empty volume the owner and mode of the
+/// image's folder, if the image has one; Podman those of the container that starts first, so that the server may have no
+/// right to its own folder, unless the volume has an owner (seen with podman 4.3.1, 2026-11-28; parse.go and
+/// `fixVolumePermissions` in 5.4).
+const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
+
+pub(super) struct File<'a> {
+    text: &'a str,
+    root: Node,
+    containers: Vec<Container>,
+}
+
+impl<'a> File<'a> {
+    pub(super) fn read(text: &'a str, beside: &[String]) -> Result<Self, String> {
+        let root = tree::read(text).filter(|_| !text.contains("{%") && !text.contains("<%"));
+        let root = root.ok_or("the file is not one plain document of YAML")?;
+        let is_override = |it: &&String| it.contains("compose.override.y");
+        if let Some(name) = beside.iter().find(is_override) {
+            return Err(format!("{name} beside it may say otherwise"));
+        }
+        if root.get("include").is_some() || is_shared(&root) {
+            return Err("the file includes others, or is merged from parts".to_owned());
+        }
+        let services = root.get(SERVICES).filter(|_| root.all(SERVICES).count() == 1);
+        let services = services.filter(|it| !is_shared(it) && !it.entries().is_empty());
+        let services = services.ok_or("its services are not plain lines")?;
+        let containers = services.entries().iter();
+        let containers = containers.map(|(key, own)| {
+            let mut container = container_of(key.text().unwrap_or_default(), own);
+            container.unclear = unclear(key, own);
+            container
+        });
+        let containers = containers.collect();
+        Ok(Self { text, root, containers })
+    }
+
+    fn service(&self, idx: usize) -> (Option<&Node>, &Node) {
+        let services = self.root.get(SERVICES).expect("a file without services is refused");
+        let (key, own) = &services.entries()[idx];
+        (Some(key), own)
+    }
+}
+
+impl Project for File<'_> {
+    fn containers(&self) -> &[Container] {
+        &self.containers
+    }
+
+    fn own(&self, found: &Found) -> Option<usize> {
+        let name = found.service.as_deref()?;
+        self.containers.iter().rposition(|it| it.title == name)
+    }
+
+    fn server(&self, _: usize, found: &Found) -> Option<Result<usize, String>> {
+        let address = found.address.as_ref()?;
+        let host = address.host.as_deref()?;
+        // The loopback of a network that both have.
+        let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
+        let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
+        let has_name = |idx: &usize| {
+            let (key, own) = self.service(*idx);
+            let others = ["container_name", "hostname"].map(|key| own.get(key));
+            let mut all = std::iter::once(key).chain(others).flatten();
+            all.any(|it| it.text() == Some(host))
+        };
+        let mut all = (0..self.containers.len()).filter(has_name);
+        let first = all.next()?;
+        Some(match all.next() {
+            Some(_) => Err(format!("several services are called `{host}`")),
+            None => Ok(first),
+        })
+    }
+
+    fn is_taken(&self, _: usize, volume: &str) -> Option<String> {
+        let declared = self.root.get("volumes").and_then(|it| it.get(volume));
+        declared.map(|_| format!("the file has a volume `{volume}` already"))
+    }
+
+    fn may_take(&self, _: usize, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn mount(&self, container: usize, volume: &str, folder: &str) -> Result<Inserted, String> {
+        let lines = [format!("{volume}:{folder}")];
+        let title = &self.containers[container].title;
+        line::item(self.text, self.service(container), &Item { title, key: "volumes", lines: &lines })
+    }
+
+    fn declare(&self, _: usize, volume: &str, is_new: bool) -> Result<Option<Inserted>, String> {
+        line::declare(self.text, &self.root, volume, is_new.then_some(OPTIONS))
+    }
+
+    fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String> {
+        let title = &self.containers[server].title;
+        let whole = format!("{program} {}", options.join(" "));
+        line::words(self.text, self.service(server), (title, "command"), (options, &whole))
+    }
+
+    fn variable(&self, server: usize, name: &str, value: &str) -> Result<Inserted, String> {
+        let title = &self.containers[server].title;
+        let own = self.service(server);
+        // Names with values, or a list of both.
+        let is_map = own.1.get("environment").is_some_and(|it| matches!(it.kind, Shape::Map { .. }));
+        if is_map {
+            environment(self.text, own.1, "environment", title)?;
+            return line::entry(self.text, own.1, (title, "environment"), &format!("{name}: {value}"));
+        }
+        let lines = [format!("{name}={value}")];
+        line::item(self.text, own, &Item { title, key: "environment", lines: &lines })
+    }
+
+    fn environment(&self, container: usize) -> Result<Range<usize>, String> {
+        let own = self.service(container).1;
+        environment(self.text, own, "environment", &self.containers[container].title)
+    }
+
+    fn named(&self, _: usize, server: usize, _: Option<&str>) -> Named {
+        let title = &self.containers[server].title;
+        Named {
+            is: format!("`{title}` is a service of the same file"),
+            volume: "a volume of both",
+            restart: format!("docker compose up -d, which makes both containers anew: `{title}` is away for that time"),
+        }
+    }
+}
+
+/// A service by its own settings.
+pub(super) fn container_of(title: &str, service: &Node) -> Container {
+    let has = |key: &&str| service.get(key).is_some();
+    let environment = service.get("environment");
+    let mut variables: Vec<String> = environment.map_or_else(Vec::new, |it| {
+        let pairs = it.entries().iter();
+        let pairs =
+            pairs.filter_map(|(key, value)| Some(format!("{}={}", key.text()?, value.text().unwrap_or_default())));
+        pairs.collect()
+    });
+    let listed = environment.map_or(&[][..], Node::items).iter();
+    variables.extend(listed.filter_map(|it| it.text().map(str::to_owned)));
+    let mut mounts = Vec::new();
+    for key in ["volumes", "tmpfs"] {
+        let Some(node) = service.get(key) else {
+            continue;
+        };
+        let items = match &node.kind {
+            Shape::List { items, .. } => &items[..],
+            Shape::Nothing => &[],
+            _ => std::slice::from_ref(node),
+        };
+        mounts.extend(items.iter().map(|it| mount(it, key == "tmpfs")));
+    }
+    if has(&"volumes_from") {
+        mounts.push(Mount { volume: None, target: None });
+    }
+    Container {
+        title: title.to_owned(),
+        image: service.get("image").and_then(Node::text).map(str::to_owned),
+        replaced_by: ["build", "entrypoint"].into_iter().find(has),
+        words: service.get("command").map_or_else(Vec::new, Node::words),
+        variables,
+        mounts,
+        has_configs: has(&"configs"),
+        unclear: None,
+    }
+}
+
+/// A volume: `data:/var/lib/mysql:ro`, or keys.
+fn mount(item: &Node, is_tmpfs: bool) -> Mount {
+    let is_name = |it: &&str| {
+        let is_sign = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        it.starts_with(|c: char| c.is_ascii_alphanumeric()) && it.chars().all(is_sign)
+    };
+    let Some(text) = item.text() else {
+        let kind = item.get("type").and_then(Node::text);
+        let source = item.get("source").and_then(Node::text).filter(|_| kind == Some("volume"));
+        let volume = source.filter(is_name).filter(|_| item.get("read_only").is_none() && item.get("volume").is_none());
+        let target = item.get("target").and_then(Node::text);
+        return Mount { volume: volume.map(str::to_owned), target: target.map(str::to_owned) };
+    };
+    // A variable may hold anything, colons too.
+    if text.contains('$') {
+        let target = text.rsplit('}').next().and_then(|it| it.split(':').rfind(|it| it.starts_with('/')));
+        return Mount { volume: None, target: target.map(str::to_owned) };
+    }
+    let parts: Vec<&str> = text.split(':').collect();
+    let (source, target, options) = match parts[..] {
+        [source, target, ref rest @ ..] if !is_tmpfs => (Some(source), target, rest.concat()),
+        [target, ..] => (None, target, String::new()),
+        [] => (None, "", String::new()),
+    };
+    // With `Z` only this container may use it, where SELinux is on.
+    let is_shared = |_: &&str| !options.split(',').any(|it| it == "ro" || it == "Z");
+    Mount { volume: source.filter(is_name).filter(is_shared).map(str::to_owned), target: Some(target.to_owned()) }
+}
+
+/// Where a container's variables are, which no other container has.
+pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Range<usize>, String> {
+    let node = own.get(key).filter(|_| own.all(key).count() == 1);
+    let is_foreign = |it: &Node| it.is_marked || matches!(it.kind, Shape::Alias) || it.text() == Some("<<");
+    let node = node.filter(|it| {
+        let is_flow = matches!(it.kind, Shape::Map { is_flow: true, .. } | Shape::List { is_flow: true, .. });
+        !is_flow && !it.any(&is_foreign)
+    });
+    let node = node.ok_or_else(|| format!("the variables of `{title}` are not plain lines of its own"))?;
+    Ok(node.at.start..line::line_end(text, node.at.end))
+}
+
+/// What cannot be told of a service from its own lines.
+fn unclear(key: &Node, service: &Node) -> Option<String> {
+    let title = key.text().unwrap_or_default();
+    if key.is_marked || is_shared(service) || service.get("extends").is_some() {
+        return Some(format!("`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"));
+    }
+    is_spread(service).then(|| format!("the containers of `{title}` may be several, or on several machines"))
+}
+
+/// Whether containers of that service may be several, or on another machine.
+fn is_spread(service: &Node) -> bool {
+    let deploy = service.get("deploy").map_or(&[][..], Node::entries);
+    let is_harmless = |key: &Node| key.text().is_some_and(|it| HARMLESS.contains(&it));
+    service.get("scale").is_some() || deploy.iter().any(|(key, _)| !is_harmless(key))
+}
+
+/// Whether a mapping counts elsewhere too, or has parts from there.
+pub(super) fn is_shared(node: &Node) -> bool {
+    let is_plain = matches!(node.kind, Shape::Map { is_flow: false, .. });
+    !is_plain || node.is_marked || node.get("<<").is_some()
+}

@@ -1,0 +1,302 @@
+//! Where the images of servers that are known have their socket, and whether a container leaves it there.
+
+use looptax_model::dsn::Protocol;
+
+use super::container::Container;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Socket {
+    /// The folder, which belongs to nothing else.
+    pub(super) folder: String,
+    pub(super) name: String,
+    /// The port of the same server.
+    pub(super) port: u16,
+}
+
+/// A server's socket, and what has to be added for it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Serving {
+    pub(super) socket: Socket,
+    /// Words at the end of its command, behind `program` if it has none.
+    pub(super) options: Vec<String>,
+    pub(super) program: &'static str,
+    /// A variable of its environment that it lacks, with its value.
+    pub(super) variable: Option<(&'static str, String)>,
+}
+
+/// The image of `PgBouncer` whose environment is its configuration.
+const PGBOUNCER: &str = "edoburu/pgbouncer";
+/// What says where that has its socket.
+const PGBOUNCER_FOLDER: &str = "UNIX_SOCKET_DIR";
+
+/// # Source
+/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: nothing else lies in the
+/// folder.
+const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
+const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
+
+/// Words of a command that may put the socket elsewhere, or have another configuration read.
+const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
+
+/// The mode of a Redis' socket. The users of two containers have no group in common, and a socket without a mode is its
+/// server's only (docker-entrypoint.sh: umask 0077). Who mounts the volume may use it, as who is on the network may use
+/// the port.
+const MODE: &str = "777";
+
+/// The socket of a container's server, or why that is not known.
+pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Serving, String> {
+    let image = server.image.as_deref();
+    let family = image.map(repository).and_then(|it| match it {
+        "redis" => Some(("/run/redis", "redis-server")),
+        "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
+        _ => None,
+    });
+    // The words of a command of Kubernetes are known.
+    let is_known = |it: &&str| family.is_some() && *it == "command";
+    if let Some(key) = server.replaced_by.filter(|it| !is_known(it)) {
+        return Err(format!("the server has `{key}`, which may say where its socket is"));
+    }
+    let image = image.ok_or("the server names no image")?;
+    let (folder, name, port) = match (repository(image), protocol) {
+        ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
+        ("postgres", Protocol::Postgres) => {
+            if !asks_for_passwords(server) {
+                return Err("the image lets everybody in at its socket without a password, so that whoever is in the \
+                            application's container would be every role: first have pg_hba.conf say `local all all \
+                            scram-sha-256`, and POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
+                    .to_owned());
+            }
+            POSTGRES
+        }
+        ("redis" | "valkey/valkey", Protocol::Redis) => {
+            let (folder, program) = family.unwrap_or_default();
+            return of_redis(server, folder, program);
+        }
+        (PGBOUNCER, Protocol::Postgres) => return of_pgbouncer(server),
+        ("memcached", _) => {
+            return Err(
+                "memcached listens on a socket or at a port, never at both, and who else uses its port is not \
+                        seen from the file"
+                    .to_owned(),
+            );
+        }
+        ("percona" | "percona/percona-server", _) => {
+            return Err("that image's socket lies among its data".to_owned());
+        }
+        _ => {
+            return Err(format!("where the image `{image}` has its socket is not known"));
+        }
+    };
+    if server.variable("MYSQL_UNIX_PORT").is_some() {
+        return Err("MYSQL_UNIX_PORT says where the server's socket is".to_owned());
+    }
+    if server.words.iter().any(|word| MOVING.iter().any(|it| word.contains(it))) {
+        return Err("the server's command may say where its socket is".to_owned());
+    }
+    let socket = Socket { folder: folder.to_owned(), name: name.to_owned(), port };
+    Ok(Serving { socket, options: Vec::new(), program: "", variable: None })
+}
+
+/// Whether a container is the pooler in front of a server that may be anywhere.
+pub(super) fn is_pooler(container: &Container) -> bool {
+    container.image.as_deref().is_some_and(|it| repository(it) == PGBOUNCER)
+}
+
+/// The socket that a `PgBouncer`'s environment names, or gets; it asks for passwords there as at its port.
+///
+/// # Source
+/// edoburu/docker-pgbouncer, entrypoint.sh; pgbouncer.org, `unix_socket_dir`, `unix_socket_mode` (0777).
+fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
+    if !server.words.is_empty() {
+        return Err("the server's command may say where its socket is".to_owned());
+    }
+    let port = server.variable("LISTEN_PORT").unwrap_or("5432");
+    let port = port.parse().map_err(|_| format!("its port is `{port}`"))?;
+    let own = server.variable(PGBOUNCER_FOLDER).filter(|it| !it.is_empty());
+    let folder = own.unwrap_or("/var/run/pgbouncer").trim_end_matches('/').to_owned();
+    if !is_own_folder(&folder) {
+        return Err(format!("its socket's folder `{folder}` is not one of its own"));
+    }
+    let variable = own.is_none().then(|| (PGBOUNCER_FOLDER, folder.clone()));
+    let socket = Socket { folder, name: format!(".s.PGSQL.{port}"), port };
+    Ok(Serving { socket, options: Vec::new(), program: "", variable })
+}
+
+/// Whether nothing else is usually in a folder.
+fn is_own_folder(folder: &str) -> bool {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
+    let is_others = ["/tmp", "/data", "/run", "/var/run"].contains(&folder);
+    folder.starts_with('/') && !is_others && folder.chars().all(is_plain)
+}
+
+/// The socket that the command of a Redis names, or gets.
+///
+/// # Source
+/// redis.io, "Passing arguments using the command line": options win over a file that is named before them.
+fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<Serving, String> {
+    let first = server.words.first().map_or(program, |it| it.rsplit('/').next().unwrap_or(it));
+    let is_file = first.strip_suffix(".conf").is_some_and(|it| !it.is_empty());
+    if !(first == program || first == "redis-server" || first.starts_with("--") || is_file) {
+        return Err("the server's command starts something else than the server".to_owned());
+    }
+    if server.words.iter().any(|it| it == "--sentinel") {
+        return Err("a Sentinel tells its clients addresses, never sockets".to_owned());
+    }
+    let option = |name: &str| {
+        let mut words = server.words.iter().map(|it| it.trim_matches(['"', '\'']));
+        words.by_ref().find(|it| *it == name)?;
+        Some(words.next().unwrap_or_default())
+    };
+    let port = match option("--port") {
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        None => 6379,
+    };
+    let mut options = Vec::new();
+    let path = option("--unixsocket").map_or_else(|| format!("{folder}/redis.sock"), str::to_owned);
+    if option("--unixsocket").is_none() {
+        options.extend(["--unixsocket".to_owned(), path.clone()]);
+    }
+    match option("--unixsocketperm") {
+        None => options.extend(["--unixsocketperm".to_owned(), MODE.to_owned()]),
+        Some(mode) if mode.ends_with(['2', '3', '6', '7']) => {}
+        Some(mode) => {
+            return Err(format!(
+                "its socket has mode {mode}, which keeps out the users of other containers: give it \
+                 --unixsocketperm {MODE}"
+            ));
+        }
+    }
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let is_odd = |it: char| !it.is_ascii_alphanumeric() && !"._-".contains(it);
+    if !is_own_folder(folder) || name.is_empty() || name.contains(is_odd) {
+        return Err(format!("its socket `{path}` is not in a folder of its own"));
+    }
+    let socket = Socket { folder: folder.to_owned(), name: name.to_owned(), port };
+    Ok(Serving { socket, options, program, variable: None })
+}
+
+/// `mysql` of `docker.io/library/mysql:${TAG:-8}`.
+fn repository(image: &str) -> &str {
+    let known = image.split('$').next().unwrap_or_default();
+    let is_cut = known.len() < image.len();
+    let image = known.trim_start_matches("docker.io/");
+    let image = image.trim_start_matches("library/");
+    let name = image.rfind('/').map_or(0, |at| at + 1);
+    match image[name..].find([':', '@']) {
+        Some(at) => &image[..name + at],
+        // The name itself may go on.
+        None if is_cut => "",
+        None => image,
+    }
+}
+
+/// Whether `PostgreSQL` was made so that its socket asks for a password.
+fn asks_for_passwords(server: &Container) -> bool {
+    let methods = ["scram-sha-256", "md5"];
+    let is_safe = |it: &str| methods.iter().any(|method| it.contains(&format!("--auth-local={method}")));
+    server.variable("POSTGRES_INITDB_ARGS").is_some_and(is_safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compose::container_of;
+    use super::super::tree;
+    use super::*;
+
+    #[track_caller]
+    fn check(service: &str, protocol: Protocol, expected: Result<&str, &str>) {
+        let root = tree::read(service).unwrap();
+        let found = socket_of(&container_of("db", &root), protocol);
+        match (&found, expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found.socket.folder, expected, "{service}"),
+            (Err(why), Err(expected)) => assert!(why.contains(expected), "{service}: {why}"),
+            _ => panic!("{service}: {found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_socket_is_known_by_its_image_alone() {
+        let mysql = |service: &str, expected| check(service, Protocol::Mysql, expected);
+        for image in ["mysql", "mysql:8.4", "mariadb@sha256:0", "docker.io/library/mysql:5.7", "mysql:${TAG:-a/b}"] {
+            mysql(&format!("image: {image}\n"), Ok("/var/run/mysqld"));
+        }
+        for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
+            mysql(&format!("image: {image}\n"), Err("not known"));
+        }
+        mysql("image: percona:8\n", Err("among its data"));
+        mysql("image: mysql\nbuild: .\n", Err("`build`"));
+        mysql("image: mysql\ncommand: --socket=/x\n", Err("command"));
+        mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
+        mysql("image: mysql\ncommand: --max-connections=9\n", Ok("/var/run/mysqld"));
+        mysql("build: .\n", Err("`build`"));
+        mysql("restart: always\n", Err("names no image"));
+        check("image: memcached\n", Protocol::Memcached, Err("never at both"));
+    }
+
+    #[test]
+    fn a_redis_gets_the_options_that_its_command_lacks() {
+        let options = |command: &str| {
+            let root = tree::read(&format!("image: redis:7\n{command}\n")).unwrap();
+            socket_of(&container_of("c", &root), Protocol::Redis).map(|it| (it.socket.folder, it.options.join(" ")))
+        };
+        let all = "--unixsocket /run/redis/redis.sock --unixsocketperm 777";
+        for command in [
+            "",
+            "command: redis-server --appendonly yes",
+            "command: [redis-server, /etc/redis.conf]",
+            "command: --save ''",
+            "command: my.conf",
+        ] {
+            assert_eq!(options(command), Ok(("/run/redis".to_owned(), all.to_owned())), "{command}");
+        }
+        let own = "command: redis-server --unixsocket /sockets/r.sock";
+        assert_eq!(options(own), Ok(("/sockets".to_owned(), "--unixsocketperm 777".to_owned())));
+        let whole = "command: [redis-server, --unixsocket, /sockets/r.sock, --unixsocketperm, '777']";
+        assert_eq!(options(whole), Ok(("/sockets".to_owned(), String::new())));
+        for (command, why) in [
+            ("command: sh -c 'redis-server'", "something else"),
+            ("command: [redis-sentinel, /s.conf]", "something else"),
+            ("command: redis-server /s.conf --sentinel", "Sentinel"),
+            ("command: redis-server --unixsocketperm 770", "mode 770"),
+            ("command: redis-server --unixsocket /tmp/r.sock", "a folder of its own"),
+            ("command: redis-server --unixsocket r.sock", "a folder of its own"),
+            ("command: redis-server --unixsocket $${S}", "a folder of its own"),
+            ("command: redis-server --port ${P}", "its port is"),
+            ("entrypoint: x", "`entrypoint`"),
+        ] {
+            let found = options(command);
+            assert!(found.as_ref().is_err_and(|it| it.contains(why)), "{command}: {found:?}");
+        }
+        check("image: valkey/valkey:8-alpine\n", Protocol::Redis, Ok("/run/valkey"));
+        check("image: redis\n", Protocol::Mysql, Err("not known"));
+    }
+
+    #[test]
+    fn a_pooler_gets_the_variable_that_its_environment_lacks() {
+        let serving = |environment: &str| {
+            let service = format!("image: edoburu/pgbouncer:v1.24\nenvironment: [DB_HOST=x{environment}]\n");
+            let found = socket_of(&container_of("pool", &tree::read(&service).unwrap()), Protocol::Postgres);
+            found.map(|it| (format!("{}/{}", it.socket.folder, it.socket.name), it.variable))
+        };
+        let variable = Some(("UNIX_SOCKET_DIR", "/var/run/pgbouncer".to_owned()));
+        assert_eq!(serving(""), Ok(("/var/run/pgbouncer/.s.PGSQL.5432".to_owned(), variable)));
+        let own = serving(", UNIX_SOCKET_DIR=/sockets/, LISTEN_PORT=6432");
+        assert_eq!(own, Ok(("/sockets/.s.PGSQL.6432".to_owned(), None)));
+        assert!(serving(", UNIX_SOCKET_DIR=/tmp").is_err());
+        assert!(serving(", 'LISTEN_PORT=${P}'").is_err());
+    }
+
+    #[test]
+    fn a_socket_that_asks_nobody_is_shared_with_nobody() {
+        let check = |environment: &str, expected| {
+            let service = format!("image: postgres:17\nenvironment:\n{environment}");
+            check(&service, Protocol::Postgres, expected);
+        };
+        check("  A: b\n", Err("without a password"));
+        let method = "--auth-local=scram-sha-256";
+        check(&format!("  POSTGRES_INITDB_ARGS: {method}\n"), Ok("/var/run/postgresql"));
+        check(&format!("  - POSTGRES_INITDB_ARGS={method}\n"), Ok("/var/run/postgresql"));
+        check("  POSTGRES_INITDB_ARGS: --auth-local=trust\n", Err("without a password"));
+        check("  X: --auth-local=md5\n", Err("without a password"));
+    }
+}

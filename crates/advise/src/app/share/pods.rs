@@ -1,0 +1,238 @@
+//! Pods of Kubernetes' manifests that may be written into, and files of `podman kube play`.
+//!
+//! # Source
+//! kubernetes.io, "Volumes" (an emptyDir is open to every user) and "Define a Command and Arguments for a Container";
+//! API reference: `PodSpec`, `Container.volumeMounts`.
+
+use std::ops::Range;
+
+use looptax_model::dsn::Protocol;
+
+use super::compose::environment;
+use super::container::{Container, Mount};
+use super::image;
+use super::line::{self, Inserted, Item};
+use super::project::{Named, Project};
+use super::tree::{self, Node, Shape};
+use crate::app::found::Found;
+use crate::app::inside::{Loopback, is_loopback};
+
+/// The longest name of a volume: a label of DNS.
+const LONGEST_NAME: usize = 63;
+
+pub(super) struct File<'a> {
+    text: &'a str,
+    documents: Vec<Node>,
+    containers: Vec<Container>,
+    /// For each container its document, its list and its place there.
+    places: Vec<(usize, &'static str, usize)>,
+}
+
+impl<'a> File<'a> {
+    pub(super) fn read(text: &'a str) -> Result<Self, String> {
+        if ["{{", "{%", "<%"].iter().any(|it| text.contains(it)) {
+            return Err("it is a template: give the text that it becomes (`helm template`)".to_owned());
+        }
+        let documents = tree::documents(text).ok_or("the file is not plain YAML")?;
+        let mut file = Self { text, documents, containers: Vec::new(), places: Vec::new() };
+        for (n_document, document) in file.documents.iter().enumerate() {
+            let Some((_, spec)) = spec_of(document) else { continue };
+            let is_plain = |it: &Node| !it.is_marked && it.is_block() && it.get("<<").is_none();
+            for list in ["containers", "initContainers"] {
+                let own = spec.get(list).map_or(&[][..], Node::items);
+                for (idx, node) in own.iter().enumerate() {
+                    let mut container = container_of(node);
+                    let title = &container.title;
+                    let is_whole = [document, spec, node].into_iter().all(is_plain) && spec.all(list).count() == 1;
+                    let is_first =
+                        list == "initContainers" && node.get("restartPolicy").and_then(Node::text) != Some("Always");
+                    container.unclear = if !is_whole {
+                        Some(format!("`{title}` is not in plain lines of its own (an anchor, `<<` or braces)"))
+                    } else if is_first {
+                        Some(format!("`{title}` is an init container: it runs and ends before the others start"))
+                    } else {
+                        None
+                    };
+                    file.containers.push(container);
+                    file.places.push((n_document, list, idx));
+                }
+            }
+        }
+        Ok(file)
+    }
+
+    fn node(&self, container: usize) -> &Node {
+        let (document, list, idx) = self.places[container];
+        let spec = self.spec(document).1;
+        spec.get(list).map(|it| &it.items()[idx]).expect("a container is in its list")
+    }
+
+    fn spec(&self, document: usize) -> (&Node, &Node) {
+        spec_of(&self.documents[document]).expect("a document with containers has a Pod")
+    }
+
+    /// A volume of the Pod that a container is in.
+    fn volume(&self, container: usize, name: &str) -> Option<&Node> {
+        let volumes = self.spec(self.places[container].0).1.get("volumes")?;
+        volumes.items().iter().find(|it| it.get("name").and_then(Node::text) == Some(name))
+    }
+
+    fn is_service(&self, host: &str) -> bool {
+        let is_it = |it: &&Node| {
+            let name = it.get("metadata").and_then(|it| it.get("name")).and_then(Node::text);
+            it.get("kind").and_then(Node::text) == Some("Service") && host.split('.').any(|part| Some(part) == name)
+        };
+        self.documents.iter().any(|it| is_it(&it))
+    }
+}
+
+impl Project for File<'_> {
+    fn containers(&self) -> &[Container] {
+        &self.containers
+    }
+
+    fn own(&self, found: &Found) -> Option<usize> {
+        let at = found.place()?;
+        (0..self.containers.len()).find(|it| self.node(*it).at.contains(&at))
+    }
+
+    fn server(&self, own: usize, found: &Found) -> Option<Result<usize, String>> {
+        let address = found.address.as_ref()?;
+        let host = address.host.as_deref().unwrap_or("localhost");
+        if self.is_service(host) {
+            return Some(Err(format!(
+                "`{host}` is a Service of another Pod, which may run on another machine: a socket stays within one Pod"
+            )));
+        }
+        let inside = found.inside.as_ref().filter(|_| is_loopback(host))?;
+        let is_near = |it: &usize| self.places[*it].0 == self.places[own].0;
+        let mut near = (0..self.containers.len()).filter(is_near);
+        let Some(name) = inside.server_beside(address.protocol) else {
+            let is_pooler = |it: &usize| image::is_pooler(&self.containers[*it]);
+            let is_own = matches!(inside.loopback, Loopback::Own(_)) && address.protocol == Protocol::Postgres;
+            return near.filter(|_| is_own).find(is_pooler).map(Ok);
+        };
+        near.find(|it| self.containers[*it].title == name).map(Ok)
+    }
+
+    fn is_taken(&self, server: usize, volume: &str) -> Option<String> {
+        if volume.len() > LONGEST_NAME {
+            return Some(format!("`{volume}` is too long a name for a volume"));
+        }
+        self.volume(server, volume).map(|_| format!("the Pod has a volume `{volume}` already"))
+    }
+
+    fn may_take(&self, server: usize, volume: &str) -> Result<(), String> {
+        let is_empty = self.volume(server, volume).is_some_and(|it| it.get("emptyDir").is_some());
+        let why = || format!("the volume `{volume}` is not an emptyDir of the Pod");
+        if is_empty { Ok(()) } else { Err(why()) }
+    }
+
+    fn mount(&self, container: usize, volume: &str, folder: &str) -> Result<Inserted, String> {
+        let lines = [format!("name: {volume}"), format!("mountPath: {folder}")];
+        let title = &self.containers[container].title;
+        line::item(self.text, (None, self.node(container)), &Item { title, key: "volumeMounts", lines: &lines })
+    }
+
+    fn declare(&self, server: usize, volume: &str, is_new: bool) -> Result<Option<Inserted>, String> {
+        if !is_new {
+            return Ok(None);
+        }
+        let (key, spec) = self.spec(self.places[server].0);
+        let lines = [format!("name: {volume}"), "emptyDir: {}".to_owned()];
+        line::item(self.text, (Some(key), spec), &Item { title: "the Pod", key: "volumes", lines: &lines }).map(Some)
+    }
+
+    fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String> {
+        let node = self.node(server);
+        // What is started has no words of its own behind it if there are arguments.
+        let has_own = node.get("args").is_none() && node.get("command").is_some();
+        let key = if has_own { "command" } else { "args" };
+        let words = std::iter::once(program).chain(options.iter().map(|it| &**it));
+        let whole = format!("[{}]", words.map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(", "));
+        line::words(self.text, (None, node), (&self.containers[server].title, key), (options, &whole))
+    }
+
+    fn variable(&self, server: usize, name: &str, value: &str) -> Result<Inserted, String> {
+        let lines = [format!("name: {name}"), format!("value: {value}")];
+        let title = &self.containers[server].title;
+        line::item(self.text, (None, self.node(server)), &Item { title, key: "env", lines: &lines })
+    }
+
+    fn environment(&self, container: usize) -> Result<Range<usize>, String> {
+        environment(self.text, self.node(container), "env", &self.containers[container].title)
+    }
+
+    fn loses(&self, server: usize, folder: &str) -> bool {
+        let container = &self.containers[server];
+        !container.mounts_at(folder).any(|it| {
+            let name = it.volume.as_deref().unwrap_or_default();
+            self.volume(server, name).is_none_or(|it| it.get("emptyDir").is_none())
+        })
+    }
+
+    fn named(&self, _: usize, server: usize, volume: Option<&str>) -> Named {
+        let title = &self.containers[server].title;
+        let document = &self.documents[self.places[server].0];
+        let is_pod = document.get("kind").and_then(Node::text) == Some("Pod");
+        let how = if is_pod { "kubectl replace --force -f FILE" } else { "kubectl apply -f FILE" };
+        // Podman takes its volume of that name for an emptyDir, and a new one would be its first container's: see
+        // `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
+        let volume = volume.map_or_else(String::new, |it| {
+            format!(
+                "`podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 {it}` and "
+            )
+        });
+        let podman = format!(", or with Podman {volume}podman kube play --replace FILE");
+        Named {
+            is: format!("`{title}` is a container of the same Pod"),
+            volume: "an emptyDir volume of both",
+            restart: format!("{how}{podman}; it makes the Pod anew: `{title}` is away for that time"),
+        }
+    }
+}
+
+/// The key and the value of a Pod's `spec` in a document, if it makes Pods.
+fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
+    let path: &[&str] = match document.get("kind")?.text()? {
+        "Pod" => &["spec"],
+        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template", "spec"],
+        _ => return None,
+    };
+    let (last, parents) = path.split_last()?;
+    let parent = parents.iter().try_fold(document, |node, key| node.get(key))?;
+    parent.entry(last).map(|(key, value)| (key, value))
+}
+
+fn container_of(node: &Node) -> Container {
+    let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let words = |key: &str| node.get(key).map_or_else(Vec::new, Node::words);
+    let variables = node.get("env").map_or(&[][..], Node::items).iter().filter_map(|it| {
+        let value = it.get("value").and_then(Node::text).unwrap_or_default();
+        Some(format!("{}={value}", it.get("name")?.text()?))
+    });
+    let mounts = node.get("volumeMounts").map(|it| &it.kind);
+    let mounts = match mounts {
+        None | Some(Shape::Nothing) => Vec::new(),
+        Some(Shape::List { items, .. }) => items.iter().map(mount).collect(),
+        Some(_) => vec![Mount { volume: None, target: None }],
+    };
+    Container {
+        title: text("name").unwrap_or_default(),
+        image: text("image"),
+        replaced_by: node.get("command").map(|_| "command"),
+        words: [words("command"), words("args")].concat(),
+        variables: variables.collect(),
+        mounts,
+        has_configs: false,
+        unclear: None,
+    }
+}
+
+fn mount(item: &Node) -> Mount {
+    let text = |key: &str| item.get(key).and_then(Node::text).map(str::to_owned);
+    let is_part = ["subPath", "subPathExpr"].iter().any(|it| item.get(it).is_some());
+    let is_read_only = item.get("readOnly").is_some_and(|it| it.text() != Some("false"));
+    Mount { volume: text("name").filter(|_| !is_part && !is_read_only), target: text("mountPath") }
+}

@@ -1,3 +1,0 @@
-import sys, json, yaml
-for f in sys.argv[1:]:
-    with open(f, encoding='utf-8', newline='') as it: print(json.dumps(yaml.safe_load(it.read())))

@@ -1,0 +1,207 @@
+//! `looptax switch --containers`: an application's container and its server's share the folder of the socket.
+//!
+//! No container is started: what is said, written and put back is the file alone.
+
+use std::fs;
+use std::path::PathBuf;
+
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::exe;
+use crate::record::check_fits;
+
+const BEFORE: &str = "# the shop\r\nservices:\r\n  shop:\r\n    image: wordpress:6 # pinned\r\n    environment:\r\n      WORDPRESS_DB_HOST: 'db:3306' # here\r\n      WORDPRESS_DB_USER: wp\r\n      WORDPRESS_DB_PASSWORD: geheim\r\n  db:\r\n    image: mariadb:11\r\n    volumes:\r\n      - data:/var/lib/mysql # kept\r\n\r\nvolumes:\r\n  data:\r\n";
+const AFTER: &str = "# the shop\r\nservices:\r\n  shop:\r\n    image: wordpress:6 # pinned\r\n    volumes:\r\n      - sockets-db:/var/run/mysqld\r\n    environment:\r\n      WORDPRESS_DB_HOST: 'localhost:/var/run/mysqld/mysqld.sock' # here\r\n      WORDPRESS_DB_USER: wp\r\n      WORDPRESS_DB_PASSWORD: geheim\r\n  db:\r\n    image: mariadb:11\r\n    volumes:\r\n      - data:/var/lib/mysql # kept\r\n      - sockets-db:/var/run/mysqld\r\n\r\nvolumes:\r\n  data:\r\n  sockets-db:\r\n    driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}\r\n";
+
+struct Scene {
+    scratch: Scratch,
+    file: PathBuf,
+}
+
+impl Scene {
+    fn new(text: &str) -> Self {
+        let scratch = Scratch::new();
+        let file = scratch.file("docker-compose.yml");
+        fs::write(&file, text).unwrap();
+        Self { scratch, file }
+    }
+
+    fn run(&self, args: &[&str]) -> Finished {
+        Looptax::new(exe(), &self.scratch)
+            .args(["switch"])
+            .args(args.iter().copied())
+            .env("XDG_DATA_HOME", self.scratch.file("data"))
+            .run()
+    }
+
+    fn switch(&self, args: &[&str]) -> Finished {
+        self.run(&[&[self.file.to_str().unwrap()], args].concat())
+    }
+
+    fn now(&self) -> String {
+        fs::read_to_string(&self.file).unwrap()
+    }
+}
+
+#[test]
+fn the_plan_names_each_line_and_writes_none() {
+    let scene = Scene::new(BEFORE);
+    let run = scene.switch(&["--containers", "--dry-run"]);
+    run.expect_code(0);
+    for words in [
+        "- WORDPRESS_DB_HOST: 'db:3306'",
+        "+ WORDPRESS_DB_HOST: 'localhost:/var/run/mysqld/mysqld.sock'",
+        "+ - sockets-db:/var/run/mysqld  # volumes of shop",
+        "+ - sockets-db:/var/run/mysqld  # volumes of db",
+        "+ sockets-db: { driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'} }  # volumes of the file",
+        "docker compose up -d",
+        "proof    none",
+        "nothing was changed",
+    ] {
+        assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("geheim"), "{}", run.stdout);
+    assert_eq!(scene.now(), BEFORE);
+}
+
+#[test]
+fn the_patch_gives_the_bytes() {
+    let scene = Scene::new(BEFORE);
+    let run = scene.switch(&["--compose", "--patch"]);
+    run.expect_code(0);
+    let patch = diffy::Patch::from_str(&run.stdout).unwrap();
+    assert_eq!(diffy::apply(BEFORE, &patch).unwrap(), AFTER);
+    assert_eq!(scene.now(), BEFORE);
+}
+
+#[test]
+fn what_is_written_is_not_proved_and_comes_back_byte_for_byte() {
+    let scene = Scene::new(BEFORE);
+    let run = scene.switch(&["--containers", "--yes", "--json"]);
+    run.expect_code(3);
+    let switched: Value = serde_json::from_str(&run.stdout).unwrap();
+    check_fits("switch", &switched);
+    assert_eq!(switched["outcome"], "unproved");
+    assert_eq!(scene.now(), AFTER);
+    let again = scene.switch(&["--containers", "--yes"]);
+    again.expect_code(0);
+    assert!(again.stdout.contains("nothing to do"), "{}", again.stdout);
+    scene.run(&["--undo", "--yes"]).expect_code(0);
+    assert_eq!(scene.now(), BEFORE);
+}
+
+#[test]
+fn without_the_option_and_where_it_cannot_be_written_it_is_said_by_hand() {
+    let scene = Scene::new(BEFORE);
+    let run = scene.switch(&["--yes"]);
+    run.expect_code(1);
+    let words = run.words();
+    assert!(words.contains("['db-socket:/var/run/mysqld']"), "{words}");
+    assert!(words.contains("docker-compose.yml --containers` writes both sides"), "{words}");
+    let text = BEFORE.replace("image: mariadb:11", "image: own/mariadb");
+    let other = Scene::new(&text);
+    let run = other.switch(&["--containers", "--yes"]);
+    run.expect_code(1);
+    let words = run.words();
+    for part in ["`own/mariadb` has its socket is not known", "['db-socket:/var/run/mysqld']"] {
+        assert!(words.contains(part), "{words}");
+    }
+    assert_eq!((scene.now(), other.now()), (BEFORE.to_owned(), text));
+    let no_compose = Scene::new("a: b\n");
+    let said = no_compose.switch(&["--containers", "--yes"]);
+    said.expect_error(2, &["describes no containers"]);
+}
+
+const POD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\napiVersion: apps/v1\nkind: StatefulSet\nspec:\n  template:\n    spec:\n      containers:\n      - name: shop # ours\n        image: own\n        env:\n        - name: APP_KEY\n          value: geheim\n        - name: REDIS_HOST\n          value: 127.0.0.1\n      - name: cache\n        image: valkey/valkey:8\n        args: [--maxmemory, 1gb]\n";
+const POD_AFTER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\napiVersion: apps/v1\nkind: StatefulSet\nspec:\n  template:\n    spec:\n      volumes:\n        - name: sockets-cache\n          emptyDir: {}\n      containers:\n      - name: shop # ours\n        image: own\n        volumeMounts:\n          - name: sockets-cache\n            mountPath: /run/valkey\n        env:\n        - name: APP_KEY\n          value: geheim\n        - name: REDIS_HOST\n          value: /run/valkey/redis.sock\n        - name: REDIS_PORT\n          value: \"0\"\n      - name: cache\n        image: valkey/valkey:8\n        volumeMounts:\n          - name: sockets-cache\n            mountPath: /run/valkey\n        args: [--maxmemory, 1gb, \"--unixsocket\", \"/run/valkey/redis.sock\", \"--unixsocketperm\", \"777\"]\n";
+
+#[test]
+fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
+    let scene = Scene::new(POD);
+    let plain = scene.switch(&["--dry-run"]);
+    assert!(plain.words().contains("--containers` writes both sides"), "{}", plain.stdout);
+    let run = scene.switch(&["--containers", "--dry-run"]);
+    run.expect_code(0);
+    let words = run.words();
+    for part in [
+        "`cache` is a container of the same Pod (image valkey/valkey:8)",
+        "+ - { name: sockets-cache, emptyDir: {} } # volumes of the Pod",
+        "+ REDIS_PORT: 0",
+        "+ --unixsocket /run/valkey/redis.sock --unixsocketperm 777 # at the end of the args of cache",
+        "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
+        "nothing of the file keeps its data at /data",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    assert!(!words.contains("geheim"), "{words}");
+    scene.switch(&["--containers", "--yes"]).expect_code(3);
+    assert_eq!(scene.now(), POD_AFTER);
+    scene.run(&["--undo", "--yes"]).expect_code(0);
+    assert_eq!(scene.now(), POD);
+}
+
+const UNIT: &str =
+    "[Container]\nImage=own\nPod=shop.pod\nEnvironment=APP_KEY=geheim REDIS_HOST=127.0.0.1 REDIS_PORT=6379\n";
+const SERVER: &str = "[Container]\nImage=docker.io/library/redis:7\nPod=shop.pod\nExec=redis-server --save ''\n";
+
+#[test]
+fn two_units_of_podman_are_one_switch_in_any_order() {
+    for turned in [false, true] {
+        let scene = Scene::new("");
+        let [own, server] = ["shop.container", "cache.container"].map(|it| scene.scratch.file(it));
+        fs::write(&own, UNIT).unwrap();
+        fs::write(&server, SERVER).unwrap();
+        let mut files = [own.to_str().unwrap(), server.to_str().unwrap()];
+        if turned {
+            files.reverse();
+        }
+        let run = scene.run(&[&files[..], &["--dry-run"]].concat());
+        run.expect_code(0);
+        let words = run.words();
+        for part in [
+            "+ Volume=sockets-cache.volume:/run/redis",
+            "+ Options=uid=0,gid=0,mode=1777",
+            "# at the end of Exec=",
+            "systemctl daemon-reload && systemctl restart cache.service shop.service",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(!words.contains("geheim"), "{words}");
+        scene.run(&[&files[..], &["--yes"]].concat()).expect_code(3);
+        let volume = scene.scratch.file("sockets-cache.volume");
+        assert_eq!(
+            fs::read_to_string(&volume).unwrap(),
+            "[Volume]\nType=tmpfs\nDevice=tmpfs\nOptions=uid=0,gid=0,mode=1777\n"
+        );
+        let (new, new_server) = (fs::read_to_string(&own).unwrap(), fs::read_to_string(&server).unwrap());
+        let line = "Volume=sockets-cache.volume:/run/redis\n";
+        let expected = UNIT.replace("own\n", &format!("own\n{line}"));
+        assert_eq!(new, expected.replace("127.0.0.1", "/run/redis/redis.sock").replace("6379", "0"));
+        let options = " --unixsocket /run/redis/redis.sock --unixsocketperm 777\n";
+        let expected = SERVER.replace(":7\n", &format!(":7\n{line}")).replace("''\n", &format!("''{options}"));
+        assert_eq!(new_server, expected);
+        scene.run(&["--undo", "--yes"]).expect_code(0);
+        assert!(!volume.exists());
+        assert_eq!(
+            (fs::read_to_string(&own).unwrap(), fs::read_to_string(&server).unwrap()),
+            (UNIT.to_owned(), SERVER.to_owned())
+        );
+    }
+}
+
+#[test]
+fn a_unit_alone_has_one_side() {
+    let scene = Scene::new("");
+    let own = scene.scratch.file("shop.container");
+    fs::write(&own, UNIT).unwrap();
+    let own = own.to_str().unwrap();
+    scene.run(&[own, "--containers", "--yes"]).expect_error(2, &["a socket has two sides", "SERVER.container"]);
+    let said = scene.run(&[own, "--dry-run"]);
+    assert!(said.words().contains("shop.container SERVER.container` writes both sides"), "{}", said.stdout);
+    let other = scene.scratch.file("elsewhere/db.container");
+    fs::create_dir(other.parent().unwrap()).unwrap();
+    fs::write(&other, SERVER).unwrap();
+    scene.run(&[own, other.to_str().unwrap(), "--yes"]).expect_error(2, &["in different folders"]);
+}
