@@ -122,6 +122,8 @@ fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
     let scene = Scene::new(POD);
     let plain = scene.switch(&["--dry-run"]);
     assert!(plain.words().contains("--containers` writes both sides"), "{}", plain.stdout);
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run();
+    assert!(check.words().contains("--containers` writes both sides"), "{}", check.stdout);
     let run = scene.switch(&["--containers", "--dry-run"]);
     run.expect_code(0);
     let words = run.words();

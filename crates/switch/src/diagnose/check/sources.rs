@@ -139,6 +139,35 @@ pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     looked(both, file.text.as_bytes(), manner, Files::Ours)
 }
 
+/// What writes both sides, if a file of containers was named without a word of that and can be written.
+pub(super) fn offered(file: &FileText<'_>) -> Option<String> {
+    let shown = file.path.display();
+    if file.by_container || file.server_unit.is_some() {
+        return None;
+    }
+    if is_container_unit(file.path) {
+        return Some(format!("looptax switch {shown} SERVER.container"));
+    }
+    let looked = text(&FileText { by_container: true, ..*file }).ok()?;
+    let shares = app::shares(file.text, &looked.reading.found, &looked.neighbours);
+    { shares.iter() }.any(|it| matches!(it, Some(Ok(_)))).then(|| format!("looptax switch {shown} --containers"))
+}
+
+/// The same of a file that is not read yet.
+pub(super) fn offered_by(path: &Path) -> Option<String> {
+    let bytes = Files::Ours.read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    offered(&FileText {
+        path,
+        text: &text,
+        pid: None,
+        application: None,
+        environment: &BTreeMap::new(),
+        by_container: false,
+        server_unit: None,
+    })
+}
+
 /// Which file of a folder may be meant.
 fn in_folder(folder: &Path) -> String {
     let mut names = app::usual_files().into_iter().map(|name| folder.join(name));

@@ -84,20 +84,6 @@ fn of_unspoken(found: &Found) -> Option<Address> {
     })
 }
 
-/// What writes both sides, if a file of containers was named without a word of that and can be written.
-fn offered(file: &FileText<'_>) -> Option<String> {
-    let shown = file.path.display();
-    if file.by_container || file.server_unit.is_some() || file.pid.is_some() {
-        return None;
-    }
-    if sources::is_container_unit(file.path) {
-        return Some(format!("looptax switch {shown} SERVER.container"));
-    }
-    let looked = sources::text(&FileText { by_container: true, ..*file }).ok()?;
-    let shares = app::shares(file.text, &looked.reading.found, &looked.neighbours);
-    { shares.iter() }.any(|it| matches!(it, Some(Ok(_)))).then(|| format!("looptax switch {shown} --containers"))
-}
-
 fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
     let mut names: Vec<(String, bool)> = variables.into_iter().collect();
     names.sort_by_key(|(_, says_where)| !says_where);
@@ -112,6 +98,8 @@ pub struct Sources {
     connected: Vec<Address>,
     /// What it is connected to over TCP where the process behind is not seen.
     unseen: Vec<Unseen>,
+    /// The command that writes both sides of a file of containers.
+    offered: Option<String>,
 }
 
 impl Sources {
@@ -135,7 +123,8 @@ impl Sources {
             (None, Some(pid)) => (sources::connected(pid, survey), sources::connected_to_unseen(pid, survey)),
             _ => Default::default(),
         };
-        Ok(Self { looked, connected, unseen })
+        let offered = app.filter(|_| pid.is_none()).and_then(sources::offered_by);
+        Ok(Self { looked, connected, unseen, offered })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -150,7 +139,11 @@ impl Sources {
         let mut known: Vec<&Address> = Vec::new();
         for place in &self.looked {
             for found in &place.reading.found {
-                answers.push(answer::found(place, found, around)?.0);
+                let mut checked = answer::found(place, found, around)?.0;
+                if let Some(command) = &self.offered {
+                    shared::offer(&mut checked, command);
+                }
+                answers.push(checked);
                 known.extend(&found.address);
             }
         }
@@ -200,7 +193,7 @@ impl Sources {
             None if file.by_container => app::shares(file.text, connections, &looked.neighbours),
             None => Vec::new(),
         };
-        let offered = offered(file);
+        let offered = if file.pid.is_none() { sources::offered(file) } else { None };
         let mut shares = shares.into_iter();
         for found in &looked.reading.found {
             let (mut checked, socket) = answer::found(&looked, found, around)?;
@@ -240,7 +233,7 @@ impl Sources {
                 variables: sorted(found.variables()),
             });
         }
-        let sources = Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new() };
+        let sources = Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new(), offered: None };
         Ok((all, sources))
     }
 
