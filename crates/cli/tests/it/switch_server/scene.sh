@@ -14,7 +14,7 @@ base=$kind
 case $kind in
   redis | valkey) user=redis own=redis.conf app=.env ;;
   memcached) user=memcache own=memcached.conf app=php.ini ;;
-  mariadb | mysql) user=mysql own=50-server.cnf app=my.cnf ;;
+  mariadb | mysql) user=$(getent passwd mysql > /dev/null && echo mysql || echo nobody) own=50-server.cnf app=my.cnf ;;
   postgres) user=postgres own=postgresql.conf app=pg_service.conf ;;
   pgbouncer) user=postgres own=pgbouncer.ini app=pg_service.conf base=postgres ;;
   pgpool) user=postgres own=pgpool.conf app=pg_service.conf base=postgres ;;
@@ -43,14 +43,14 @@ initialise() {
       ;;
     mariadb | mysql)
       # As Debian's 50-server.cnf, with a socket that somebody has switched off.
-      printf '%s\n' '[server]' '' '[mysqld]' '#user                    = mysql' 'user = mysql' "pid-file                = $run/pid" \
+      printf '%s\n' '[server]' '' '[mysqld]' '#user                    = mysql' "user = $user" "pid-file                = $run/pid" \
         "datadir                 = $data" "port = $port" 'socket =' 'bind-address            = 127.0.0.1' '#max_connections        = 100' '' \
         '[embedded]' '' '[mariadb]' > "$conf"
       if [ "$kind" = mariadb ]; then
-        mariadb-install-db --no-defaults --user=mysql --datadir="$data" --auth-root-authentication-method=normal > /dev/null
+        mariadb-install-db --no-defaults --user="$user" --datadir="$data" --auth-root-authentication-method=normal > /dev/null
       else
         printf 'secure-file-priv = NULL\nmysqlx = OFF\n' | sed -i '/^socket =/r /dev/stdin' "$conf"
-        mysqld --no-defaults --user=mysql --datadir="$data" --secure-file-priv=NULL --initialize-insecure 2> /dev/null
+        mysqld --no-defaults --user="$user" --datadir="$data" --secure-file-priv=NULL --initialize-insecure 2> /dev/null
       fi
       printf '[client]\nhost = 127.0.0.1\nport = %s\nuser = shop\npassword = secret\n' "$port" > "$file"
       ;;
@@ -132,7 +132,7 @@ case $what in
       wait_for $((port + 1)) || exit 1
     fi
     start || exit 1
-    if [ "$user" = mysql ]; then
+    if [ "$app" = my.cnf ]; then
       client=$(command -v mariadb || command -v mysql)
       "$client" --no-defaults -h 127.0.0.1 -P "$port" -u root -e "CREATE USER shop@'%' IDENTIFIED BY 'secret'; CREATE USER shop@localhost IDENTIFIED BY 'secret'"
     fi
