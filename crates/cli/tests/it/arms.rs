@@ -224,7 +224,7 @@ fn outside() -> [String; 3] {
         let output = Command::new(line[0]).args(&line[1..]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    [told(&["ip", "-o", "link"]), told(&["ip", "netns"]), told(&["nft", "list", "ruleset"])]
+    [told(&["ip", "-o", "link"]), told(&["ip", "netns"]), told(&["nft", "--stateless", "list", "ruleset"])]
 }
 
 const OF_NAMESPACES: [&str; 3] = ["private:redis", "--arms", "tcp,bridge,nat,proxy"];

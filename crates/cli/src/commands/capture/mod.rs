@@ -118,7 +118,7 @@ fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
 fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<String>) -> Failure {
     let path = path.display();
     let what = match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no socket at {path}"),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => format!("there is no socket at {path}"),
         io::ErrorKind::InvalidInput => format!("{path} is not a socket"),
         _ => {
             let hint = "--socket takes the path of a server's socket; --pid takes servers and clients without one";
@@ -251,6 +251,7 @@ mod tests {
         for (kind, n_sockets, words, hint) in [
             (io::ErrorKind::NotFound, 0, "there is no socket at /nope", "no socket of a server is seen here"),
             (io::ErrorKind::NotFound, 2, "there is no socket at /nope", "sockets of servers here: /s0, /s1"),
+            (io::ErrorKind::NotADirectory, 0, "there is no socket at /nope", "no socket of a server is seen here"),
             (io::ErrorKind::InvalidInput, 6, "/nope is not a socket", "/s2, /s3, 2 more (looptax find)"),
             (io::ErrorKind::PermissionDenied, 1, "cannot look at the socket /nope", "--socket takes the path"),
         ] {
