@@ -2,7 +2,7 @@
 //!
 //! Reads only, and starts nothing: a folder of somebody else's may hold settings that would run as us.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use looptax_host::read;
 use looptax_model::record::{FileRemark, FileRemarkCode};
@@ -38,6 +38,19 @@ pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRema
     }
 }
 
+/// An absolute path without `..`, which is no link.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            plain.pop();
+        } else {
+            plain.push(part);
+        }
+    }
+    plain
+}
+
 /// Collects what is to be known of a file; `named` is its path as it was given.
 pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     use FileRemarkCode as Code;
@@ -47,7 +60,7 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     };
     let mut add = |code, words: String| found.push(remark(code, words));
     let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
-    if absolute != original.path {
+    if without_dots(&absolute) != original.path {
         let to = original.path.display();
         let words = format!("the name is a link; what is written is {to}");
         add(Code::Link, words);

@@ -88,6 +88,11 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
             is_first || wanted.len() >= SHORTEST_PART && [&it.name, &it.title].iter().any(has_it)
         };
         own = all().filter(has_part).collect();
+        // A whole word counts before a part of one: Predis before phpredis.
+        let has_word = |it: &&&App| it.name.split('_').any(|word| plain(word) == wanted);
+        if own.iter().any(|it| has_word(&it)) {
+            own.retain(|it| has_word(&it));
+        }
     }
     own
 }

@@ -44,6 +44,9 @@ fn parameters_that_a_text_does_not_repeat_are_named() {
     assert!(left.contains("beware: left out of this text: `charset`, `ssl=0`; write them"), "{left}");
     let left = told("postgres://app@127.0.0.1/shop?options=-cx%3Dy&pass%20word=1", "libpq");
     assert!(left.contains("left out of this text: `options`, a parameter that is not shown"), "{left}");
+    let left = told("postgres://app@127.0.0.1/shop?channel_binding=require", "libpq");
+    assert!(left.contains("libpq may refuse the socket with it: `channel_binding=require`"), "{left}");
+    assert!(!left.contains("if they are to stay"), "{left}");
     let whole = told("redis://app@127.0.0.1/2", "redis-py");
     assert!(!whole.contains("left out"), "{whole}");
 }

@@ -36,7 +36,7 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
     let socket = socket_of::find(address, wanted.socket, Near::us(&near))?;
     let options = options(address.options.as_ref(), false);
     let fields = Fields { options: options.kept, ..socket.fields(address, revealed(address.password.as_ref())) };
-    let traps: Vec<String> = options.traps.into_iter().chain(left_out(address)).collect();
+    let traps: Vec<String> = options.traps.into_iter().chain(left_out(address)).chain(conditions(address)).collect();
     let takes = |it: &Dialect| it.takes(address);
     Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &traps), wanted), socket: socket.words })
 }
@@ -64,7 +64,8 @@ fn left_out(address: &Address) -> Option<String> {
     let is_name = |it: &&String| it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
     let is_of_tls =
         |name: &str| { address.tls.iter().chain(&address.no_tls) }.any(|it| it.contains(&format!("{name}=")));
-    let names = unread.iter().filter(is_name).filter(|it| !is_of_tls(it)).cloned();
+    let is_condition = |name: &str| address.conditions.iter().any(|it| it.written.starts_with(&format!("{name}=")));
+    let names = unread.iter().filter(is_name).filter(|it| !is_of_tls(it) && !is_condition(it)).cloned();
     let tls = address.tls.iter().chain(&address.no_tls).filter(|it| !it.ends_with("://")).cloned();
     let names: Vec<String> = names.chain(tls).map(|it| format!("`{it}`")).collect();
     let n_hidden = unread.iter().filter(|it| !is_name(it)).count();
@@ -73,6 +74,18 @@ fn left_out(address: &Address) -> Option<String> {
     (!all.is_empty()).then(|| {
         format!("left out of this text: {}; write them as this driver does, if they are to stay", all.join(", "))
     })
+}
+
+/// What libpq is told to insist on, which a socket may not meet.
+fn conditions(address: &Address) -> Option<String> {
+    let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
+    let what = || {
+        format!(
+            "left out of this text, for libpq may refuse the socket with it: {}; looptax check says which",
+            all.join(", ")
+        )
+    };
+    (!all.is_empty()).then(what)
 }
 
 fn revealed(password: Option<&Secret>) -> Option<String> {

@@ -168,6 +168,9 @@ fn a_link_is_followed_and_stays_a_link() {
     let words = format!("the name is a link; what is written is {}", real.display());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].code, &found[0].words), (FileRemarkCode::Link, &words));
+    // A way through the folder above is none.
+    let above = real.parent().unwrap().join("..").join(real.parent().unwrap().file_name().unwrap()).join("real.env");
+    assert_eq!(remarks(&above, &Original::read(&above).unwrap()).len(), 0);
     house.plan(&edits).write(&edits).unwrap();
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("real.env"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");

@@ -43,7 +43,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let mut own = if unit.is_some() { it.settings } else { in_containers(&it.settings) };
         doubt_repeated(&mut own);
         doubt_placeholders(&mut own);
-        let mut found = of_container(&it.name, &own, &source, wanted.as_deref());
+        let mut found = of_container((&it.name, it.elsewhere), &own, &source, wanted.as_deref());
         for found in found.iter_mut().filter(|_| it.is_service) {
             found.service = Some(it.name.clone());
         }
@@ -59,6 +59,8 @@ struct Environment {
     name: String,
     settings: Vec<Setting>,
     is_built_here: bool,
+    /// The key by which it gets variables from elsewhere, which are not read.
+    elsewhere: Option<&'static str>,
     /// Whether its name tells it from all others of the file.
     is_service: bool,
 }
@@ -79,7 +81,9 @@ fn of_services(text: &str) -> (Vec<Environment>, Vec<Problem>) {
             [top, service, key, ..] => top == SERVICES && service == name && key == "environment",
             _ => false,
         };
+        let has_files = |it: &Setting| matches!(&it.path[..], [top, service, key, ..] if top == SERVICES && service == name && key == "env_file");
         Environment {
+            elsewhere: settings.iter().any(has_files).then_some("env_file"),
             name: name.to_owned(),
             settings: settings.iter().filter(is_own).cloned().collect(),
             is_built_here: settings.iter().any(|it| is_build_of(name, it)),
@@ -92,7 +96,9 @@ fn of_services(text: &str) -> (Vec<Environment>, Vec<Problem>) {
 fn of_unit(name: &str, text: &str) -> (Vec<Environment>, Vec<Problem>) {
     let (settings, problems) = lines::read(text, Lines::Unit);
     let name = name.to_owned();
-    (vec![Environment { name, settings, is_built_here: false, is_service: false }], problems)
+    let has_files = text.lines().any(|it| it.trim_start().starts_with("EnvironmentFile="));
+    let elsewhere = has_files.then_some("EnvironmentFile=");
+    (vec![Environment { name, settings, is_built_here: false, elsewhere, is_service: false }], problems)
 }
 
 /// The containers of a manifest's documents.
@@ -110,13 +116,19 @@ fn of_manifest(text: &str) -> (Vec<Environment>, Vec<Problem>) {
             };
             let place = setting.path[..list + 2].to_vec();
             if containers.last().is_none_or(|(it, _)| *it != place) {
-                let environment =
-                    Environment { name: String::new(), settings: Vec::new(), is_built_here: false, is_service: false };
+                let environment = Environment {
+                    name: String::new(),
+                    settings: Vec::new(),
+                    is_built_here: false,
+                    elsewhere: None,
+                    is_service: false,
+                };
                 containers.push((place, environment));
             }
             let Some((_, container)) = containers.last_mut() else { continue };
             match (&setting.path[list + 2..], &setting.value) {
                 ([key], Value::Text(name)) if key == "name" => container.name.clone_from(name),
+                ([key, ..], _) if key == "envFrom" => container.elsewhere = Some("envFrom"),
                 ([key, ..], _) if key == "env" => {
                     (setting.line, setting.start) = (setting.line + first_line, setting.start + at);
                     container.settings.push(setting);
@@ -144,7 +156,12 @@ fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
 
-fn of_container(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Option<&[&'static App]>) -> Vec<Found> {
+fn of_container(
+    (name, elsewhere): (&str, Option<&str>),
+    settings: &[Setting],
+    source: &Source<'_>,
+    wanted: Option<&[&'static App]>,
+) -> Vec<Found> {
     // What tells an application by its variables reads lines.
     let lines = settings.iter().map(|it| match &it.value {
         Value::Text(text) => format!("{}={text}\n", it.path.join("/")),
@@ -159,7 +176,15 @@ fn of_container(name: &str, settings: &[Setting], source: &Source<'_>, wanted: O
     };
     let all: Vec<&'static App> = apps().iter().collect();
     let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source));
-    let mut found = merged(bound.collect(), &source, true);
+    // What decides whether it is this application may be there.
+    let doubted = bound.map(|mut it| {
+        let key = it.app.decide.first().filter(|_| wanted.is_none() && !it.is_kind_said);
+        if let (Some(elsewhere), Some(decision), None) = (elsewhere, key, &it.doubt) {
+            it.doubt = Some(format!("`{}` decides, and its `{elsewhere}` may have it", decision.key));
+        }
+        it
+    });
+    let mut found = merged(doubted.collect(), &source, true);
     if wanted.is_none() {
         for found in &mut found {
             found.is_guessed |= !found.bound.iter().all(|it| is_certain(it.app, &signs));

@@ -546,6 +546,32 @@ fn what_others_may_have_too_is_not_certain() {
 }
 
 #[test]
+fn what_decides_may_be_in_a_file_that_is_not_read() {
+    #[track_caller]
+    fn check(more: &str, name: Option<&str>, expected: &str) {
+        let text = format!("services:\n  app:\n    image: shop\n{more}  cache:\n    image: redis:7\n");
+        let source = Source {
+            path: Some("/srv/compose.yaml"),
+            bytes: text.as_bytes(),
+            included: &[],
+            neighbours: &[],
+            program: None,
+            environment: None,
+        };
+        let found = read_services(&source, name).unwrap().found;
+        let said: Vec<String> = found.iter().map(|it| format!("{} {:?}", it.titles.join(", "), it.takes)).collect();
+        assert!(said.iter().any(|it| it == expected), "{said:?}\n{text}");
+    }
+    let plain = "    environment: {APP_KEY: k, REDIS_HOST: cache, REDIS_PORT: '6379'}\n";
+    check(plain, None, "Laravel (phpredis) Some(Tcp)");
+    let beside = format!("{plain}    env_file: [.env]\n");
+    check(&beside, None, "Laravel (phpredis) None");
+    // Somebody says which.
+    check(&beside, Some("phpredis"), "Laravel (phpredis) Some(Tcp)");
+    check(&beside.replace("APP_KEY", "REDIS_CLIENT: phpredis, APP_KEY"), None, "Laravel (phpredis) Some(Tcp)");
+}
+
+#[test]
 fn two_servers_want_two_folders() {
     let variables =
         |name: &str, host: &str| format!("  {name}_DB_HOST: {host}\n  {name}_DB_USER: u\n  {name}_DB_PASSWORD: p\n");
