@@ -134,7 +134,11 @@ pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
         return Ok(false);
     }
     // Programs notice a change by its time.
-    let (old, _) = folder.read(staged, MOST_BYTES)?;
+    let (old, bytes) = folder.read(staged, MOST_BYTES)?;
+    // Its name may be another file's since it was looked at.
+    if objection(file, &fstat(&old)?).is_some() || Digest::of_bytes(&bytes) != file.old {
+        return Ok(false);
+    }
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     futimens(&old, &Timestamps { last_access: now, last_modification: now })?;
     if folder.exchange(staged, name).is_err() {
