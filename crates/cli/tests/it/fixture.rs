@@ -61,10 +61,15 @@ pub(crate) fn is_installed(kind: Kind) -> bool {
 
 /// Whether a tool is on PATH; if not, says so aloud.
 pub(crate) fn is_there(program: &str) -> bool {
+    is_there_for(program, program)
+}
+
+/// Whether a tool is on PATH; if not, says aloud that `what` is not installed.
+pub(crate) fn is_there_for(what: &str, program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !is_there {
-        skip(&format!("{program} is not installed"));
+        skip(&format!("{what} is not installed"));
     }
     is_there
 }

@@ -19,7 +19,7 @@ use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 
-use crate::fixture::{exe, is_root, is_there};
+use crate::fixture::{exe, is_root, is_there_for};
 
 /// A server is started within this time, and an application asks it.
 const SOON: Duration = Duration::from_secs(60);
@@ -55,7 +55,7 @@ impl Scene {
             "pgpool" => ("pgpool", "pgpool.conf", "pg_service.conf"),
             _ => panic!("{kind} is not known"),
         };
-        if !is_root() || !is_there(program) || kind == "mysql" && is_mariadb() {
+        if !is_root() || !is_there_for(kind, program) || kind == "mysql" && is_mariadb() {
             return None;
         }
         let scratch = Scratch::new();
