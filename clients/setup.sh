@@ -55,7 +55,8 @@ c() {
 }
 
 python() {
-  python3 -m venv "$out/python"
+  # The system's own, which other users may run.
+  PATH=/usr/bin:$PATH python3 -m venv "$out/python"
   "$out/python/bin/python" -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
 }
 

@@ -6,6 +6,7 @@ mod live;
 mod logins;
 mod programs;
 mod projects;
+mod proofs;
 mod spellings;
 
 use anyhow::Result;
@@ -24,6 +25,8 @@ pub(crate) enum Chore {
     Spellings(spellings::Options),
     /// Whether `looptax switch` leaves random projects, with real applications and servers, moved and proved or as they were
     Projects(projects::Options),
+    /// Whether `looptax switch` says "moved, and proved" of made-up machines only where it is so, and says it there
+    Proofs(proofs::Options),
 }
 
 pub(crate) fn run(chore: &Chore) -> Result<()> {
@@ -34,5 +37,6 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
         Chore::Programs(options) => programs::run(options),
         Chore::Spellings(options) => spellings::run(options),
         Chore::Projects(options) => projects::run(options),
+        Chore::Proofs(options) => proofs::run(options),
     }
 }

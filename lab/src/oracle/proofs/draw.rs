@@ -1,0 +1,182 @@
+//! What a made-up machine is: an application, who is beside it, and how looptax is asked.
+
+use std::time::Duration;
+
+use looptax_model::dsn::Kind;
+use looptax_testkit::dice::Dice;
+use serde::Serialize;
+
+/// Users that every distribution has.
+pub(super) const APPLICATION: &str = "www-data";
+const STRANGER: &str = "games";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Style {
+    /// A connection for each question.
+    Short,
+    /// One that is kept.
+    Long,
+}
+
+/// When it reads its file anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Reads {
+    Each,
+    /// Every few seconds.
+    Late,
+    /// At SIGHUP, by the command of `--reload`.
+    Hup,
+    /// At its start, by the command of `--reload`.
+    Start,
+    Never,
+}
+
+/// What comes of its connections to the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum OverSocket {
+    Works,
+    /// It never connects.
+    Unable,
+    /// With a wrong password or name.
+    Refused,
+    /// It connects and lets go.
+    Drops,
+    /// It connects, and says nothing.
+    Hangs,
+    /// It ends.
+    Dies,
+}
+
+/// A program of the machine.
+#[derive(Debug, Clone)]
+pub(super) struct Actor {
+    pub(super) user: &'static str,
+    /// Whether it has the application's account.
+    pub(super) has_account: bool,
+    pub(super) style: Style,
+    pub(super) n_workers: u32,
+    pub(super) every: Duration,
+    pub(super) reads: Reads,
+    pub(super) late: Duration,
+    pub(super) over_socket: OverSocket,
+    pub(super) is_over_tcp: bool,
+    /// So long after looptax; `None` for before it.
+    pub(super) after: Option<Duration>,
+}
+
+/// How looptax is told who the application is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    No,
+    User,
+    Pid,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Machine {
+    pub(super) kind: Kind,
+    pub(super) application: Actor,
+    pub(super) others: Vec<Actor>,
+    pub(super) is_asked_by_looptax: bool,
+    pub(super) named: Named,
+    pub(super) within: Duration,
+    pub(super) keeps: bool,
+}
+
+impl Machine {
+    pub(super) fn draw(kind: Kind, seed: u64) -> Self {
+        let dice = &mut Dice::new(seed);
+        let application = application(dice);
+        let others = (0..dice.below(3)).map(|_| other(dice)).collect();
+        let is_asked_by_looptax = dice.below(5) == 0;
+        let named = match dice.below(20) {
+            0..8 => Named::No,
+            8..15 => Named::User,
+            _ if application.after.is_some() => Named::User,
+            _ => Named::Pid,
+        };
+        let keeps = dice.below(6) == 0;
+        Self { kind, application, others, is_asked_by_looptax, named, within: Duration::from_secs(8), keeps }
+    }
+
+    /// In a line.
+    pub(super) fn words(&self) -> String {
+        let mut words = format!("{} application: {}", self.kind.name(), self.application.words());
+        for other in &self.others {
+            words += &format!("; beside it {}", other.words());
+        }
+        if self.is_asked_by_looptax {
+            words += "; looptax check";
+        }
+        match self.named {
+            Named::No => {}
+            Named::User => words += "; --user",
+            Named::Pid => words += "; --pid",
+        }
+        words + if self.keeps { "; --keep-unproved" } else { "" }
+    }
+}
+
+impl Actor {
+    fn words(&self) -> String {
+        let way = if self.is_over_tcp { "tcp" } else { "socket" };
+        let when = self.after.map_or_else(String::new, |it| format!(" from {} ms on", it.as_millis()));
+        let account = if self.has_account { "" } else { " other account" };
+        format!(
+            "{} {:?} x{} every {} ms, reads {:?}, over the socket {:?}, {way}{account}{when}",
+            self.user,
+            self.style,
+            self.n_workers,
+            self.every.as_millis(),
+            self.reads,
+            self.over_socket
+        )
+    }
+}
+
+fn millis(dice: &mut Dice, from: u64, to: u64) -> Duration {
+    Duration::from_millis(from + dice.below((to - from) as usize) as u64)
+}
+
+fn every(dice: &mut Dice) -> Duration {
+    Duration::from_millis(dice.one(&[30, 100, 100, 300, 300, 1000]))
+}
+
+fn application(dice: &mut Dice) -> Actor {
+    use OverSocket::{Dies, Drops, Hangs, Refused, Unable, Works};
+    use Reads::{Each, Hup, Late, Never, Start};
+    let is_running = dice.below(10) > 0;
+    let is_seldom = dice.below(12) == 0;
+    Actor {
+        user: APPLICATION,
+        has_account: true,
+        style: dice.one(&[Style::Short, Style::Long]),
+        n_workers: 1 + dice.below(3) as u32,
+        every: if is_seldom { Duration::from_secs(20) } else { every(dice) },
+        reads: if is_running { dice.one(&[Each, Each, Each, Hup, Hup, Start, Start, Late, Never]) } else { Start },
+        late: millis(dice, 1500, 4000),
+        over_socket: dice.one(&[
+            Works, Works, Works, Works, Works, Works, Works, Unable, Unable, Refused, Refused, Drops, Hangs, Dies,
+        ]),
+        is_over_tcp: true,
+        after: (!is_running).then(|| Duration::from_secs(3600)),
+    }
+}
+
+fn other(dice: &mut Dice) -> Actor {
+    Actor {
+        user: dice.one(&[APPLICATION, STRANGER, STRANGER]),
+        has_account: dice.below(4) > 0,
+        style: dice.one(&[Style::Short, Style::Long]),
+        n_workers: 1 + dice.below(2) as u32,
+        every: every(dice),
+        reads: Reads::Never,
+        late: Duration::ZERO,
+        over_socket: dice.one(&[OverSocket::Works, OverSocket::Works, OverSocket::Works, OverSocket::Refused]),
+        is_over_tcp: dice.below(10) < 3,
+        after: (dice.below(2) == 0).then(|| millis(dice, 200, 4000)),
+    }
+}

@@ -1,0 +1,128 @@
+//! What an application really got, by its own log, and whether looptax said so.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::draw::{Machine, OverSocket, Reads};
+
+/// So long an application has to have been on the socket before looptax has to have seen it, in seconds: the quiet time
+/// of a proof, the time between two counts, and a slow machine.
+const SEEN_AFTER_S: f64 = 5.0;
+/// Connections that were under way are forgiven for so long.
+const SLACK_S: f64 = 0.3;
+
+/// One attempt of a worker.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Attempt {
+    /// By the monotonic clock.
+    pub(super) at: f64,
+    pub(super) pid: u32,
+    pub(super) is_tcp: bool,
+    pub(super) is_ok: bool,
+    pub(super) why: Option<String>,
+}
+
+pub(super) fn attempts(log: &Path) -> Result<Vec<Attempt>> {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines = text.lines().map(|it| serde_json::from_str(it).with_context(|| format!("`{it}` in a log")));
+    lines.collect()
+}
+
+/// How looptax ended.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    pub(super) code: Option<i32>,
+    pub(super) said: String,
+    pub(super) began: f64,
+    /// When it had ended.
+    pub(super) at: f64,
+    /// Whether the file has its old bytes.
+    pub(super) is_as_before: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Outcome {
+    Proved,
+    PutBack,
+    Kept,
+    /// Nothing was written.
+    Untouched,
+}
+
+#[derive(Debug)]
+pub(super) struct Verdict {
+    pub(super) outcome: Outcome,
+    /// What must not be.
+    pub(super) wrong: Vec<String>,
+    /// Whether the application was on the socket long enough and worked.
+    pub(super) is_moved: bool,
+}
+
+/// Holds what was said against what was.
+pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdict {
+    let is_proved = ended.code == Some(0);
+    let wrote = ended.said.contains("undo it with");
+    let outcome = match () {
+        () if is_proved => Outcome::Proved,
+        () if !wrote => Outcome::Untouched,
+        () if ended.is_as_before => Outcome::PutBack,
+        () => Outcome::Kept,
+    };
+    let during = || all.iter().filter(|it| it.at > ended.began && it.at <= ended.at);
+    let over_socket = || during().filter(|it| !it.is_tcp);
+    let first = over_socket().find(|it| it.is_ok).map(|it| it.at);
+    // Each worker's last word.
+    let last: BTreeMap<u32, &Attempt> = during().map(|it| (it.pid, it)).collect();
+    let mut wrong = Vec::new();
+    match outcome {
+        Outcome::Proved => {
+            if first.is_none() {
+                wrong.push("proved, and the application never got an answer over the socket".to_owned());
+            }
+            let late = { all.iter() }.filter(|it| it.is_tcp && it.at > ended.at - 1.0).count();
+            if late > 0 {
+                wrong.push(format!("proved, and {late} attempts over TCP came in its last second or later"));
+            }
+            let is_failing = |it: &&&Attempt| !it.is_ok && !it.is_tcp && it.at > ended.at - 2.0;
+            let failing: Vec<_> = last.values().filter(is_failing).collect();
+            if let Some(it) = failing.first() {
+                wrong.push(format!("proved, and a worker fails over the socket: {:?}", it.why));
+            }
+        }
+        Outcome::Kept => {
+            if !machine.keeps {
+                wrong.push("kept without a proof, and nobody wanted that".to_owned());
+            }
+            let n_bad = over_socket().filter(|it| !it.is_ok).count();
+            if n_bad > 0 && machine.application.over_socket != OverSocket::Works && first.is_none() {
+                wrong.push(format!("{n_bad} attempts over the socket failed, and the file stays"));
+            }
+        }
+        Outcome::PutBack => {
+            let reads_again = machine.application.reads != Reads::Never;
+            let is_alive = machine.application.over_socket != OverSocket::Dies && reads_again;
+            let is_seldom = machine.application.every.as_secs() > 5;
+            let is_back = all.iter().any(|it| it.at > ended.at - 2.0 && it.is_tcp && it.is_ok);
+            if is_alive && !is_seldom && !is_back && machine.application.after.is_none() {
+                wrong.push("put back, and the application did not come back to TCP".to_owned());
+            }
+        }
+        Outcome::Untouched => {
+            if !ended.is_as_before {
+                wrong.push("nothing was written, it said, and the file is another one".to_owned());
+            }
+        }
+    }
+    // It may be back over TCP before looptax has ended.
+    let last_good = over_socket().filter(|it| it.is_ok).map(|it| it.at).fold(0.0, f64::max);
+    let is_clean = |first: f64| {
+        let mut after = during().filter(|it| it.at > first + SLACK_S && it.at < last_good);
+        after.all(|it| it.is_ok && !it.is_tcp)
+    };
+    let is_moved = first.is_some_and(|first| last_good - first > SEEN_AFTER_S && is_clean(first));
+    Verdict { outcome, wrong, is_moved }
+}
