@@ -21,6 +21,7 @@ pub mod own;
 pub mod processes;
 pub mod program;
 pub mod read;
+pub mod readers;
 mod refusal;
 pub mod rights;
 pub mod seccomp;

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use looptax_host::discover::{Process, Server, Survey, process};
+use looptax_host::read;
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 
@@ -31,9 +32,10 @@ impl Before {
         let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
         let mut client = Client::for_file(wish.path, wish.pid, wish.user)?;
         let mut watches: Vec<Watch> = Vec::new();
+        let file = read::look(wish.path).ok().flatten();
         for (address, tcp) in targets(&client)? {
             if !watches.iter().any(|it| is_over(it, &address, tcp)) {
-                let of = watched(address, tcp, survey);
+                let of = Watched { file, ..watched(address, tcp, survey) };
                 let mut watch = Watch::begin(of, &named);
                 if let (Some(_), Some(rights)) = (wish.user, &client.rights) {
                     watch.is_only_of(rights.uid);
@@ -71,11 +73,16 @@ impl Before {
             let of = Watched {
                 title: format!("{} at {}", found.checked.product, found.checked.place),
                 socket: Some(PathBuf::from(socket)),
+                is_whole: !stays(plan, tcp),
                 ..watched(address.clone(), tcp, survey)
             };
             let earlier = before.iter().position(|it| is_over(it, address, tcp));
             let watch = match earlier {
-                Some(idx) => before.swap_remove(idx).with_socket(of, named),
+                Some(idx) => {
+                    let earlier = before.swap_remove(idx);
+                    let of = Watched { file: earlier.watched().file, ..of };
+                    earlier.with_socket(of, named)
+                }
                 None => Watch::begin(of, named),
             };
             watches.all.push(watch);
@@ -93,6 +100,11 @@ pub(crate) fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey)
     }
 }
 
+/// Whether something of the file goes to this address and is not moved.
+fn stays(plan: &Plan, tcp: SocketAddr) -> bool {
+    plan.connections.iter().any(|it| !it.moves() && it.found.tcp == Some(tcp))
+}
+
 fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
     let watched = watch.watched();
     watched.tcp == tcp && watched.address.user == address.user
@@ -100,5 +112,6 @@ fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
 
 fn watched(address: Address, tcp: SocketAddr, survey: &Survey) -> Watched {
     let listens = |it: &&Server| it.endpoints.iter().any(|it| it.place.takes(tcp));
-    Watched { title: String::new(), address, tcp, socket: None, server: survey.servers.iter().find(listens).cloned() }
+    let server = survey.servers.iter().find(listens).cloned();
+    Watched { title: String::new(), address, tcp, socket: None, server, is_whole: true, file: None }
 }

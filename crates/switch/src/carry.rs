@@ -4,6 +4,7 @@
 //! [`Proof`] knows what shows that it worked. Every step is in the journal (`work`) before it is done. Called by the
 //! command line.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -40,6 +41,25 @@ const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
 /// The same if somebody wants to end: a silent peer is not waited for, as it may have been silent before.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
+/// What becomes of the new files if nothing shows that the application works by them, nor that it does not.
+#[derive(Debug, Clone, Copy)]
+pub enum Unproved {
+    Stays,
+    IsPutBack,
+    /// Whether it stays is asked; given why nothing is shown.
+    IsAsked(fn(&str) -> bool),
+}
+
+impl Unproved {
+    fn stays(self, why: &str) -> bool {
+        match self {
+            Self::Stays => true,
+            Self::IsPutBack => false,
+            Self::IsAsked(ask) => ask(why),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Order<'a> {
     /// Where it is kept.
@@ -54,6 +74,7 @@ pub struct Order<'a> {
     pub bursts: &'a [Burst],
     /// The proof may take this long, and each command.
     pub within: Duration,
+    pub unproved: Unproved,
     /// Set when somebody wants to end.
     pub stop: &'a AtomicBool,
 }
@@ -74,7 +95,8 @@ pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Re
     let mut work = Work::plan(order.kept, order.named, order.edited)?;
     let id = work.id().to_owned();
     work.note(moving)?;
-    proof.begin();
+    let files: Vec<PathBuf> = order.edited.iter().map(|it| it.original.path().to_owned()).collect();
+    proof.begin(&files);
     let kept = waiting::Kept::begin();
     let mut carrying = Carrying { order, proof, work, tell, kept, is_restarted: false, is_reloaded: false };
     let written = match &order.commands.server {
@@ -311,7 +333,15 @@ impl Carrying<'_, '_> {
         }
         let (outcome, how, steps) = match judged {
             Judged::Holds(steps) => (SwitchOutcome::Moved, End::Moved, steps),
-            Judged::Unproved(why) => {
+            Judged::Unproved(why) if !self.order.unproved.stays(&why) => {
+                let hint = if matches!(self.order.unproved, Unproved::IsPutBack) {
+                    " (--keep-unproved leaves the new file there)"
+                } else {
+                    ""
+                };
+                return self.put_back(step(StepCode::NothingConnected, format!("not proved: {why}{hint}")));
+            }
+            Judged::Unproved(why) | Judged::Unseen(why) => {
                 let why = step(StepCode::NothingConnected, why);
                 (SwitchOutcome::Unproved, End::Unproved, vec![why])
             }

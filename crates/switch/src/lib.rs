@@ -37,7 +37,7 @@ mod text;
 mod work;
 
 pub use burst::Burst;
-pub use carry::{Carried, Order, Undo, carry_out, undo};
+pub use carry::{Carried, Order, Undo, Unproved, carry_out, undo};
 pub use data_folder::Kept;
 pub use error::SwitchError;
 pub use fallen::{Fallen, fallen_back};

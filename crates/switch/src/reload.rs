@@ -1,25 +1,31 @@
 //! The command that has an application read its files again: which it may be, and running it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{self, Stdio};
+use std::process::{self, Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_host::discover::{Home, Process};
+use looptax_host::discover::{Home, Process, any_process};
 use looptax_host::program::{ProgramError, find_program};
 use looptax_host::read;
-use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, memfd_create};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::clock::Since;
 use crate::line::{Line, Question};
 
 /// So much of what it says is told.
 const MOST_BYTES: u64 = 4 << 10;
+/// What it says lies in memory: so much is kept at most, and what was said last of it once it is more.
+const MOST_KEPT: u64 = 1 << 20;
+/// Ours, and nothing for a program that is told to read its files.
+const SECRETS: [&str; 2] = ["LOOPTAX_PASSWORD", "LOOPTAX_ADMIN_PASSWORD"];
 const STEP: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
@@ -92,10 +98,13 @@ fn answer(question: &Question, within: Duration, stop: &AtomicBool) -> io::Resul
 }
 
 fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
-    let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC)?);
+    let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
     #[allow(clippy::disallowed_methods, reason = "an order of the caller, who has seen it")]
     let mut shell = process::Command::new("/bin/sh");
     { shell.args(["-c", text]).stdin(Stdio::null()).stdout(output.try_clone()?) }.stderr(output.try_clone()?);
+    for name in SECRETS {
+        shell.env_remove(name);
+    }
     // It leads a process group: what it started ends with it if its time is over.
     let mut child = shell.process_group(0).spawn()?;
     let start = Since::now();
@@ -104,18 +113,45 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
             break status.code();
         }
         if start.elapsed() > within || stop.load(Ordering::Relaxed) {
-            let _ended = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            end_with_descendants(&child);
             child.kill()?;
             child.wait()?;
             break None;
         }
+        forget_what_is_old(&output);
         thread::sleep(STEP);
     };
+    // What goes on in the background has nobody any more who hears it.
+    let _said_enough = fcntl_add_seals(&output, SealFlags::GROW);
     let length = output.metadata()?.len();
     output.seek(io::SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
     let mut said = Vec::new();
     output.take(MOST_BYTES).read_to_end(&mut said)?;
     Ok(Ran { code, said: String::from_utf8_lossy(&said).trim().to_owned() })
+}
+
+/// Kills the shell's group, and whatever it started that left the group.
+fn end_with_descendants(shell: &Child) {
+    let mut family = BTreeSet::from([shell.id()]);
+    // A child may be listed before its parent.
+    while any_process(|it| family.contains(&it.parent) && family.insert(it.pid)) {}
+    // Each may have ended by itself.
+    let _ended = kill_process_group(Pid::from_child(shell), Signal::KILL);
+    for pid in family.into_iter().filter(|it| *it != shell.id()) {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let _ended = pid.map(|it| kill_process(it, Signal::KILL));
+    }
+}
+
+/// Gives the memory back of what a command said long ago.
+fn forget_what_is_old(output: &File) {
+    let length = output.metadata().map_or(0, |it| it.len());
+    let old = length.saturating_sub(MOST_BYTES);
+    let kept = output.metadata().map_or(0, |it| it.blocks() * 512);
+    if kept > MOST_KEPT {
+        // Where that cannot be done it stays.
+        let _forgotten = fallocate(output, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, old);
+    }
 }
 
 #[cfg(test)]
@@ -137,13 +173,32 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_says_much_takes_no_memory_and_one_in_the_background_is_heard_no_more() {
+        let done = ran("head -c 300000000 /dev/zero | tr '\\0' x; echo end", Duration::from_secs(60));
+        assert_eq!(done.code, Some(0));
+        assert!(done.said.ends_with("xend") && done.said.len() as u64 <= MOST_BYTES, "{}", done.said.len());
+        let scratch = looptax_testkit::scratch::Scratch::new();
+        let refused = scratch.file("refused");
+        let command = format!("(sleep 0.3; echo more || echo refused > {}) & echo begun", refused.display());
+        assert_eq!(ran(&command, Duration::from_secs(60)).said, "begun");
+        let is_refused = || std::fs::read_to_string(&refused).is_ok_and(|it| it == "refused\n").then_some(());
+        looptax_testkit::patience::wait_for("a write that is refused", Duration::from_secs(10), is_refused);
+    }
+
+    #[test]
     fn a_command_without_end_is_ended() {
         let done = ran("exec sleep 1000", Duration::from_millis(50));
         assert_eq!(done.code, None);
         // With what it started and waits for.
-        let done = ran("sleep 1000 & echo $!; wait", Duration::from_millis(500));
-        assert_eq!(done.code, None);
-        let pid: u32 = done.said.parse().unwrap();
+        for command in ["sleep 1000 & echo $!; wait", "setsid -w sh -c 'echo $$; sleep 1000'"] {
+            let done = ran(command, Duration::from_millis(500));
+            assert_eq!(done.code, None);
+            expect_ended(done.said.parse().unwrap());
+        }
+    }
+
+    #[track_caller]
+    fn expect_ended(pid: u32) {
         let ended = || {
             let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             (state.is_empty() || state.contains(") Z ")).then_some(())

@@ -10,7 +10,7 @@ use looptax_switch::Restart;
 use super::{JsonArgs, PeerArgs};
 
 /// Exit codes of `switch`, for the end of its help.
-pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or nothing to do; 1 not, and the old file is back; 2 wrong usage or environment, nothing was changed; 3 moved, and not proved because nothing connected.";
+pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or nothing to do; 1 not, and the old file is back; 2 wrong usage or environment, nothing was changed; 3 moved, and not proved: it was left so, or is not seen from here.";
 
 /// Options of `switch`.
 #[derive(Debug, Clone, Args)]
@@ -89,6 +89,9 @@ pub(crate) struct SwitchArgs {
     /// Ask nothing, and do it.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// With --yes, leave the new file also where nothing shows that the application works by it.
+    #[arg(long)]
+    pub(crate) keep_unproved: bool,
     /// Write also what another program writes anew (Ansible, Puppet, …), and files that have other names.
     #[arg(long)]
     pub(crate) force: bool,

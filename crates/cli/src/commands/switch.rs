@@ -15,7 +15,7 @@ use looptax_model::record::{
 };
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
-use looptax_switch::{Burst, Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload};
+use looptax_switch::{Burst, Line, Order, Page, Subject, Unproved, Wish, carry_out, files_of, look_at, usual_reload};
 
 use crate::args::SwitchArgs;
 use crate::failure::{Exit, Failure};
@@ -298,6 +298,7 @@ impl Doing<'_> {
                 page,
                 bursts: &bursts,
                 within: self.args.within,
+                unproved: self.unproved(),
                 stop: &stop,
             };
             carry_out(&order, &mut *subject.proof, &mut tell)
@@ -315,6 +316,16 @@ impl Doing<'_> {
         switched.outcome = carried.outcome;
         switched.steps = steps;
         self.end(&switched, exit)
+    }
+
+    fn unproved(self) -> Unproved {
+        match (self.args.keep_unproved, self.args.yes) {
+            (true, _) => Unproved::Stays,
+            (false, true) => Unproved::IsPutBack,
+            (false, false) => {
+                Unproved::IsAsked(|why| terminal::agrees(&format!("Not proved: {why}. Leave the new file?")))
+            }
+        }
     }
 
     /// How long requests take after the move, a sentence for each hop.

@@ -108,10 +108,21 @@ fn nobody_is_moved_who_was_not_asked() {
 }
 
 #[test]
+fn what_nobody_connects_by_does_not_stay_unless_somebody_says_so() {
+    let Some(scene) = Scene::new() else { return };
+    let run = scene.switch(&["--yes", "--within", "1s"]);
+    run.expect_code(1);
+    let words = run.words();
+    assert!(words.contains("not proved: nothing connected") && words.contains("--keep-unproved"), "{words}");
+    assert_eq!(scene.now(), scene.before);
+    assert_eq!(scene.standings(), ["put-back"]);
+}
+
+#[test]
 fn what_nobody_connects_by_is_moved_and_not_proved_and_comes_back_byte_for_byte() {
     let Some(scene) = Scene::new() else { return };
     let owner = fs::metadata(&scene.file).unwrap();
-    let run = scene.switch(&["--yes", "--within", "1s", "--json"]);
+    let run = scene.switch(&["--yes", "--keep-unproved", "--within", "1s", "--json"]);
     run.expect_code(3);
     let switched: Value = serde_json::from_str(&run.stdout).unwrap();
     check_fits("switch", &switched);
@@ -160,7 +171,7 @@ fn of_several_connections_each_has_a_number_and_one_can_be_moved() {
     let fates: Vec<&str> =
         { plan["connections"].as_array().unwrap().iter() }.map(|it| it["fate"].as_str().unwrap()).collect();
     assert_eq!(fates, ["unwanted", "moves"], "{plan:#}");
-    run(&["--yes", "--only", "2", "--within", "1s"]).expect_code(3);
+    run(&["--yes", "--keep-unproved", "--only", "2", "--within", "1s"]).expect_code(3);
     let now = fs::read_to_string(&file).unwrap();
     assert!(now.starts_with(&first), "the first one was touched: {now}");
     assert!(now.contains("unix://"), "{now}");
@@ -181,7 +192,7 @@ fn a_patch_makes_of_the_old_file_what_a_switch_writes() {
     fs::copy(&scene.file, &patched).unwrap();
     let done = Command::new("patch").args(["--binary", "-s"]).args([&patched, &patch]).status().unwrap();
     assert!(done.success(), "{}", run.stdout);
-    scene.switch(&["--yes", "--within", "1s"]).expect_code(3);
+    scene.switch(&["--yes", "--keep-unproved", "--within", "1s"]).expect_code(3);
     assert_eq!(fs::read(&patched).unwrap(), scene.now());
 }
 
@@ -195,7 +206,7 @@ fn what_another_program_writes_wants_a_word_more() {
     assert!(run.stdout.contains("Ansible writes it"), "{}", run.stdout);
     assert!(run.stderr.contains("--force"), "{}", run.stderr);
     scene.check_unchanged();
-    scene.switch(&["--yes", "--force", "--within", "1s"]).expect_code(3);
+    scene.switch(&["--yes", "--keep-unproved", "--force", "--within", "1s"]).expect_code(3);
     assert_ne!(scene.now(), scene.before);
 }
 
@@ -239,9 +250,9 @@ fn a_page_that_does_not_answer_beforehand_ends_it_before_anything_is_written() {
 fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
     let Some(scene) = Scene::new() else { return };
     let file = scene.file.to_str().unwrap().to_owned();
-    let args = [&file, "--as", "sidekiq", "--yes", "--within", "1s"];
+    let args = [&file, "--as", "sidekiq", "--yes", "--keep-unproved", "--within", "1s"];
     let new = {
-        scene.switch(&["--yes", "--within", "1s"]).expect_code(3);
+        scene.switch(&["--yes", "--keep-unproved", "--within", "1s"]).expect_code(3);
         scene.now()
     };
     scene.run(&["--undo", "--yes"]).expect_code(0);

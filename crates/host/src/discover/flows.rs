@@ -215,7 +215,8 @@ fn with_pool(name: &str, worker: &Process) -> String {
     pool.map_or_else(|| name.to_owned(), |(_, pool)| format!("{name} (pool {})", pool.trim_end()))
 }
 
-fn is_at(asked: &Asked, endpoint: &Endpoint) -> bool {
+/// Whether what is asked is this address.
+pub fn is_at(asked: &Asked, endpoint: &Endpoint) -> bool {
     match asked {
         Asked::Tcp { to, network } if to.ip().is_loopback() => endpoint.accepts(NamespaceId(*network), *to),
         Asked::Tcp { to, .. } => matches!(endpoint.place, Place::Tcp(own) if own == *to),

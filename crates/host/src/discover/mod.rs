@@ -45,7 +45,7 @@ pub use beside::{Beside, FoundBy, socket_named, sockets_beside};
 pub use connections::{Client, Hop, OtherConnections};
 pub use ends::{Closed, Connection, Peer};
 pub use error::DiscoverError;
-pub use flows::{Asks, Flow, KnownClients, Party, flows, flows_of_known, server_at, server_with_file};
+pub use flows::{Asks, Flow, KnownClients, Party, flows, flows_of_known, is_at, server_at, server_with_file};
 pub use glimpses::Glimpses;
 pub use home::Home;
 pub use inferred::Listener;

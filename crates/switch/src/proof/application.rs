@@ -43,7 +43,16 @@ pub struct Application {
     uids: BTreeSet<u32>,
     /// Processes like its own that run beside it: other programs of the same interpreter and user.
     bystanders: BTreeSet<u32>,
+    /// How its processes are called, if no unit or container tells them from other programs of their interpreter and user.
+    titles: BTreeSet<String>,
+    /// The user that was named, if nothing of it was seen.
+    user: Option<u32>,
+    /// The processes that have opened its file since that was written; `None` if nobody tells.
+    readers: Option<BTreeSet<u32>>,
 }
+
+/// A worker has no more masters above it than these.
+const MOST_ANCESTORS: usize = 16;
 
 impl Application {
     /// Counts a process in, and those that are like it.
@@ -59,6 +68,7 @@ impl Application {
             self.kin.push(kin);
         }
         self.pids.insert(process.pid);
+        self.titles.insert(title(process));
     }
 
     /// Counts in the workers of those that were counted in, or their master's; who is like them and runs without them is
@@ -84,8 +94,9 @@ impl Application {
         self.bystanders = bystanders;
     }
 
-    /// Keeps the processes of this user.
+    /// Keeps the processes of this user; if none is known, whoever runs as this user is one.
     pub(crate) fn retain(&mut self, uid: u32) {
+        self.user = Some(uid);
         self.kin.retain(|it| it.uid == uid);
         self.uids.retain(|it| *it == uid);
         let is_its = |pid: &u32| process(*pid).is_some_and(|it| it.uid == uid);
@@ -99,8 +110,37 @@ impl Application {
         kin.unit.is_some() && self.kin.contains(&kin)
     }
 
+    /// Whether nothing is known of it: neither what it runs nor as whom.
     pub fn is_unknown(&self) -> bool {
-        self.kin.is_empty()
+        self.kin.is_empty() && self.user.is_none() && self.readers.is_none()
+    }
+
+    pub(crate) fn knows_readers(&mut self, tells: bool) {
+        self.readers = tells.then(BTreeSet::new);
+    }
+
+    pub(crate) fn is_read_by(&mut self, pids: &[u32]) {
+        if let Some(readers) = &mut self.readers {
+            readers.extend(pids);
+        }
+    }
+
+    /// Whether a process has opened the file, or was started by one that had.
+    fn is_reader(of: &Process, readers: &BTreeSet<u32>) -> bool {
+        let mut above = Some(of.clone());
+        for _ in 0..MOST_ANCESTORS {
+            let Some(it) = above.filter(|it| it.pid > 1 && it.pid != std::process::id()) else { return false };
+            if readers.contains(&it.pid) {
+                return true;
+            }
+            above = process(it.parent);
+        }
+        false
+    }
+
+    /// Whether a process of it was seen.
+    pub fn is_seen(&self) -> bool {
+        !self.kin.is_empty()
     }
 
     pub fn kin(&self) -> &[Kin] {
@@ -109,12 +149,26 @@ impl Application {
 
     /// Whether a process is one of its.
     pub fn has(&self, process: &Process) -> bool {
-        self.kin.contains(&Kin::new(process)) && !self.bystanders.contains(&process.pid)
+        if self.pids.contains(&process.pid) && self.kin.contains(&Kin::new(process)) {
+            return true;
+        }
+        if self.bystanders.contains(&process.pid) {
+            return false;
+        }
+        if !self.is_seen() {
+            let is_users = self.user.is_none_or(|it| it == process.uid);
+            return match &self.readers {
+                Some(readers) => is_users && Self::is_reader(process, readers),
+                None => self.user.is_some() && is_users,
+            };
+        }
+        let kin = Kin::new(process);
+        self.kin.contains(&kin) && (kin.unit.is_some() || self.titles.contains(&title(process)))
     }
 
     /// Whether one of its users owns a socket of this user.
     pub fn has_user(&self, uid: u32) -> bool {
-        self.kin.iter().any(|it| it.uid == uid)
+        self.kin.iter().any(|it| it.uid == uid) || !self.is_seen() && self.user == Some(uid)
     }
 
     /// Whether a process that was counted in, or one like it, runs now. Short commands, such as those of cron, come and
@@ -146,6 +200,13 @@ impl Application {
     pub fn pids(&self) -> Vec<u32> {
         self.pids.iter().copied().collect()
     }
+}
+
+/// What tells programs of one interpreter apart: the first words of the command line, without numbers, which workers
+/// count in theirs.
+fn title(process: &Process) -> String {
+    let words = process.arguments().into_iter().take(2).collect::<Vec<_>>().join(" ");
+    words.chars().filter(|it| !it.is_ascii_digit()).collect()
 }
 
 /// Whether one is the other's child, or both are of one master that runs the same program.

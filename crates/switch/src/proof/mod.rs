@@ -1,10 +1,11 @@
 //! Whether an application came over the socket: what the kernel and the server saw since, and what follows from it.
 //!
-//! `application` says whose connections count, `eye` asks the server, `page` a page of the application, `log` the
+//! `application` says whose connections count, `counter` asks the kernel, `eye` the server, `page` a page of the application, `log` the
 //! server's log; `watch` looks through all of them again and again, `seen` holds what came of it and judges, `watches`
 //! are those of all connections that move. Nothing is written here.
 
 mod application;
+mod counter;
 mod eye;
 mod log;
 mod page;
@@ -12,6 +13,7 @@ mod seen;
 mod watch;
 mod watches;
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -49,8 +51,8 @@ pub trait Proof {
 
     fn moving(&mut self) -> Step;
 
-    /// The files are about to be written.
-    fn begin(&mut self) {}
+    /// These files are about to be written.
+    fn begin(&mut self, _files: &[PathBuf]) {}
 
     /// Waits until a server that has read its own file lets the application in.
     ///
@@ -124,4 +126,6 @@ pub enum Judged {
     Fails(SwitchStep),
     /// Nothing came, so nothing is known.
     Unproved(String),
+    /// It is not seen from here, as the plan said.
+    Unseen(String),
 }

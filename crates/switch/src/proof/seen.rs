@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
 /// So long nothing of the application may open a connection over TCP before it counts as moved.
@@ -17,15 +18,59 @@ const MOST_COUNTED: u64 = 1000;
 /// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
 const FEWEST_COUNTED: u64 = 2;
 
+/// A login that is refused takes no more turns than these.
+///
+/// # Source
+/// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and two
+/// of TLS before. PostgreSQL: a question for TLS, the start, and two of SCRAM.
+fn most_login_turns(protocol: Protocol) -> Option<u64> {
+    match protocol {
+        Protocol::Mysql => Some(6),
+        Protocol::Postgres => Some(4),
+        _ => None,
+    }
+}
+
+/// What processes did over the socket, by the kernel's count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Asks {
+    pub(super) n_opened: u64,
+    /// Questions that were answered.
+    pub(super) n_turns: u64,
+}
+
+impl Asks {
+    pub(super) fn add(&mut self, other: Self) {
+        self.n_opened += other.n_opened;
+        self.n_turns += other.n_turns;
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub(super) struct Seen {
+    pub(super) protocol: Option<Protocol>,
     /// Why the server was not asked over the socket; `None` where it is.
     pub(super) unasked: Option<String>,
-    /// Sessions of the account over the socket, as the server lists them.
-    pub(super) n_sessions: u64,
+    /// What the application did over the socket; `None` where the kernel does not let us count.
+    pub(super) by_kernel: Option<Asks>,
+    /// The same when the server was asked for its counts the time before the last.
+    pub(super) asked_before: Asks,
+    /// Connections that anybody opened, over whatever way, by the kernel's count.
+    pub(super) n_opened_by_all: u64,
+    /// Those of them that are not the application's.
+    pub(super) n_opened_by_others: u64,
+    /// How many more sessions over the socket the server listed at one time than others had connections there: so many at
+    /// least were the application's.
+    pub(super) n_listed: u64,
+    /// Whether nothing says who the application is: then whoever comes may be it.
+    pub(super) is_unknown: bool,
+    /// Whether another looptax runs, whose logins the server counts.
+    pub(super) is_looptax_about: bool,
     /// Connections of the application's processes to the socket, as the kernel lists them.
     pub(super) n_of_application: u64,
+    /// Those of them that are open now.
+    pub(super) n_open_of_application: u64,
     /// Who made those, as far as that was seen.
     pub(super) over_socket: BTreeSet<String>,
     /// Who else connected to the socket, and is known not to be the application.
@@ -103,20 +148,73 @@ impl Seen {
         self.n_over_tcp > 0 && self.n_counted == Some(self.n_over_tcp)
     }
 
-    /// Whether the application was let in over the socket. Others may use the account there: where somebody was seen who
-    /// is not the application, it has to be seen itself.
+    /// Whether the application was let in over the socket: its own processes came, and the server let them in. Others may
+    /// use the same account there.
     pub(super) fn is_over_socket(&self) -> bool {
-        let is_own = self.n_of_application > 0 || self.strangers.is_empty();
-        let is_blind = self.unasked.is_some() && self.n_refused.is_none_or(|it| it == 0);
-        let by_kernel = self.n_of_application > 0 && is_blind;
-        is_own && (self.n_sessions > 0 || by_kernel || self.n_counted_over_socket() > 0)
+        self.has_come_itself() && (self.n_listed > 0 || self.is_let_in_unasked() || self.is_let_in_by_count())
+    }
+
+    /// Whether that says something of the application: who it is has to be known, or a page of it is asked meanwhile.
+    fn is_proof(&self) -> bool {
+        self.is_over_socket() && (!self.is_unknown || self.is_asked)
+    }
+
+    /// Whether a process of its was seen on the socket.
+    fn has_come_itself(&self) -> bool {
+        self.n_of_application > 0 || self.by_kernel.is_some_and(|it| it.n_opened > 0)
+    }
+
+    /// What can be said if the server is not asked: that it answers, and refused nobody that it tells of.
+    fn is_let_in_unasked(&self) -> bool {
+        let is_answered = self.by_kernel.is_none_or(|it| it.n_turns > 0);
+        self.unasked.is_some() && is_answered && self.n_refused.is_none_or(|it| it == 0)
+    }
+
+    /// Whether more of its logins, or of its questions, were answered than can have been refused.
+    fn is_let_in_by_count(&self) -> bool {
+        let Some(now) = self.by_kernel else {
+            return self.is_let_in_by_rest();
+        };
+        let before = self.asked_before;
+        let has_worked =
+            { self.protocol.and_then(most_login_turns) }.is_some_and(|most| now.n_turns > most * now.n_opened);
+        let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
+        match self.protocol {
+            Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
+            // Each question before a login is refused.
+            Some(Protocol::Redis) => is_not_refused(before.n_turns),
+            Some(Protocol::Postgres) => {
+                let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
+                has_worked || self.n_counted.is_some() && refused.is_none_or(|it| now.n_opened > it)
+            }
+            _ => false,
+        }
+    }
+
+    /// The same where only the server counts, by what is left of all connections. Nobody else may be about then.
+    fn is_let_in_by_rest(&self) -> bool {
+        let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
+        let rest = self.n_counted_over_socket();
+        match self.protocol {
+            // It counts those that it let in.
+            Some(Protocol::Postgres) => is_alone && rest > 0,
+            // And these also those who never log in, which stay.
+            Some(Protocol::Mysql) => is_alone && rest >= self.n_open_of_application + FEWEST_COUNTED,
+            _ => false,
+        }
     }
 
     /// Whether somebody who may be the application came to the socket at all: others are refused for reasons of theirs.
     fn has_come(&self) -> bool {
         let n_counted = self.n_counted.unwrap_or(0).saturating_sub(self.n_over_tcp);
         let by_count = self.is_tcp_seen_whole && n_counted >= FEWEST_COUNTED;
-        self.n_of_application > 0 || by_count && self.strangers.is_empty()
+        self.has_come_itself() || by_count && self.by_kernel.is_none() && self.strangers.is_empty()
+    }
+
+    /// Whether one of those that were refused at least was the application.
+    fn is_refused_itself(&self) -> bool {
+        let others = if self.by_kernel.is_some() { self.n_opened_by_others } else { 0 };
+        self.has_come() && self.n_refused.is_some_and(|it| it > others)
     }
 
     /// Decides, where that is possible now; `is_last` where no more time is left.
@@ -132,10 +230,10 @@ impl Seen {
         let is_quiet = came_last.is_some_and(|at| now >= at + QUIET)
             && !self.over_tcp.iter().any(|it| it.is_open)
             && self.held.is_empty();
-        if self.is_over_socket() && is_quiet && self.gone.is_none() {
+        if self.is_proof() && is_quiet && self.gone.is_none() {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
-        let is_refused = !self.is_over_socket() && self.refused_since.is_some() && self.has_come();
+        let is_refused = !self.is_over_socket() && self.refused_since.is_some() && self.is_refused_itself();
         if is_refused && (is_last || self.refused_since.is_some_and(|at| now >= at + MAY_BE_REFUSED)) {
             return Some(Judgement::Fails(StepCode::LoginsRefused, self.refusals()));
         }
@@ -154,7 +252,7 @@ impl Seen {
         if !self.held.is_empty() {
             return Judgement::Unproved(self.words_of_held());
         }
-        if self.is_over_socket() {
+        if self.is_proof() {
             return Judgement::Holds(self.how_it_is_known());
         }
         if self.n_unclear > 0 || self.is_asked && self.n_over_tcp > 0 {
@@ -182,10 +280,19 @@ impl Seen {
 
     /// What came where nothing came of the application.
     fn words_of_nothing(&self) -> String {
+        if self.is_unknown && self.has_come_itself() {
+            let whose = self.whose();
+            return format!(
+                "somebody came over the socket{whose}, and nothing says that it is the application; --user or --pid names it"
+            );
+        }
+        if self.has_come_itself() && !self.is_over_socket() {
+            return format!("the application came to the socket{}, and nothing shows that it was let in", self.whose());
+        }
         if !self.strangers.is_empty() {
             let who: Vec<&str> = self.strangers.iter().map(|it| &**it).collect();
             return format!(
-                "over the socket came {} alone, and the application is taken to be what used the account over TCP before; --pid names another",
+                "over the socket came {} alone, and nothing says that it is the application; --pid names another",
                 who.join(", ")
             );
         }
@@ -200,19 +307,36 @@ impl Seen {
     }
 
     fn how_it_is_known(&self) -> String {
-        let counted = self.n_counted_over_socket();
-        let how = match (&self.unasked, self.n_sessions) {
-            (_, 0) if counted > 0 => format!(
-                "the server counted {counted} {}, and the kernel saw none of them over TCP, as it did before",
-                plural(counted, "connection"),
-            ),
-            (None, n) => format!("the server saw {n} {} over the socket{}", plural(n, "session"), self.whose()),
-            (why, _) => format!(
-                "the kernel saw {} {} of the application to the socket; the server was not asked there: {}",
-                self.n_of_application,
-                plural(self.n_of_application, "connection"),
-                why.as_deref().unwrap_or_default()
-            ),
+        let whose = self.whose();
+        let how = match (&self.unasked, self.by_kernel) {
+            (Some(why), by_kernel) => {
+                let n = by_kernel.map_or(self.n_of_application, |it| it.n_opened.max(self.n_of_application));
+                let connections = plural(n, "connection");
+                format!(
+                    "the kernel saw {n} {connections} of the application to the socket{whose}; the server was not asked there: {why}"
+                )
+            }
+            (None, _) if self.n_listed > 0 => {
+                let n = self.n_listed;
+                format!("the server saw {n} {} over the socket{whose}", plural(n, "session"))
+            }
+            (None, Some(Asks { n_opened, n_turns })) => {
+                let (connections, questions) = (plural(n_opened, "connection"), plural(n_turns, "question"));
+                let refused = match self.n_refused {
+                    Some(0) => ", and the server refused none",
+                    _ => ", more than were refused",
+                };
+                format!(
+                    "the kernel counted {n_opened} {connections} to the socket{whose}, with {n_turns} {questions} that were answered{refused}"
+                )
+            }
+            (None, None) => {
+                let counted = self.n_counted_over_socket();
+                let connections = plural(counted, "connection");
+                format!(
+                    "the server counted {counted} {connections}, and the kernel saw none of them over TCP, as it did before"
+                )
+            }
         };
         if self.over_tcp.is_empty() {
             format!("{how}, and none of the application over TCP")
@@ -298,13 +422,20 @@ mod tests {
         // Nothing used it before: it may be one that connects once a day.
         seen.was_used = false;
         assert!(matches!(seen.judge(S(60), true), Some(Judgement::Unproved(_))));
-        seen = Seen { was_used: true, is_read_by_command: true, n_sessions: 1, first_over_socket: Some(S(1)), ..seen };
+        seen = Seen {
+            was_used: true,
+            is_read_by_command: true,
+            n_listed: 1,
+            n_of_application: 1,
+            first_over_socket: Some(S(1)),
+            ..seen
+        };
         assert!(holds(&seen, 60));
     }
 
     #[test]
     fn a_session_over_the_socket_counts_once_tcp_was_quiet() {
-        let mut seen = Seen { n_sessions: 1, first_over_socket: Some(S(1)), ..Seen::default() };
+        let mut seen = Seen { n_listed: 1, n_of_application: 1, first_over_socket: Some(S(1)), ..Seen::default() };
         assert!(!holds(&seen, 2));
         assert!(holds(&seen, 3));
         // A worker of the old configuration came later.
@@ -330,7 +461,8 @@ mod tests {
     #[test]
     fn who_never_rests_over_tcp_has_not_moved() {
         let seen = Seen {
-            n_sessions: 3,
+            n_listed: 3,
+            n_of_application: 3,
             first_over_socket: Some(S(1)),
             over_tcp: vec![over_tcp("worker 9", 20, false)],
             ..Seen::default()
@@ -364,24 +496,80 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_counts_is_a_proof_where_the_kernel_saw_one_at_the_socket() {
+    fn without_the_kernel_s_count_what_is_left_of_the_server_s_is_a_proof_where_nobody_else_is_about() {
         let mut seen = Seen {
-            n_counted: Some(3),
+            protocol: Some(Protocol::Mysql),
+            n_counted: Some(4),
             n_over_tcp: 1,
             n_over_socket: 1,
+            n_of_application: 1,
             first_over_socket: Some(S(1)),
             ..Seen::default()
         };
         assert!(holds(&seen, 3));
+        // Those that are open may never have logged in.
+        seen.n_open_of_application = 2;
+        assert!(!holds(&seen, 3));
+        seen.n_open_of_application = 0;
+        // Another looptax logs in, or somebody else came.
+        seen.is_looptax_about = true;
+        assert!(!holds(&seen, 3));
+        seen.is_looptax_about = false;
+        seen.strangers = ["mariadb 9".to_owned()].into();
+        assert!(!holds(&seen, 3));
+        seen.strangers.clear();
         // All of them came over TCP.
-        seen.n_over_tcp = 3;
+        seen.n_over_tcp = 4;
         assert!(!holds(&seen, 3));
-        // Or nobody knows over what.
-        seen.n_over_tcp = 0;
-        seen.n_over_socket = 0;
+        // Redis counts also those that said nothing.
+        seen = Seen { n_over_tcp: 1, protocol: Some(Protocol::Redis), ..seen };
         assert!(!holds(&seen, 3));
-        // The kernel would have seen them.
-        seen.is_tcp_seen_whole = true;
+    }
+
+    #[test]
+    fn by_the_kernel_s_count_the_application_was_let_in_if_more_was_answered_than_refused() {
+        let asks = |n_opened, n_turns| Asks { n_opened, n_turns };
+        let base = Seen { first_over_socket: Some(S(1)), n_refused: Some(3), n_counted: Some(9), ..Seen::default() };
+        let with = |protocol, now, asked_before| Seen {
+            protocol: Some(protocol),
+            by_kernel: Some(now),
+            asked_before,
+            ..base.clone()
+        };
+        // As many connections as were refused, and a question each.
+        assert!(!holds(&with(Protocol::Mysql, asks(3, 3), asks(3, 3)), 3));
+        assert!(holds(&with(Protocol::Mysql, asks(4, 4), asks(4, 4)), 3));
+        // One whose refusal is not counted yet, or who said nothing.
+        assert!(!holds(&with(Protocol::Mysql, asks(4, 4), asks(3, 3)), 3));
+        assert!(!holds(&with(Protocol::Mysql, asks(9, 0), asks(9, 0)), 3));
+        // More questions than a login has.
+        assert!(holds(&with(Protocol::Mysql, asks(1, 7), asks(0, 0)), 3));
+        assert!(!holds(&with(Protocol::Redis, asks(1, 3), asks(1, 3)), 3));
+        assert!(holds(&with(Protocol::Redis, asks(1, 4), asks(1, 4)), 3));
+        // Of eleven that anybody opened nine were let in.
+        let mut postgres = Seen { n_opened_by_all: 11, ..with(Protocol::Postgres, asks(2, 6), asks(2, 6)) };
+        assert!(!holds(&postgres, 3));
+        postgres.by_kernel = Some(asks(3, 9));
+        assert!(holds(&postgres, 3));
+        // A server that counts nothing.
+        postgres.n_counted = None;
+        assert!(!holds(&postgres, 3));
+    }
+
+    #[test]
+    fn who_is_not_known_proves_nothing_unless_its_page_is_asked() {
+        let mut seen = Seen {
+            n_listed: 1,
+            n_of_application: 1,
+            is_unknown: true,
+            over_socket: ["python3 7".to_owned()].into(),
+            first_over_socket: Some(S(1)),
+            ..Seen::default()
+        };
+        assert!(!holds(&seen, 3));
+        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };
+        assert!(words.contains("python3 7") && words.contains("--user"), "{words}");
+        seen.is_asked = true;
         assert!(holds(&seen, 3));
     }
 
@@ -400,7 +588,7 @@ mod tests {
     #[test]
     fn who_was_not_restarted_keeps_it_from_being_proved() {
         let mut seen = Seen {
-            n_sessions: 1,
+            n_listed: 1,
             n_of_application: 1,
             first_over_socket: Some(S(1)),
             held: ["python3 7".to_owned()].into(),
@@ -416,7 +604,7 @@ mod tests {
     #[test]
     fn another_program_with_the_account_proves_nothing_of_the_application() {
         let mut seen = Seen {
-            n_sessions: 1,
+            n_listed: 1,
             n_over_socket: 1,
             n_counted: Some(5),
             first_over_socket: Some(S(1)),

@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use looptax_bench::path::{Limits, ServerCounts};
-use looptax_host::discover::{Outlook, Process, Server, Sighting, holders};
+use looptax_host::discover::{Outlook, Process, Server, Sighting, any_process, holders, is_at};
+use looptax_host::eyes::{Asked, Name};
 use looptax_host::waiting;
 use looptax_model::dsn::Address;
+use rustix::fs::Stat;
 
 use crate::clock::Since;
 
-use super::application::Application;
+use super::application::{Application, Kin};
+use super::counter::Asking;
 use super::eye::{Eye, Session};
 use super::log::Logs;
-use super::seen::{Judgement, OverTcp, Seen};
+use super::seen::{Asks, Judgement, OverTcp, Seen};
 
 #[derive(Debug, Clone)]
 pub struct Watched {
@@ -29,9 +32,27 @@ pub struct Watched {
     pub socket: Option<PathBuf>,
     /// The server behind both, where it is seen.
     pub server: Option<Server>,
+    /// Whether nothing else of the application's file goes to this address and stays there.
+    pub is_whole: bool,
+    /// The application's file as it is before it is written.
+    pub file: Option<Stat>,
 }
 
 impl Watched {
+    /// Of programs that use one account those that may read the file, if one of them may: others have files of their own.
+    fn readers_of(&self, all: Vec<Process>) -> Vec<Process> {
+        let may_read = |it: &Process| self.file.as_ref().is_none_or(|file| it.viewer().may_read(file));
+        let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(may_read);
+        if readers.is_empty() { others } else { readers }
+    }
+
+    /// Whether somebody asked this server: over the socket, or over TCP.
+    fn takes(&self, asked: &Asked) -> bool {
+        let is_socket = |at: &Path| matches!(asked, Asked::Unix { name: Name::Path(path), .. } if path == at);
+        let endpoints = self.server.iter().flat_map(|it| &it.endpoints);
+        self.socket.as_deref().is_some_and(is_socket) || endpoints.into_iter().any(|it| is_at(asked, it))
+    }
+
     /// The server's own view, over TCP and over the socket if that is known; beside it why there is none over the socket.
     fn eye(&self, limits: Limits) -> (Eye, Option<String>) {
         let kind = self.server.as_ref().map(|it| it.kind);
@@ -61,6 +82,13 @@ pub struct Watch {
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
     known_sessions: BTreeSet<u64>,
+    /// Connections to the socket of the application since what is counted began, and of ourselves.
+    own_inodes: BTreeSet<u64>,
+    our_inodes: BTreeSet<u64>,
+    /// Those that are listed or open now, over the socket, with the number of the look since which they are.
+    listed_since: BTreeMap<u64, u64>,
+    open_since: BTreeMap<u64, u64>,
+    n_looks: u64,
     /// Who holds the client's end of connections over TCP.
     clients: BTreeMap<SocketAddr, Process>,
     /// Connections over TCP that are open now.
@@ -71,6 +99,10 @@ pub struct Watch {
     earlier_tcp: BTreeMap<SocketAddr, String>,
     base: ServerCounts,
     counted: Since,
+    /// What the kernel had counted at the last count.
+    asked_then: Asks,
+    /// Who asks over TCP before anything is written, as long as nobody knows who the application is.
+    asking: Vec<Process>,
     seen: Seen,
 }
 
@@ -84,32 +116,53 @@ impl Watch {
     /// Looks for the first time, before anything is written: who uses the account over TCP is the application, beside
     /// the processes that are named.
     pub fn begin(of: Watched, named: &[Process]) -> Self {
-        let pids: Vec<u32> = named.iter().map(|it| it.pid).collect();
+        let mut application = Application::default();
+        for process in named {
+            application.add(process);
+        }
+        Self::begin_as(of, application)
+    }
+
+    /// The same server after a restart: what was connected before has ended.
+    pub(crate) fn of_restarted(&self, server: Server) -> Self {
+        let of = Watched { server: Some(server), ..self.of.clone() };
+        let mut watch = Self::begin_as(of, self.application.clone());
+        watch.calibrate();
+        watch.restart();
+        watch
+    }
+
+    fn begin_as(of: Watched, application: Application) -> Self {
+        let pids = application.pids();
         let limits = Limits::default();
         let (eye, unasked) = of.eye(limits);
         let mut watch = Self {
             outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
             logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
-            application: Application::default(),
+            application,
             was_running: false,
             start: Since::now(),
             known_tcp: BTreeSet::new(),
             known_inodes: BTreeSet::new(),
             known_sessions: BTreeSet::new(),
+            own_inodes: BTreeSet::new(),
+            our_inodes: BTreeSet::new(),
+            listed_since: BTreeMap::new(),
+            open_since: BTreeMap::new(),
+            n_looks: 0,
             clients: BTreeMap::new(),
             open_tcp: BTreeSet::new(),
             own_tcp: BTreeMap::new(),
             earlier_tcp: BTreeMap::new(),
             base: ServerCounts::default(),
             counted: Since::now(),
-            seen: Seen { unasked, ..Seen::default() },
+            asked_then: Asks::default(),
+            asking: Vec::new(),
+            seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
             limits,
             of,
         };
-        for process in named {
-            watch.application.add(process);
-        }
         watch.first_look();
         watch
     }
@@ -133,7 +186,8 @@ impl Watch {
         let new = self.look();
         self.seen.was_used =
             { new.iter() }.any(|(it, holder)| it.tcp.is_some() && !holder.as_ref().is_some_and(is_looptax));
-        let is_named = !self.application.is_unknown();
+        let is_named = self.application.is_seen();
+        let mut users = Vec::new();
         for (sighting, holder) in new {
             let (Some((from, _)), Some(holder)) = (sighting.tcp, holder) else {
                 continue;
@@ -144,12 +198,15 @@ impl Watch {
             };
             if is_account && holder.pid != std::process::id() {
                 self.own_tcp.insert(from, named(Some(&holder)));
-                if !is_named {
-                    self.application.add(&holder);
-                }
+                users.push(holder);
             }
         }
-        self.was_running = !self.application.is_unknown();
+        if !is_named {
+            for process in self.of.readers_of(users) {
+                self.application.add(&process);
+            }
+        }
+        self.was_running = self.application.is_seen();
         self.application.know_the_others();
         let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));
         let others: Vec<SocketAddr> = { self.own_tcp.keys().copied() }.filter(|it| !own(it)).collect();
@@ -171,7 +228,7 @@ impl Watch {
         for from in others {
             self.own_tcp.remove(&from);
         }
-        self.was_running = !self.application.is_unknown();
+        self.was_running = self.application.is_seen();
         self.restart();
     }
 
@@ -202,13 +259,16 @@ impl Watch {
     /// Counts from now on: what was there until now is known.
     pub fn restart(&mut self) {
         let unasked = self.seen.unasked.take();
-        let Seen { is_tcp_seen_whole, was_used, .. } = self.seen;
+        let Seen { is_tcp_seen_whole, was_used, protocol, .. } = self.seen;
+        let by_kernel = self.seen.by_kernel.map(|_| Asks::default());
         self.ask();
         self.look();
         self.base = self.eye.counts();
         self.start = Since::now();
         self.earlier_tcp = self.own_tcp.clone();
-        self.seen = Seen { unasked, is_tcp_seen_whole, was_used, ..Seen::default() };
+        // What is on the socket already is not of the new file.
+        self.own_inodes.clear();
+        self.seen = Seen { protocol, unasked, by_kernel, is_tcp_seen_whole, was_used, ..Seen::default() };
     }
 
     /// The application has read the new file, by a command of ours or by somebody else: what connects from now on does so
@@ -241,6 +301,9 @@ impl Watch {
         for session in new {
             self.take_session(&session, now);
         }
+        let open = self.open_since.keys();
+        self.seen.n_open_of_application = open.filter(|it| self.own_inodes.contains(it)).count() as u64;
+        self.seen.n_listed = self.seen.n_listed.max(self.n_listed_alone());
         if self.seen.is_over_socket() {
             self.seen.first_over_socket.get_or_insert(now);
         }
@@ -253,9 +316,12 @@ impl Watch {
 
     fn count(&mut self) {
         self.counted = Since::now();
+        // A login that was begun before the last count has been counted by now.
+        self.seen.asked_before = std::mem::replace(&mut self.asked_then, self.seen.by_kernel.unwrap_or_default());
+        self.seen.is_looptax_about = any_process(|it| is_looptax(it) && it.pid != std::process::id());
         let now = self.eye.counts();
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        self.seen.n_counted = since(now.n_connections, self.base.n_connections);
+        self.seen.n_counted = since(now.n_connections, self.base.n_connections.map(|it| it + self.base.n_uncounted));
         self.seen.n_refused = since(now.n_refused, self.base.n_refused);
     }
 
@@ -268,6 +334,7 @@ impl Watch {
             self.seen.is_application_gone = self.was_running && !self.application.runs();
         }
         self.seen.is_asked = is_asked;
+        self.seen.is_unknown = self.application.is_unknown();
         self.seen.judge(self.start.elapsed(), is_last)
     }
 
@@ -295,8 +362,11 @@ impl Watch {
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
         let mut new = Vec::new();
         let all = { self.outlook.as_ref() }.map(Outlook::look).unwrap_or_default();
-        let open = { all.iter() }.filter(|it| it.inode != 0);
-        self.open_tcp = { open }.filter_map(|it| it.tcp).map(|(from, _)| from).collect();
+        let open = || { all.iter() }.filter(|it| it.inode != 0);
+        self.open_tcp = { open() }.filter_map(|it| it.tcp).map(|(from, _)| from).collect();
+        self.n_looks += 1;
+        let open_now = open().filter(|it| it.tcp.is_none()).map(|it| it.inode);
+        self.open_since = continued(&self.open_since, open_now, self.n_looks);
         for sighting in all {
             let is_new = match sighting.tcp {
                 Some(ends) => self.known_tcp.insert(ends),
@@ -312,8 +382,14 @@ impl Watch {
         let with_holder = |sighting: Sighting| (sighting, held.remove(&sighting.inode));
         let new: Vec<_> = new.into_iter().map(with_holder).collect();
         for (sighting, holder) in &new {
-            if let (Some((from, _)), Some(holder)) = (sighting.tcp, holder) {
-                self.clients.insert(from, holder.clone());
+            match (sighting.tcp, holder) {
+                (Some((from, _)), Some(holder)) => {
+                    self.clients.insert(from, holder.clone());
+                }
+                (None, Some(holder)) if holder.pid == std::process::id() => {
+                    self.our_inodes.insert(sighting.inode);
+                }
+                _ => {}
             }
         }
         new
@@ -327,6 +403,7 @@ impl Watch {
         let all = match self.eye.sessions() {
             Ok(all) if !self.eye.is_shut() => all,
             asked => {
+                self.listed_since.clear();
                 self.open_again(asked.err());
                 return None;
             }
@@ -336,6 +413,8 @@ impl Watch {
             let lists = |id| all.iter().any(|now| now.id == id);
             it.is_open = it.session.is_some_and(lists);
         }
+        let listed_now = { all.iter() }.filter(|it| it.from.is_none()).map(|it| it.id);
+        self.listed_since = continued(&self.listed_since, listed_now, self.n_looks);
         let all = all.into_iter();
         Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
     }
@@ -355,7 +434,10 @@ impl Watch {
     }
 
     fn take_sighting(&mut self, sighting: Sighting, holder: Option<&Process>, now: Duration) {
-        if holder.is_some_and(is_looptax) {
+        if let Some(looptax) = holder.filter(|it| is_looptax(it)) {
+            if sighting.tcp.is_none() && looptax.pid != std::process::id() {
+                self.seen.strangers.insert(named(Some(looptax)));
+            }
             return;
         }
         let is_ours = match holder {
@@ -363,14 +445,16 @@ impl Watch {
             None => sighting.uid.is_some_and(|uid| self.application.has_user(uid)),
         };
         if sighting.tcp.is_none() {
-            self.take_socket(holder, is_ours);
+            self.take_socket(sighting.inode, holder, is_ours);
             return;
         }
         self.seen.n_over_tcp += 1;
         if !is_ours {
             return;
         }
-        if self.eye.sees_tcp() {
+        if self.seen.by_kernel.is_some() {
+            // The kernel's count says whose each is, however short.
+        } else if self.eye.sees_tcp() {
             // Whose account it is the server says, where it lasts long enough.
             self.seen.n_unclear += 1;
         } else {
@@ -378,9 +462,10 @@ impl Watch {
         }
     }
 
-    fn take_socket(&mut self, holder: Option<&Process>, is_ours: bool) {
+    fn take_socket(&mut self, inode: u64, holder: Option<&Process>, is_ours: bool) {
         self.seen.n_over_socket += 1;
         if is_ours || self.application.is_unknown() {
+            self.own_inodes.insert(inode);
             self.seen.n_of_application += 1;
             self.seen.over_socket.extend(holder.map(|it| named(Some(it))));
         } else if let Some(holder) = holder {
@@ -388,9 +473,89 @@ impl Watch {
         }
     }
 
+    /// Takes what the kernel counted since the last look.
+    pub(super) fn take_asked(&mut self, all: &[Asking]) {
+        let now = self.start.elapsed();
+        let counts = self.seen.by_kernel.get_or_insert_default();
+        for Asking { counted, client } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
+            let asks = Asks { n_opened: counted.counts.n_opened, n_turns: counted.counts.n_turns() };
+            let is_of_application = |it: &Process| self.application.has(it) || self.application.is_unknown();
+            let is_own = client.as_ref().is_some_and(|it| !is_looptax(it) && is_of_application(it));
+            self.seen.n_opened_by_all += asks.n_opened;
+            self.seen.n_opened_by_others += if is_own { 0 } else { asks.n_opened };
+            match (&counted.asked, is_own) {
+                (Asked::Unix { .. }, true) => {
+                    counts.add(asks);
+                    self.seen.over_socket.extend(client.as_ref().map(|it| named(Some(it))));
+                }
+                (Asked::Unix { .. }, false) if asks.n_opened > 0 => {
+                    let is_us = client.as_ref().is_some_and(|it| it.pid == std::process::id());
+                    let stranger = client.as_ref().filter(|_| !is_us).map(|it| named(Some(it)));
+                    self.seen.strangers.extend(stranger);
+                }
+                (Asked::Tcp { .. }, true) if asks.n_opened > 0 && self.of.is_whole => {
+                    let who = named(client.as_ref());
+                    self.seen.over_tcp.push(OverTcp { who, at: now, session: None, is_open: false });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// How many more sessions the server has listed over the socket since some look than others had connections there all
+    /// that time: a session that was listed before the kernel was looked at, and is listed still, was open then, and
+    /// is somebody's.
+    fn n_listed_alone(&self) -> u64 {
+        let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
+        // A look later, at least.
+        let before = self.listed_since.values().filter(|it| **it < self.n_looks);
+        let alone = before.map(|since| {
+            let n_listed = self.listed_since.values().filter(|it| *it <= since).count();
+            let n_others = self.open_since.iter().filter(|(inode, it)| **it <= since + 1 && is_others(inode)).count();
+            n_listed.saturating_sub(n_others) as u64
+        });
+        alone.max().unwrap_or(0)
+    }
+
+    /// Whether it is told who opens the files.
+    pub(super) fn knows_readers(&mut self, tells: bool) {
+        self.application.knows_readers(tells);
+    }
+
+    /// These processes have opened one of the files.
+    pub(super) fn is_read_by(&mut self, pids: &[u32]) {
+        self.application.is_read_by(pids);
+    }
+
+    /// Learns who the application is from who asks over TCP before anything is written, if that is one program alone.
+    pub(super) fn learn(&mut self, all: &[Asking]) {
+        if !self.application.is_unknown() {
+            return;
+        }
+        let is_tcp = |it: &&Asking| matches!(it.counted.asked, Asked::Tcp { .. }) && self.of.takes(&it.counted.asked);
+        let clients = { all.iter() }.filter(is_tcp).filter_map(|it| it.client.as_ref()).filter(|it| !is_looptax(it));
+        for client in clients {
+            if !self.asking.iter().any(|it| it.pid == client.pid) {
+                self.asking.push(client.clone());
+            }
+        }
+    }
+
+    /// Takes for the application what was learnt.
+    pub(super) fn has_learnt(&mut self) {
+        let all = self.of.readers_of(std::mem::take(&mut self.asking));
+        let kin: Vec<Kin> = all.iter().map(Kin::new).collect();
+        if kin.iter().all(|it| Some(it) == kin.first()) {
+            for process in &all {
+                self.application.add(process);
+            }
+            self.application.know_the_others();
+            self.was_running = self.application.is_seen();
+        }
+    }
+
     fn take_session(&mut self, session: &Session, now: Duration) {
         let Some(from) = session.from else {
-            self.seen.n_sessions += 1;
             return;
         };
         let holder = self.clients.get(&from);
@@ -406,6 +571,11 @@ impl Watch {
             self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: Some(session.id), is_open: true });
         }
     }
+}
+
+/// What is there now, with the look since which it is.
+fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: u64) -> BTreeMap<u64, u64> {
+    now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
 }
 
 /// Whoever else asks servers just now is no application.

@@ -2,10 +2,13 @@
 //!
 //! Called by `carry` through [`Proof`]; each watch is `watch`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use looptax_host::readers::Readers;
 use looptax_model::record::{StepCode, SwitchStep};
 
+use super::counter::Counter;
 use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
@@ -17,6 +20,34 @@ pub struct Watches {
     pub all: Vec<Watch>,
     /// Whether a connection moves that has no watch: a container's.
     pub has_unwatched: bool,
+    /// The kernel's count of who asks, from the time that the move was agreed to.
+    counter: Option<Counter>,
+    /// Who opens the files that were written.
+    readers: Option<Readers>,
+}
+
+impl Watches {
+    fn begin_anew(&mut self) {
+        self.count();
+        self.all.iter_mut().for_each(Watch::restart);
+    }
+
+    fn count(&mut self) {
+        if let Some(readers) = &self.readers {
+            let pids = readers.look();
+            self.all.iter_mut().for_each(|it| it.is_read_by(&pids));
+        }
+        let Some(counter) = &mut self.counter else { return };
+        let asked = counter.look();
+        self.all.iter_mut().for_each(|it| it.take_asked(&asked));
+    }
+
+    /// Learns from short connections who the application is, where nobody said so and none lasts.
+    fn learn(&mut self) {
+        let Some(counter) = &mut self.counter else { return };
+        let asked = counter.look();
+        self.all.iter_mut().for_each(|it| it.learn(&asked));
+    }
 }
 
 impl Proof for Watches {
@@ -25,21 +56,31 @@ impl Proof for Watches {
     }
 
     fn moving(&mut self) -> Step {
+        if !self.all.is_empty() {
+            self.counter = Counter::open();
+        }
         self.all.iter_mut().for_each(Watch::calibrate);
+        self.learn();
+        self.all.iter_mut().for_each(Watch::has_learnt);
         let moved_from =
             |watch: &Watch| MovedFrom { tcp: watch.watched().tcp, kin: watch.application().kin().to_vec() };
         Step::Moving { connections: self.all.iter().map(moved_from).collect(), stack: None, server: None }
     }
 
-    fn begin(&mut self) {
-        self.all.iter_mut().for_each(Watch::restart);
+    fn begin(&mut self, files: &[PathBuf]) {
+        self.readers = Readers::of(files);
+        let tells = self.readers.is_some();
+        self.all.iter_mut().for_each(|it| it.knows_readers(tells));
+        self.begin_anew();
     }
 
     fn files_are_read(&mut self, by_command: bool) {
+        self.count();
         self.all.iter_mut().for_each(|it| it.reloaded(by_command));
     }
 
     fn look(&mut self) {
+        self.count();
         self.all.iter_mut().for_each(Watch::tick);
     }
 
@@ -58,9 +99,13 @@ impl Proof for Watches {
                 }
             }
         }
-        let container = "what goes to a container's server is not seen from here";
-        let unproved = unproved.or_else(|| self.has_unwatched.then(|| container.to_owned()));
-        Some(unproved.map_or(Judged::Holds(steps), Judged::Unproved))
+        Some(match unproved {
+            Some(why) => Judged::Unproved(why),
+            None if self.has_unwatched => {
+                Judged::Unseen("what goes to a container's server is not seen from here".to_owned())
+            }
+            None => Judged::Holds(steps),
+        })
     }
 
     /// That a server is gone, which the page's failure follows from.
@@ -87,8 +132,8 @@ impl Proof for Watches {
             if let Some(limit) = limit {
                 watch.hurry(limit);
             }
-            watch.restart();
         }
+        self.begin_anew();
     }
 
     fn works_again(&mut self) -> Option<&'static str> {

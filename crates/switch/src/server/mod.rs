@@ -145,7 +145,7 @@ fn whose(
     server: &Server,
     survey: &Survey,
 ) -> Option<Point> {
-    let is_told = address.user.is_some() && before.applications().iter().any(|it| !it.is_unknown());
+    let is_told = address.user.is_some() && before.applications().iter().any(|it| it.is_seen());
     if wish.pid.is_some() || wish.user.is_some() || is_told {
         return None;
     }

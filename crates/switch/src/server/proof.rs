@@ -1,6 +1,7 @@
 //! The proof of a switch at both sides: the server is back with its socket, the application takes it, and whoever was
 //! connected is connected again.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::others::Others;
 use crate::clock::Since;
 use crate::diagnose::check::{Client, on_its_socket};
 use crate::journal::{ServerOf, Step};
-use crate::proof::{Application, Judged, Proof, Watch, Watched, Watches};
+use crate::proof::{Application, Judged, Proof, Watches};
 use crate::step::{step, stopped};
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -97,12 +98,7 @@ impl ServerSide {
     fn watch_anew(&mut self) {
         let Some(server) = self.server() else { return };
         for watch in self.watches.all.iter_mut().filter(|it| it.watched().tcp == self.of.tcp) {
-            let pids = watch.application().pids();
-            let named: Vec<Process> = pids.into_iter().filter_map(process).collect();
-            let of = Watched { server: Some(server.clone()), ..watch.watched().clone() };
-            *watch = Watch::begin(of, &named);
-            watch.calibrate();
-            watch.restart();
+            *watch = watch.of_restarted(server.clone());
         }
     }
 
@@ -148,8 +144,8 @@ impl Proof for ServerSide {
         }
     }
 
-    fn begin(&mut self) {
-        self.watches.begin();
+    fn begin(&mut self, files: &[PathBuf]) {
+        self.watches.begin(files);
     }
 
     fn server_has_read(&mut self, within: Duration, stop: &AtomicBool) -> Result<(), SwitchStep> {
@@ -190,7 +186,8 @@ impl Proof for ServerSide {
             missing.join(", "),
             self.of.name
         );
-        is_last.then_some(Judged::Unproved(words))
+        // The application itself has moved.
+        is_last.then_some(Judged::Unseen(words))
     }
 
     fn cause(&mut self) -> Option<SwitchStep> {

@@ -167,7 +167,7 @@ impl Proof for Way {
         Step::Moving { connections: Vec::new(), stack: Some(stack), server: None }
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, _files: &[PathBuf]) {
         self.eyes = Eyes::open(self.sides(), self.eyes.tcp);
     }
 

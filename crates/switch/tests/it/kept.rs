@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_model::record::{FileHolds, FileRemarkCode, SwitchStanding};
-use looptax_switch::{Commands, Edited, End, Kept, Named, Order, Original, Work, list, open, remarks};
+use looptax_switch::{Commands, Edited, End, Kept, Named, Order, Original, Unproved, Work, list, open, remarks};
 use tempfile::TempDir;
 
 /// What every switch of these tests is called.
@@ -50,6 +50,7 @@ impl House {
             page: None,
             bursts: &[],
             within: Duration::from_secs(1),
+            unproved: Unproved::Stays,
             stop,
         }
     }

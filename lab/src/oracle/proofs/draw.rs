@@ -104,10 +104,9 @@ impl Machine {
 
     /// In a line.
     pub(super) fn words(&self) -> String {
+        let others = self.others.iter().map(|it| format!("; beside it {}", it.words()));
         let mut words = format!("{} application: {}", self.kind.name(), self.application.words());
-        for other in &self.others {
-            words += &format!("; beside it {}", other.words());
-        }
+        words.extend(others);
         if self.is_asked_by_looptax {
             words += "; looptax check";
         }

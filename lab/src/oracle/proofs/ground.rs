@@ -93,7 +93,6 @@ impl Ground {
     pub(super) fn play(&self, machine: &Machine) -> Result<(Ended, Vec<Attempt>)> {
         let folder = TempDir::new()?;
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
-        fs::write(folder.path().join("actor.py"), PROGRAM)?;
         let file = self.lay_down(folder.path(), "app", &machine.application)?;
         let before = fs::read(&file)?;
         let mut playing = vec![Playing { pid_file: folder.path().join("app/pid") }];
@@ -148,6 +147,8 @@ impl Ground {
     fn lay_down(&self, folder: &Path, name: &str, actor: &Actor) -> Result<PathBuf> {
         let own = folder.join(name);
         fs::create_dir(&own)?;
+        // Programs of one interpreter have other files.
+        fs::write(own.join(format!("{name}.py")), PROGRAM)?;
         let user = if actor.has_account { "shop" } else { "other" };
         let (kind, port, socket) = (self.server.kind, self.server.tcp.port(), &self.server.socket);
         let socket = socket.display();
@@ -171,6 +172,8 @@ impl Ground {
         };
         let file = own.join(file);
         fs::write(&file, text)?;
+        // It holds a password.
+        fs::set_permissions(&file, Permissions::from_mode(0o640))?;
         let spec = json!({
             "kind": kind.name(), "file": file, "log": own.join("log"), "pid_file": own.join("pid"),
             "user": user, "password": PASSWORD, "database": database, "style": actor.style, "reads": actor.reads,
@@ -180,7 +183,7 @@ impl Ground {
         fs::write(own.join("spec.json"), spec.to_string())?;
         let (here, of) = (folder.display(), actor.user);
         let start = format!(
-            "#!/bin/sh\nsetsid setpriv --reuid {of} --regid {of} --clear-groups {} {here}/actor.py {here}/{name}/spec.json \
+            "#!/bin/sh\nsetsid setpriv --reuid {of} --regid {of} --clear-groups {} {here}/{name}/{name}.py {here}/{name}/spec.json \
              > {here}/{name}/out 2>&1 < /dev/null &\n",
             self.python.display()
         );

@@ -98,13 +98,15 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
                 wrong.push("kept without a proof, and nobody wanted that".to_owned());
             }
             let n_bad = over_socket().filter(|it| !it.is_ok).count();
-            if n_bad > 0 && machine.application.over_socket != OverSocket::Works && first.is_none() {
+            // The server tells of refusals; of one that never connects nobody does.
+            if n_bad > 0 && machine.application.over_socket == OverSocket::Refused && first.is_none() {
                 wrong.push(format!("{n_bad} attempts over the socket failed, and the file stays"));
             }
         }
         Outcome::PutBack => {
             let reads_again = machine.application.reads != Reads::Never;
-            let is_alive = machine.application.over_socket != OverSocket::Dies && reads_again;
+            let hangs = matches!(machine.application.over_socket, OverSocket::Dies | OverSocket::Hangs);
+            let is_alive = !hangs && reads_again;
             let is_seldom = machine.application.every.as_secs() > 5;
             let is_back = all.iter().any(|it| it.at > ended.at - 2.0 && it.is_tcp && it.is_ok);
             if is_alive && !is_seldom && !is_back && machine.application.after.is_none() {

@@ -15,6 +15,8 @@ pub struct ServerCounts {
     pub n_connections: Option<u64>,
     /// Logins of anybody that it refused since it started. `None` where it does not tell.
     pub n_refused: Option<u64>,
+    /// Connections that are open now, and that it may count later only. 0 where it counts them at once.
+    pub n_uncounted: u64,
 }
 
 impl Conversation {
@@ -53,14 +55,14 @@ impl Conversation {
             ProtocolConnection::Mysql(it) => mysql_counts(it),
             ProtocolConnection::Postgres(it) => postgres_counts(it),
             ProtocolConnection::Redis(it) => redis_counts(it),
-            ProtocolConnection::Mongodb(it) => {
-                it.status().map(|status| ServerCounts { n_connections: status.n_connections, n_refused: None })
-            }
+            ProtocolConnection::Mongodb(it) => it
+                .status()
+                .map(|status| ServerCounts { n_connections: status.n_connections, ..ServerCounts::default() }),
             ProtocolConnection::Memcached(it) => it.stats("").map(|stats| ServerCounts {
                 n_connections: { stats.iter() }
                     .find(|(name, _)| name == "total_connections")
                     .and_then(|(_, value)| value.parse().ok()),
-                n_refused: None,
+                ..ServerCounts::default()
             }),
             ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) | ProtocolConnection::Echo(_) => {
                 Ok(ServerCounts::default())
@@ -101,6 +103,7 @@ fn mysql_counts(connection: &mut looptax_wire::mysql::Connection<Link>) -> Resul
     Ok(ServerCounts {
         n_connections: count("Connections").transpose()?,
         n_refused: count("Aborted_connects").transpose()?,
+        n_uncounted: 0,
     })
 }
 
@@ -118,16 +121,20 @@ fn postgres_sessions(connection: &mut looptax_wire::postgres::Connection<Link>) 
 }
 
 fn postgres_counts(connection: &mut looptax_wire::postgres::Connection<Link>) -> Result<ServerCounts, WireError> {
-    let counted = connection.ask("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
-    let n_connections = match counted {
+    // A session may report itself ten seconds late.
+    let counted = connection.ask(
+        "SELECT sessions, (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()) \
+         FROM pg_stat_database WHERE datname = current_database()",
+    );
+    match counted {
         // Before version 14.
-        Err(WireError::Server { .. }) => None,
+        Err(WireError::Server { .. }) => Ok(ServerCounts::default()),
         counted => {
-            let [n] = only(POSTGRES, table(POSTGRES, counted?)?)?;
-            Some(number(POSTGRES, n)?)
+            let [n, n_open] = only(POSTGRES, table(POSTGRES, counted?)?)?;
+            let (n, n_uncounted) = (number(POSTGRES, n)?, number(POSTGRES, n_open)?);
+            Ok(ServerCounts { n_connections: Some(n), n_refused: None, n_uncounted })
         }
-    };
-    Ok(ServerCounts { n_connections, n_refused: None })
+    }
 }
 
 fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, WireError> {
@@ -153,7 +160,7 @@ fn redis_counts(connection: &mut Connection<Link>) -> Result<ServerCounts, WireE
     let errors = redis_text(connection, &[b"INFO", b"errorstats"])?;
     let received = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
     let received = received.map(|count| parsed(REDIS, count));
-    Ok(ServerCounts { n_connections: received.transpose()?, n_refused: redis_refusals(&errors) })
+    Ok(ServerCounts { n_connections: received.transpose()?, n_refused: redis_refusals(&errors), n_uncounted: 0 })
 }
 
 /// `errorstat_WRONGPASS:count=2`: logins that failed, and commands without one.

@@ -147,11 +147,12 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
     stranger.query("SELECT SLEEP(4)").expect("the server answers");
     let run = running.wait();
     drop(stranger);
-    run.expect_code(3);
+    run.expect_code(1);
     let said = run.words();
     if !said.contains("still has its connection over TCP of before") {
         run.fail("who holds its connection is not named");
     }
+    assert_eq!(app.bytes(), before);
     // It still works: it has not noticed a thing.
     expect_on(&app, Way::Tcp);
 }

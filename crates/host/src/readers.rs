@@ -1,0 +1,88 @@
+//! Who opens a file, from now on: what the kernel tells root.
+
+use std::path::{Path, PathBuf};
+
+use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags};
+use rustix::fs::{fstat, stat};
+
+use crate::FileId;
+
+/// So often what the kernel has to tell is read in one look: somebody may open files faster than we read.
+const MOST_READS: usize = 64;
+
+/// Files whose readers are told, also those that take their place.
+#[derive(Debug)]
+pub struct Readers {
+    group: Fanotify,
+    files: Vec<PathBuf>,
+}
+
+impl Readers {
+    /// `None` where the kernel does not let us: it takes root.
+    pub fn of(files: &[PathBuf]) -> Option<Self> {
+        let init = InitFlags::FAN_CLASS_NOTIF | InitFlags::FAN_CLOEXEC | InitFlags::FAN_NONBLOCK;
+        let open = EventFFlags::O_RDONLY | EventFFlags::O_CLOEXEC | EventFFlags::O_LARGEFILE;
+        // A pipe without a writer is not waited for.
+        let group = Fanotify::init(init, open | EventFFlags::O_NONBLOCK).ok()?;
+        // The folder: the file is about to be another one.
+        let folders = files.iter().filter_map(|it| it.parent());
+        for folder in folders {
+            let mask = MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD;
+            group.mark(MarkFlags::FAN_MARK_ADD, mask, rustix::fs::CWD, Some(folder)).ok()?;
+        }
+        Some(Self { group, files: files.to_vec() })
+    }
+
+    /// The processes that opened one since the last look, but for this one.
+    pub fn look(&self) -> Vec<u32> {
+        let mut found = Vec::new();
+        let ids: Vec<FileId> = { self.files.iter() }.filter_map(|it| id_of(it)).collect();
+        for events in (0..MOST_READS).map_while(|_| self.group.read_events().ok()).take_while(|it| !it.is_empty()) {
+            for event in &events {
+                let opened = event.fd().and_then(|it| fstat(it).ok()).map(|it| FileId::from(&it));
+                let pid = u32::try_from(event.pid()).unwrap_or(0);
+                if opened.is_some_and(|it| ids.contains(&it)) && pid != 0 && pid != std::process::id() {
+                    found.push(pid);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn id_of(path: &Path) -> Option<FileId> {
+    stat(path).ok().map(|it| FileId::from(&it))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use looptax_testkit::scratch::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn who_reads_the_file_that_takes_its_place_is_told_and_who_reads_its_neighbour_is_not() {
+        let scratch = Scratch::new();
+        let [file, other, staged] = ["a", "b", "c"].map(|it| scratch.file(it));
+        for path in [&file, &other, &staged] {
+            std::fs::write(path, "x").unwrap();
+        }
+        let Some(readers) = Readers::of(std::slice::from_ref(&file)) else {
+            looptax_testkit::skips::skip("needs root");
+            return;
+        };
+        std::fs::rename(&staged, &file).unwrap();
+        let read = |path: &Path| {
+            let mut child = Command::new("cat").arg(path).stdout(Stdio::null()).spawn().unwrap();
+            child.wait().unwrap();
+            child.id()
+        };
+        read(&other);
+        assert!(readers.look().is_empty());
+        let reader = read(&file);
+        std::fs::read(&file).unwrap();
+        assert_eq!(readers.look(), [reader]);
+    }
+}

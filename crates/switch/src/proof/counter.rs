@@ -1,0 +1,54 @@
+//! The kernel's count of who asks which server, where it lets us count: no connection is too short for it.
+
+use std::collections::BTreeMap;
+
+use looptax_host::discover::{Process, process};
+use looptax_host::eyes::{Counted, Eyes, Reach};
+
+pub(super) struct Counter {
+    eyes: Eyes,
+    /// Clients as they were before they ended, with the kernel's name of each.
+    known: BTreeMap<(u32, String), Process>,
+}
+
+/// What one process asked at one address since the last look.
+#[derive(Debug)]
+pub(super) struct Asking {
+    pub(super) counted: Counted,
+    /// Who asked; the one that started it, if it had ended before it was seen.
+    pub(super) client: Option<Process>,
+}
+
+/// More clients than these are forgotten.
+const MOST_KNOWN: usize = 20_000;
+
+impl Counter {
+    /// `None` where the kernel does not let us.
+    pub(super) fn open() -> Option<Self> {
+        Eyes::open(Reach::Here).ok().map(|eyes| Self { eyes, known: BTreeMap::new() })
+    }
+
+    /// What was asked since the last look.
+    pub(super) fn look(&mut self) -> Vec<Asking> {
+        let counted = self.eyes.look().map(|it| it.counted).unwrap_or_default();
+        let counted = counted.into_iter();
+        counted.map(|counted| Asking { client: self.client(&counted), counted }).collect()
+    }
+
+    fn client(&mut self, counted: &Counted) -> Option<Process> {
+        let end = counted.client.as_ref()?;
+        let key = (end.pid, end.comm.clone());
+        if end.has_ended {
+            return self.known.remove(&key).or_else(|| process(end.parent));
+        }
+        if let Some(known) = self.known.get(&key) {
+            return Some(known.clone());
+        }
+        let now = process(end.pid)?;
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(key, now.clone());
+        Some(now)
+    }
+}
