@@ -1,12 +1,11 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
-use looptax_advise::app::address_of;
 use looptax_advise::check::verdict;
 use looptax_host::discover::{Survey, survey};
 use looptax_model::dsn::{MASK, masked};
 use looptax_model::record::{Checked, SwitchVerdict};
 use looptax_report::terminal as report;
-use looptax_switch::diagnose::check::{Around, Client, Question, Sources, points, sources};
+use looptax_switch::diagnose::check::{Around, Client, Question, Sources, points, sources, typed};
 use looptax_switch::diagnose::socket_of::Near;
 
 use crate::args::CheckArgs;
@@ -25,16 +24,15 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
 }
 
 fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let address =
-        address_of(url).map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
     let client = Client::find(args.pid, args.user.as_deref())?;
+    let (address, mut all) = typed(url, &client)?;
     let survey = survey(None);
-    let points = points(Question {
+    all.extend(points(Question {
         socket: args.socket.as_deref(),
         n_connections: args.connections,
         ..Question::of(&address, &client, near(&client, &survey))
-    })?;
-    show(&Checked::Address(points), &[], &client, args, terminal)
+    })?);
+    show(&Checked::Address(all), &[], &client, args, terminal)
 }
 
 /// What runs here, with its clients.

@@ -2,6 +2,7 @@
 
 use looptax_model::dsn::{Address, AddressError, Unspoken};
 use looptax_report::terminal as report;
+use looptax_switch::diagnose::check::{Client, typed};
 use looptax_switch::diagnose::dsn::{Wanted, other_machine, spell, spell_unspoken};
 
 use crate::args::DsnArgs;
@@ -17,7 +18,10 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
         let spelled = spell_unspoken(&address, wanted)?;
         (spelled, address.host, address.port)
     } else {
-        let address = Address::parse(&args.url).map_err(unread)?;
+        let address = match Address::parse(&args.url).map_err(unread)? {
+            it if it.unread.iter().any(|name| name == "service") => typed(&args.url, &Client::find(None, None)?)?.0,
+            it => it,
+        };
         (spell(&address, wanted)?, address.host, address.port)
     };
     let spellings = &spelled.spellings;

@@ -123,10 +123,18 @@ impl Address {
     /// See [`AddressError`].
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         match keywords(text) {
-            Some(pairs) => Parts::of_keywords(pairs),
+            Some(pairs) => Parts::of_keywords(&pairs),
             None => Parts::of_url(text)?,
         }
         .address()
+    }
+
+    /// What libpq makes of these parameters.
+    ///
+    /// # Errors
+    /// That the port is not a number.
+    pub fn of_libpq(parameters: &[(String, String)]) -> Result<Self, AddressError> {
+        Parts::of_keywords(parameters).address()
     }
 
     /// The same, of what somebody can log in to: a page is refused as any unknown scheme is.
@@ -160,7 +168,10 @@ fn is_postgres_file(path: &Path) -> bool {
 }
 
 impl Parts {
-    fn of_keywords(pairs: Vec<(String, String)>) -> Self {
+    fn of_keywords(all: &[(String, String)]) -> Self {
+        // Of a name that is there twice libpq takes the last.
+        let is_last = |(idx, (name, _)): &(usize, &(String, String))| all[idx + 1..].iter().all(|it| it.0 != *name);
+        let pairs = all.iter().enumerate().filter(is_last).map(|(_, it)| it.clone()).collect();
         Self {
             protocol: Protocol::Postgres,
             is_socket: false,
@@ -206,6 +217,20 @@ impl Parts {
             page,
             options: options_of(query).filter(|_| protocol == Protocol::Mongodb),
         })
+    }
+
+    /// What libpq is told, by the names of its parameters.
+    fn of_libpq(self) -> Vec<(String, String)> {
+        let database = self.path.trim_start_matches('/').to_owned();
+        let own = [
+            ("host", self.host),
+            ("port", self.port.map(|it| it.to_string())),
+            ("user", Some(self.user).filter(|it| !it.is_empty())),
+            ("password", self.password),
+            ("dbname", Some(database).filter(|it| !it.is_empty())),
+        ];
+        let own = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        own.chain(self.pairs).collect()
     }
 
     /// The first parameter that has one of these names.
@@ -310,6 +335,15 @@ impl Parts {
     }
 }
 
+/// The parameters that libpq takes from the text; `None` if it is neither a keyword string nor a URL of PostgreSQL's.
+pub fn libpq_parameters(text: &str) -> Option<Vec<(String, String)>> {
+    if let Some(pairs) = keywords(text) {
+        return Some(pairs);
+    }
+    let parts = Parts::of_url(text).ok()?;
+    (parts.protocol == Protocol::Postgres).then(|| parts.of_libpq())
+}
+
 /// Whether the text is meant as an address that [`Address`] reads.
 pub fn is_address(text: &str) -> bool {
     text.contains("://") || keywords(text).is_some()
@@ -394,6 +428,7 @@ mod tests {
         );
         check("host=/run/pg user=u", "postgres - 5432 u - - /run/pg");
         check("dbname=d hostaddr=::1 host=h sslmode=require", "postgres ::1 5432 - - d -");
+        check("host=/run/pg port=1 host=h port=2", "postgres h 2 - - - -");
         for text in ["password='open", "colour=red", "host", "Host=h", "host=h x"] {
             assert!(Address::parse(text).is_err(), "{text}");
         }

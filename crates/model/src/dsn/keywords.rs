@@ -47,7 +47,7 @@ fn value(text: &str) -> Option<(String, &str)> {
 }
 
 /// The string again without what is secret in it.
-pub(crate) fn without_secrets(pairs: &[(String, String)]) -> String {
+pub fn without_secrets(pairs: &[(String, String)]) -> String {
     let is_shown = |(name, _): &&(String, String)| !is_secret(name);
     let words = pairs.iter().filter(is_shown).map(|(name, value)| {
         if value.is_empty() || value.contains([' ', '\t', '\n', '\'', '\\']) {

@@ -73,7 +73,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("requirepeer", "PGREQUIREPEER", ServerUser),
     parameter("scram_client_key", "", Same),
     parameter("scram_server_key", "", Same),
-    parameter("service", "PGSERVICE", Same),
+    parameter("service", "PGSERVICE", Place),
     parameter("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", Ignored),
     parameter("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION", Ignored),
     parameter("sslcert", "PGSSLCERT", Ignored),

@@ -40,6 +40,10 @@ codes! {
         LoopbackOfContainer,
         /// The port beside `localhost` does not count, and the socket is another server's.
         PortIgnored,
+        /// libpq takes parameters from a service file.
+        ServiceRead,
+        /// A variable of this environment would decide where libpq connects, or whether it takes a socket.
+        VariableDecides,
         /// Closed connections hold so many ports towards the server that connecting may fail.
         PortsHeld,
         /// The server listens on TCP alone.

@@ -4,9 +4,13 @@ use looptax_model::dsn::Kind;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
 
 use super::{check, expect, open_up, steps, url};
-use crate::fixture::{Server, is_root};
+use crate::fixture::{Server, exe, is_root, is_there};
 
 #[test]
 fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
@@ -201,5 +205,70 @@ fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
             expect(&run, "same server", "pass", &["one process listens on both"]);
         }
         run.expect_code(0);
+    }
+}
+
+/// A service was passed over, and libpq's usual socket was checked in place of the address that libpq takes.
+#[test]
+fn r49_a_service_and_a_name_that_is_there_twice_are_read_as_psql_reads_them() {
+    let Some(server) = Server::start(Kind::Postgres).filter(|_| is_there("psql")) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let (address, login) = (server.it.tcp, &server.it.login);
+    let socket = server.socket();
+    let folder = Path::new(&socket).parent().unwrap().display();
+    let file = scratch.file("services");
+    let text = format!(
+        "# ours\n[shop]\nhost={ip}\nport={port}\n\nuser={user}\ndbname=postgres\n[bad]\nhost = {ip}\n[two]\nservice=shop\n",
+        ip = address.ip(),
+        port = address.port(),
+        user = login.user
+    );
+    fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    for (words, variables) in [
+        ("service=shop".to_owned(), &[][..]),
+        (format!("service=shop host={folder}"), &[]),
+        (format!("host={folder} service=shop"), &[]),
+        ("postgres:///?service=shop".to_owned(), &[]),
+        (format!("service=shop host={folder} host={}", address.ip()), &[]),
+        ("service=shop dbname=other".to_owned(), &[]),
+        ("service=bad".to_owned(), &[]),
+        ("service=two".to_owned(), &[]),
+        ("service=none".to_owned(), &[]),
+        (format!("service=shop host={folder}"), &[("PGCHANNELBINDING", "require")]),
+    ] {
+        let variables = variables.iter().copied();
+        let mut psql = Command::new("psql");
+        psql.args([&*words, "-Atc", "SELECT coalesce(host(inet_server_addr()), 'socket')"]);
+        psql.env("PGSERVICEFILE", file).env("PGPASSWORD", server.password()).envs(variables.clone());
+        let out = psql.output().unwrap();
+        let theirs = String::from_utf8(out.stdout).unwrap();
+        let run = variables
+            .clone()
+            .fold(Looptax::new(exe(), &scratch), |it, (name, value)| it.env(name, value))
+            .env("PGSERVICEFILE", file)
+            .env("LOOPTAX_PASSWORD", server.password())
+            .args(["check", &*words, "--json", "-c", "1"])
+            .run();
+        let refused = String::from_utf8(out.stderr).unwrap();
+        let is_of_service = refused.contains("service file") || refused.contains("definition of service");
+        assert_eq!(run.stderr.contains("service"), is_of_service, "{words}: {refused}{}", run.stderr);
+        if is_of_service {
+            run.expect_code(2);
+            continue;
+        }
+        let takes =
+            if run.stdout.contains("\"takes-socket\"") { "socket".to_owned() } else { address.ip().to_string() };
+        let has_note = run.stdout.contains("\"variable-decides\"");
+        if variables.count() > 0 {
+            assert!(refused.contains("channel binding") && has_note, "{words}: {refused}{}", run.stdout);
+        } else if theirs.is_empty() {
+            assert!(refused.contains("\"other\"") && run.stdout.contains("fail"), "{words}: {refused}{}", run.stdout);
+        } else {
+            assert_eq!((theirs.trim(), has_note), (&*takes, false), "{words}: {refused}{}", run.stdout);
+            run.expect_code(0);
+        }
     }
 }

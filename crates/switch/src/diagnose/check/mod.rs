@@ -1,6 +1,6 @@
 //! `check`: the facts that the points are made of.
 //!
-//! `client` says who the client is, `rights` takes its place, `reach` goes its way to the socket,
+//! `client` says who the client is, `libpq` what its address takes from elsewhere, `rights` takes its place, `reach` goes its way to the socket,
 //! `logins` logs in once over either endpoint and asks. `sources` finds the connections of a file or a
 //! process, `subject` checks them, `answer` is what is said of each. What the facts mean is said in
 //! `looptax_advise::check`.
@@ -11,6 +11,7 @@ mod bounded_read;
 mod client;
 mod contained;
 mod container;
+mod libpq;
 mod logins;
 mod question;
 mod queue;
@@ -43,6 +44,7 @@ use crate::diagnose::socket_of::{self, Near, SocketOf};
 pub use answer::Around;
 pub use client::Client;
 pub(crate) use client::{group_name, user_name};
+pub use libpq::typed;
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
 pub(crate) use logins::{login, password_of, sealing};
