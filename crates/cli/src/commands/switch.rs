@@ -87,7 +87,7 @@ impl Doing<'_> {
         let times = Times::begin(self, &before);
         let mut subject = self.look(file, &before)?;
         if args.patch {
-            return planned::print_patch(&subject.plan);
+            return planned::print_patch(&subject.plan, self.terminal);
         }
         let prepared = fixes::mend(self, &subject.plan, &before)?;
         if !prepared.is_empty() {

@@ -4,12 +4,13 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::exe;
+use crate::fixture::{exe, is_there};
 use crate::record::check_fits;
 
 const BEFORE: &str = "# the shop\r\nservices:\r\n  shop:\r\n    image: wordpress:6 # pinned\r\n    environment:\r\n      WORDPRESS_DB_HOST: 'db:3306' # here\r\n      WORDPRESS_DB_USER: wp\r\n      WORDPRESS_DB_PASSWORD: geheim\r\n  db:\r\n    image: mariadb:11\r\n    volumes:\r\n      - data:/var/lib/mysql # kept\r\n\r\nvolumes:\r\n  data:\r\n";
@@ -74,6 +75,55 @@ fn the_patch_gives_the_bytes() {
     let patch = diffy::Patch::from_str(&run.stdout).unwrap();
     assert_eq!(diffy::apply(BEFORE, &patch).unwrap(), AFTER);
     assert_eq!(scene.now(), BEFORE);
+}
+
+/// A patch had whole paths, which no program applies in a project's folder.
+#[test]
+fn r49_git_and_patch_apply_the_patch_in_the_project_s_folder() {
+    let of_compose = [("deploy/my shop/compose.yaml", BEFORE)];
+    let of_units = [("shop.container", UNIT), ("cache.container", SERVER)];
+    let apply: [&[&str]; 2] = [&["git", "apply"], &["patch", "-p1", "--no-backup-if-mismatch"]];
+    for (files, is_repository) in [(&of_compose[..], true), (&of_compose[..], false), (&of_units[..], false)] {
+        for program in apply.iter().filter(|it| is_there(it[0])) {
+            let scene = Scene::new("");
+            let root = scene.scratch.file("project");
+            let paths: Vec<PathBuf> = files.iter().map(|it| root.join(it.0)).collect();
+            for (path, file) in paths.iter().zip(files) {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, file.1).unwrap();
+            }
+            if is_repository {
+                fs::create_dir(root.join(".git")).unwrap();
+            }
+            let mut args: Vec<&str> = paths.iter().map(|it| it.to_str().unwrap()).collect();
+            args.extend((files.len() == 1).then_some("--containers"));
+            let patch = scene.run(&[&args[..], &["--patch"]].concat());
+            patch.expect_code(0);
+            let folder = if is_repository { &*root } else { paths[0].parent().unwrap() };
+            assert!(patch.stderr.contains(&format!("in {}\n", folder.display())), "{}", patch.stderr);
+            fs::write(scene.scratch.file("it.patch"), &patch.stdout).unwrap();
+            if is_repository {
+                fs::remove_dir(root.join(".git")).unwrap();
+            }
+            let mut command = Command::new(program[0]);
+            command
+                .args(&program[1..])
+                .current_dir(folder)
+                .stdin(fs::File::open(scene.scratch.file("it.patch")).unwrap());
+            let out = command.env("GIT_CEILING_DIRECTORIES", "/").output().unwrap();
+            assert!(out.status.success(), "{program:?} {out:?}: {}", patch.stdout);
+            let patched: Vec<String> = paths.iter().map(|it| fs::read_to_string(it).unwrap()).collect();
+            let volume = folder.join("sockets-cache.volume");
+            let made = fs::read_to_string(&volume).ok();
+            for (path, file) in paths.iter().zip(files) {
+                fs::write(path, file.1).unwrap();
+            }
+            let _gone = fs::remove_file(&volume);
+            scene.run(&[&args[..], &["--yes"]].concat()).expect_code(3);
+            let written: Vec<String> = paths.iter().map(|it| fs::read_to_string(it).unwrap()).collect();
+            assert_eq!((patched, made), (written, fs::read_to_string(&volume).ok()));
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A plan as it is shown, saved and printed as a patch.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use looptax_host::read;
 use looptax_model::dsn::masked;
 use looptax_model::failure::Failure;
 use looptax_model::record::{Edit, FileRemarkCode, SwitchConnection, SwitchFate, SwitchOutcome, SwitchProof, Switched};
@@ -10,7 +11,7 @@ use looptax_switch::Plan;
 use super::doing::Doing;
 use crate::args::SwitchArgs;
 use crate::failure::Exit;
-use crate::terminal;
+use crate::terminal::{self, Terminal};
 
 /// What stands behind web servers, and has no list of sessions that would prove a move.
 const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
@@ -108,21 +109,43 @@ pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
     lines.collect()
 }
 
-/// Prints what would be written as a unified diff, byte for byte.
-pub(super) fn print_patch(plan: &Plan) -> Result<Exit, Failure> {
-    for edited in &plan.edited {
-        let path = edited.original.path().display().to_string();
-        let bare = path.trim_start_matches('/');
-        let mut diff = diffy::DiffOptions::new();
-        diff.set_original_filename(format!("a/{bare}")).set_modified_filename(format!("b/{bare}"));
-        let text = diff.create_patch_bytes(edited.original.bytes(), &edited.new).to_bytes();
-        terminal::bytes_as_data(&text)?;
-    }
+/// Prints what would be written as a unified diff, byte for byte, with paths as `git apply` and `patch -p1` take them in
+/// the folder that is named.
+pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failure> {
     if plan.edited.is_empty() {
         return Err(Failure::usage(
             "there is nothing to write",
             "the same command with --dry-run in place of --patch says why",
         ));
     }
+    let folder = project(plan.edited.iter().map(|it| it.original.path()));
+    for edited in &plan.edited {
+        let path = edited.original.path();
+        let shown = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
+        let before = if edited.original.is_absent() { "/dev/null".to_owned() } else { format!("a/{shown}") };
+        let mut diff = diffy::DiffOptions::new();
+        diff.set_original_filename(before).set_modified_filename(format!("b/{shown}"));
+        let text = diff.create_patch_bytes(edited.original.bytes(), &edited.new).to_bytes();
+        for (idx, line) in text.split_inclusive(|it| *it == b'\n').enumerate() {
+            // A name with a blank ends at a tab, else at the blank.
+            match line.strip_suffix(b"\n").filter(|it| idx < 2 && it[4..].contains(&b' ')) {
+                Some(name) => terminal::bytes_as_data(&[name, b"\t\n"].concat())?,
+                None => terminal::bytes_as_data(line)?,
+            }
+        }
+    }
+    terminal.words(&format!("for `git apply` or `patch -p1` in {}\n", folder.display()));
     Ok(Exit::Done)
+}
+
+/// The folder of the repository that the files are in, else the nearest that holds all of them.
+fn project<'a>(mut paths: impl Iterator<Item = &'a Path>) -> PathBuf {
+    let folder = |it: &'a Path| it.parent().unwrap_or(it);
+    let first = paths.next().map(folder).unwrap_or(Path::new("/"));
+    let common = paths.fold(first, |common, path| {
+        let holds = |it: &&Path| path.starts_with(it);
+        common.ancestors().find(holds).unwrap_or(Path::new("/"))
+    });
+    let repository = common.ancestors().find(|it| read::exists(&it.join(".git")));
+    repository.unwrap_or(common).to_owned()
 }
