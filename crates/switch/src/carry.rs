@@ -72,6 +72,8 @@ pub struct Order<'a> {
     pub page: Option<Page>,
     /// What is connected to at once when the application was seen over the socket.
     pub bursts: &'a [Burst],
+    /// What a person is told to do, so that the application reads its file.
+    pub by_hand: Option<&'a str>,
     /// The proof may take this long, and each command.
     pub within: Duration,
     pub unproved: Unproved,
@@ -95,6 +97,9 @@ pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Re
     let mut work = Work::plan(order.kept, order.named, order.edited)?;
     let id = work.id().to_owned();
     work.note(moving)?;
+    if let Some(words) = order.by_hand {
+        work.note(Step::ByHand { words: words.to_owned() })?;
+    }
     let files: Vec<PathBuf> = order.edited.iter().map(|it| it.original.path().to_owned()).collect();
     proof.begin(&files);
     let kept = waiting::Kept::begin();

@@ -62,6 +62,10 @@ pub enum Step {
     },
     /// All files are as they were.
     PutBack,
+    /// What a person is told to do, so that the application reads its file.
+    ByHand {
+        words: String,
+    },
     /// A command is about to be run.
     Running {
         command: String,

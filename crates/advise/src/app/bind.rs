@@ -31,8 +31,9 @@ pub(super) const fn most_connections(app: &App) -> usize {
 const BY_KEYS: &str = "found by its keys, application not known: not written without --as";
 const BY_CALL: &str = "found by the call of its driver, application not known: not written without --as";
 
-/// What one application finds among the settings.
-pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>) -> Vec<Bound> {
+/// What one application finds among the settings. With `is_meant` somebody says that it is this one, and not another that
+/// reads the same settings.
+pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>, is_meant: bool) -> Vec<Bound> {
     let mut all: Vec<Setting> = settings.to_vec();
     if let Some(sign) = app.doubled {
         for setting in &mut all {
@@ -64,7 +65,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .filter(|(_, roles)| is_connection(app, roles))
         .take(most_connections(app))
         .filter_map(|(captures, roles)| {
-            let mut applies = applies(app, &captures, &all, source)?;
+            let mut applies = applies(app, &captures, &all, (source, is_meant))?;
             if applies == Applies::Perhaps
                 && let Some(Value::Text(host)) = roles.get(&Role::Host).map(|it| &all[*it].value)
                 && let Some(kind) = kind_of_service(host, &all)
@@ -181,7 +182,12 @@ enum Applies {
 }
 
 /// By the first key that is there and decides; `*` in it is what the connection's was.
-fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>) -> Option<Applies> {
+fn applies(
+    app: &App,
+    captures: &[String],
+    all: &[Setting],
+    (source, is_meant): (&Source<'_>, bool),
+) -> Option<Applies> {
     let deciding = |decision: &Decision| {
         all.iter().rev().find_map(|setting| {
             let own = captured(&decision.key, &setting.path)?;
@@ -209,7 +215,7 @@ fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>)
             return is_own.then(|| doubt.map_or(Applies::Yes, Applies::InDoubt));
         }
     }
-    match (app.otherwise, app.unsaid.is_empty()) {
+    match (app.otherwise || is_meant, app.unsaid.is_empty()) {
         (false, _) => None,
         (true, true) => Some(Applies::ByDefault),
         (true, false) => Some(Applies::Perhaps),
@@ -356,6 +362,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         service: None,
         inside: None,
         pool: None,
+        may_be: Vec::new(),
         label: readers.first().map(|it| it.label.clone()).unwrap_or_default(),
         line: anchor.filter(|_| source.path.is_some()).map(|it| it.line),
         titles,

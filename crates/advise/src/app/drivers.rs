@@ -81,7 +81,7 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
     // Python takes no argument twice.
     let is_handed_on = settings.iter().any(|it| it.path.last().is_some_and(|it| it == REST));
     let is_open = is_handed_on && app.format != Format::Python;
-    let mut found = bound_of(app, &settings, source);
+    let mut found = bound_of(app, &settings, source, false);
     for bound in &mut found {
         if bound.label.is_empty() {
             bound.label.clone_from(&call.label);

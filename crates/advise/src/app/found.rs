@@ -67,6 +67,8 @@ pub struct Found {
     pub inside: Option<Inside>,
     /// The line where it stands; `None` in an environment.
     pub line: Option<usize>,
+    /// Applications that read such variables, where a container has them and nothing says whose they are.
+    pub may_be: Vec<String>,
     /// How many connections a process opens at most, if a setting beside it says that.
     pub pool: Option<Pool>,
     pub(super) bound: Vec<Bound>,

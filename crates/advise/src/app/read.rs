@@ -80,12 +80,12 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
     let wanted = plain(name);
     let all = || apps().iter().filter(|it| it.name != GUESSED && may_be(it));
     let is_named = |it: &&App| [&it.name, &it.title].iter().any(|own| plain(own) == wanted);
-    let mut own: Vec<&App> = all().filter(is_named).collect();
+    let is_family = |it: &&App| it.name.split_once('_').is_some_and(|(first, _)| plain(first) == wanted);
+    let mut own: Vec<&App> = all().filter(|it| is_named(it) || is_family(it)).collect();
     if own.is_empty() {
         let has_part = |it: &&App| {
-            let is_first = it.name.split('_').next().is_some_and(|first| plain(first) == wanted);
             let has_it = |own: &&String| plain(own).contains(&wanted);
-            is_first || wanted.len() >= SHORTEST_PART && [&it.name, &it.title].iter().any(has_it)
+            wanted.len() >= SHORTEST_PART && [&it.name, &it.title].iter().any(has_it)
         };
         own = all().filter(has_part).collect();
         // A whole word counts before a part of one: Predis before phpredis.
@@ -95,6 +95,11 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
         }
     }
     own
+}
+
+/// Whether no other of these has servers of the same kind.
+pub(super) fn is_only_one(app: &App, named: &[&'static App]) -> bool {
+    named.iter().all(|it| it.kind != app.kind || it.name == app.name)
 }
 
 /// Letters and digits alone, small.
@@ -124,7 +129,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         let (settings, problems) =
             texts.entry(format as u8).or_insert_with(|| settings_of(&text, format, source.included));
         reading.problems.append(problems);
-        let own = bound_of(app, settings, source);
+        let own = bound_of(app, settings, source, !guesses && is_only_one(app, candidates));
         let most = most_connections(app);
         if own.len() == most {
             reading.problems.push(Problem {
@@ -237,7 +242,7 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
     let signs = Signs::of(source);
     let is_other = |app: &&App| is_of_environment(app, &signs) && !candidates.iter().any(|it| it.name == app.name);
     let mut found: Vec<Bound> =
-        apps().iter().filter(is_other).flat_map(|app| bound_of(app, settings, source)).collect();
+        apps().iter().filter(is_other).flat_map(|app| bound_of(app, settings, source, false)).collect();
     for bound in &mut found {
         bound.carrier = Some(carrier);
     }
@@ -342,7 +347,7 @@ fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
 }
 
 /// Whether it is a manifest of Kubernetes.
-pub(super) fn is_manifest(text: &str) -> bool {
+pub fn is_manifest(text: &str) -> bool {
     let has = |head: &str| text.lines().any(|it| it.starts_with(head));
     has("apiVersion:") && has("kind:")
 }

@@ -278,6 +278,8 @@ impl Doing<'_> {
         }
         let is_watched = !subject.proof.applications().is_empty();
         let is_read = !subject.commands.reloads.is_empty();
+        let told = switched.proof.reload_words.join("; ");
+        let told = Some(&*told).filter(|it| !is_read && !it.is_empty());
         let by_hand = (!is_read).then(|| by_hand(&switched, is_watched));
         let mut steps = Vec::new();
         let mut tell = |step: SwitchStep| {
@@ -297,6 +299,7 @@ impl Doing<'_> {
                 commands: &subject.commands,
                 page,
                 bursts: &bursts,
+                by_hand: told,
                 within: self.args.within,
                 unproved: self.unproved(),
                 stop: &stop,

@@ -342,7 +342,7 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
     let run = check(&scratch, &["--app", &path, "--json"]);
     run.expect_code(1);
     for (place, words) in [
-        ("db:3306", ["compose.yaml has a service", "db-socket:/var/run/mysqld"]),
+        ("db:3306", ["compose.yaml has a service", "sockets-db:/var/run/mysqld"]),
         ("cache.example.net:6379", ["is not this machine", "--socket PATH"]),
     ] {
         let answers = answers(&run);
@@ -358,7 +358,7 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
     let text = run.words();
     for words in [
         "`db` is the name of a container: compose.yaml has a service of that name",
-        "volumes: ['db-socket:/var/run/postgresql']",
+        "volumes: ['sockets-db:/var/run/postgresql']",
     ] {
         assert!(text.contains(words), "{text}");
     }

@@ -148,14 +148,14 @@ fn without_the_option_and_where_it_cannot_be_written_it_is_said_by_hand() {
     let run = scene.switch(&["--yes"]);
     run.expect_code(1);
     let words = run.words();
-    assert!(words.contains("['db-socket:/var/run/mysqld']"), "{words}");
+    assert!(words.contains("['sockets-db:/var/run/mysqld']"), "{words}");
     assert!(words.contains("docker-compose.yml --containers` writes both sides"), "{words}");
     let text = BEFORE.replace("image: mariadb:11", "image: own/mariadb");
     let other = Scene::new(&text);
     let run = other.switch(&["--containers", "--yes"]);
     run.expect_code(1);
     let words = run.words();
-    for part in ["`own/mariadb` has its socket is not known", "['db-socket:/var/run/mysqld']"] {
+    for part in ["`own/mariadb` has its socket is not known", "['sockets-db:/var/run/mysqld']"] {
         assert!(words.contains(part), "{words}");
     }
     assert_eq!((scene.now(), other.now()), (BEFORE.to_owned(), text));
@@ -241,6 +241,69 @@ fn two_units_of_podman_are_one_switch_in_any_order() {
             (UNIT.to_owned(), SERVER.to_owned())
         );
     }
+}
+
+/// A Pod whose variables are Redis', with whatever is put in.
+fn pod_of(own: &str, containers: &str) -> String {
+    let variables = "env:\n    - name: REDIS_HOST\n      value: 127.0.0.1\n";
+    format!("apiVersion: v1\nkind: Pod\nspec:\n{}", own.replace("ENV", variables)) + containers
+}
+
+/// Nothing said which names fit, `--as laravel` and `--as predis` found none, and `check` named a command that stays.
+#[test]
+fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
+    let cache = "  - name: cache\n    image: redis:7\n";
+    let scene = Scene::new(&pod_of("  containers:\n  - name: shop\n    image: own\n    ENV", cache));
+    let plan = scene.switch(&["--containers", "--dry-run"]);
+    assert!(plan.words().contains("which application is it? Say --as 'Laravel (phpredis)' or"), "{}", plan.stdout);
+    let offered = "--containers --as 'Laravel (phpredis)'` writes both sides, if it is that application";
+    let check = |scene: &Scene| {
+        Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run().words()
+    };
+    assert!(check(&scene).contains(offered), "{}", check(&scene));
+    assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
+    for name in ["laravel", "phpredis", "Laravel (phpredis)"] {
+        let run = scene.switch(&["--containers", "--dry-run", "--as", name]);
+        assert!(run.stdout.contains("+ value: /run/redis/redis.sock"), "{name}: {}", run.stdout);
+    }
+    let predis = scene.switch(&["--containers", "--dry-run", "--as", "predis"]);
+    assert!(predis.words().contains("config/database.php"), "{}", predis.stdout);
+    let other = scene.switch(&["--containers", "--dry-run", "--as", "wordpress"]);
+    other.expect_error(2, &["--as 'Laravel (phpredis)'"]);
+    // A Compose file beside it is another project's.
+    fs::write(scene.scratch.file("compose.yaml"), "services:\n  cache:\n    image: redis:7\n").unwrap();
+    assert!(!check(&scene).contains("compose.yaml"), "{}", check(&scene));
+    let init = "  initContainers:\n  - name: migrate\n    image: own\n    ENV    - name: APP_KEY\n      value: x\n  containers:\n";
+    let init = Scene::new(&pod_of(init, cache));
+    let words = check(&init);
+    assert!(words.contains("does not write it, since `migrate` is an init container"), "{words}");
+    let from = "  containers:\n  - name: shop\n    image: own\n    envFrom: [{configMapRef: {name: c}}]\n";
+    let map =
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  REDIS_HOST: 127.0.0.1\n  APP_KEY: x\n";
+    let both = Scene::new(&(pod_of(from, cache) + map));
+    both.switch(&["--containers", "--yes"]).expect_error(2, &["`shop` gets variables by `envFrom`", "its own `env`"]);
+    let alone = Scene::new(map.trim_start_matches("---\n"));
+    alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that takes them", "looptax check --app"]);
+}
+
+/// In silence nothing said what brings it up, and after the move the volume of both was said to be one's.
+#[test]
+fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_units_is_shared() {
+    let scene = Scene::new("");
+    let [own, server] = ["shop.container", "cache.container"].map(|it| scene.scratch.file(it));
+    fs::write(&own, UNIT).unwrap();
+    fs::write(&server, SERVER).unwrap();
+    let own = own.to_str().unwrap();
+    let restart = "systemctl daemon-reload && systemctl restart cache.service shop.service";
+    let run = scene.run(&[own, server.to_str().unwrap(), "--yes", "-q"]);
+    run.expect_code(3);
+    assert!(run.words().starts_with(&format!("now {restart}")), "{}", run.stdout);
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", own]).run();
+    check.expect_code(0);
+    assert!(check.words().contains("`sockets-cache.volume`, which `cache.container` has too"), "{}", check.stdout);
+    let back = scene.run(&["--undo", "--yes", "-q"]);
+    back.expect_code(0);
+    assert!(back.words().contains(restart), "{}", back.stdout);
 }
 
 #[test]

@@ -49,6 +49,7 @@ impl House {
             commands: &self.commands,
             page: None,
             bursts: &[],
+            by_hand: None,
             within: Duration::from_secs(1),
             unproved: Unproved::Stays,
             stop,

@@ -18,6 +18,7 @@ use std::path::{Component, Path, PathBuf};
 pub(super) use container::File;
 use container::{Container, Content, FileText, Network};
 pub(super) use pod::documents as pod_documents;
+pub use unit::has_volume;
 pub use whose::{Brought, Inside, Loopback, Neighbour, is_loopback};
 use whose::{Mount, Mounts};
 

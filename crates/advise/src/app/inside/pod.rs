@@ -12,7 +12,7 @@ use super::container::{Container, Content, File, FileText, Network};
 /// Kinds whose manifests have that of a Pod in them.
 const PODS: [&str; 7] = ["Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"];
 
-const VOLUME: &str = "a hostPath volume of FOLDER, or an emptyDir that the server's container has too";
+pub(super) const VOLUME: &str = "a hostPath volume of FOLDER, or an emptyDir that the server's container has too";
 
 pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     let has_line = |head: &str| file.text.lines().any(|it| it.starts_with(head));

@@ -24,6 +24,12 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     Some(File { containers: vec![unit], rest: None, volume })
 }
 
+/// Whether a `.container` unit mounts a volume of this name.
+pub fn has_volume(text: &str, volume: &str) -> bool {
+    let is_it = |it: &(String, Content)| matches!(&it.1, Content::Volume(name) if name == volume);
+    container("", &settings(text)).mounts.iter().any(is_it)
+}
+
 struct UnitSetting<'a> {
     section: &'a str,
     key: &'a str,

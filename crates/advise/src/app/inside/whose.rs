@@ -92,6 +92,11 @@ impl Neighbour {
 }
 
 impl Inside {
+    /// Whether it is one of a Pod's.
+    pub fn is_in_pod(&self) -> bool {
+        self.volume == super::pod::VOLUME
+    }
+
     /// The only other container of the same network that runs a server of that protocol, by its image.
     pub fn server_beside(&self, protocol: Protocol) -> Option<&str> {
         let Loopback::Own(others) = &self.loopback else {

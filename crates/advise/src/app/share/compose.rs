@@ -20,7 +20,7 @@ const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 /// image's folder, if the image has one; Podman those of the container that starts first, so that the server may have no
 /// right to its own folder, unless the volume has an owner (seen with podman 4.3.1, 2026-11-28; parse.go and
 /// `fixVolumePermissions` in 5.4).
-const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
+pub(super) const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
 
 pub(super) struct File<'a> {
     text: &'a str,

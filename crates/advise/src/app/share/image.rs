@@ -32,8 +32,11 @@ const PGBOUNCER_FOLDER: &str = "UNIX_SOCKET_DIR";
 /// # Source
 /// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: nothing else lies in the
 /// folder.
-const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
-const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
+pub(super) const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
+pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
+
+/// The folder that Redis' socket gets, and the socket.
+pub(super) const REDIS: (&str, &str) = ("/run/redis", "/run/redis/redis.sock");
 
 /// Words of a command that may put the socket elsewhere, or have another configuration read.
 const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
@@ -41,13 +44,13 @@ const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_fi
 /// The mode of a Redis' socket. The users of two containers have no group in common, and a socket without a mode is its
 /// server's only (docker-entrypoint.sh: umask 0077). Who mounts the volume may use it, as who is on the network may use
 /// the port.
-const MODE: &str = "777";
+pub(super) const MODE: &str = "777";
 
 /// The socket of a container's server, or why that is not known.
 pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Serving, String> {
     let image = server.image.as_deref();
     let family = image.map(repository).and_then(|it| match it {
-        "redis" => Some(("/run/redis", "redis-server")),
+        "redis" => Some((REDIS.0, "redis-server")),
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });

@@ -5,6 +5,7 @@
 //! counts elsewhere too (anchors, `extends`, `include`), what is not plain lines, and servers whose socket is not known are
 //! left to people, with the reason. Called by the check of a file for `switch --containers`.
 
+mod by_hand;
 mod compose;
 mod container;
 mod image;
@@ -24,6 +25,7 @@ use super::found::Found;
 use super::read::is_manifest;
 use super::rewrite::{Moves, Rewrite};
 use crate::Fields;
+pub use by_hand::{by_hand, usual_folder};
 use container::Mounted;
 use image::Socket;
 use line::Inserted;

@@ -12,11 +12,11 @@ use crate::app::inside::pod_documents;
 use crate::app::lines::{self, Lines};
 use crate::app::placed::place_inside;
 use crate::app::placeholder::doubt_placeholders;
-use crate::app::read::{is_manifest, is_of_environment, named};
+use crate::app::read::{is_manifest, is_of_environment, is_only_one, named};
 use crate::app::setting::{Problem, Setting, Value, doubt_repeated};
 use crate::app::signs::Signs;
 use crate::app::source::{MOST_BYTES, Source};
-use crate::app::table::{App, Format, apps};
+use crate::app::table::{App, Format, GUESSED, apps};
 use crate::app::yaml;
 
 /// Most containers of a file that are read.
@@ -44,6 +44,13 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         doubt_repeated(&mut own);
         doubt_placeholders(&mut own);
         let mut found = of_container((&it.name, it.elsewhere), &own, &source, wanted.as_deref());
+        if let (true, Some(elsewhere)) = (found.is_empty(), it.elsewhere) {
+            let what = format!(
+                "`{}` gets variables by `{elsewhere}`, which are not read: --containers writes those in its own `{}`",
+                it.name, it.own
+            );
+            reading.problems.push(Problem { line: None, what });
+        }
         for found in found.iter_mut().filter(|_| it.is_service) {
             found.service = Some(it.name.clone());
         }
@@ -61,6 +68,8 @@ struct Environment {
     is_built_here: bool,
     /// The key by which it gets variables from elsewhere, which are not read.
     elsewhere: Option<&'static str>,
+    /// The key of its own variables.
+    own: &'static str,
     /// Whether its name tells it from all others of the file.
     is_service: bool,
 }
@@ -84,6 +93,7 @@ fn of_services(text: &str) -> (Vec<Environment>, Vec<Problem>) {
         let has_files = |it: &Setting| matches!(&it.path[..], [top, service, key, ..] if top == SERVICES && service == name && key == "env_file");
         Environment {
             elsewhere: settings.iter().any(has_files).then_some("env_file"),
+            own: "environment",
             name: name.to_owned(),
             settings: settings.iter().filter(is_own).cloned().collect(),
             is_built_here: settings.iter().any(|it| is_build_of(name, it)),
@@ -98,7 +108,10 @@ fn of_unit(name: &str, text: &str) -> (Vec<Environment>, Vec<Problem>) {
     let name = name.to_owned();
     let has_files = text.lines().any(|it| it.trim_start().starts_with("EnvironmentFile="));
     let elsewhere = has_files.then_some("EnvironmentFile=");
-    (vec![Environment { name, settings, is_built_here: false, elsewhere, is_service: false }], problems)
+    (
+        vec![Environment { name, settings, is_built_here: false, elsewhere, own: "Environment=", is_service: false }],
+        problems,
+    )
 }
 
 /// The containers of a manifest's documents.
@@ -121,6 +134,7 @@ fn of_manifest(text: &str) -> (Vec<Environment>, Vec<Problem>) {
                     settings: Vec::new(),
                     is_built_here: false,
                     elsewhere: None,
+                    own: "env",
                     is_service: false,
                 };
                 containers.push((place, environment));
@@ -156,6 +170,21 @@ fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
 
+/// The titles of the applications that would read a connection's variables as the same one, if it is them.
+fn readers_of(found: &Found, settings: &[Setting], source: &Source<'_>) -> Vec<String> {
+    let lines = |found: &Found| found.bound.iter().map(|it| it.anchor).collect::<BTreeSet<usize>>();
+    let own = lines(found);
+    let all = apps().iter().filter(|it| it.format == Format::Dotenv && it.name != GUESSED && !it.change.is_empty());
+    let reads = |app: &&'static App| {
+        let bound = bound_of(app, settings, source, true);
+        let as_this = merged(bound, source, true);
+        as_this.iter().any(|it| (!found.has_known_kind() || it.kind == found.kind) && !lines(it).is_disjoint(&own))
+    };
+    let mut titles: Vec<String> = all.filter(reads).map(|it| it.title.clone()).collect();
+    titles.dedup();
+    titles
+}
+
 fn of_container(
     (name, elsewhere): (&str, Option<&str>),
     settings: &[Setting],
@@ -175,7 +204,8 @@ fn of_container(
         None => is_of_environment(app, &signs),
     };
     let all: Vec<&'static App> = apps().iter().collect();
-    let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source));
+    let is_meant = |app| wanted.is_some_and(|it| is_only_one(app, it));
+    let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source, is_meant(app)));
     // What decides whether it is this application may be there.
     let doubted = bound.map(|mut it| {
         let key = it.app.decide.first().filter(|_| wanted.is_none() && !it.is_kind_said);
@@ -195,6 +225,9 @@ fn of_container(
         let is_known = |it: &Setting| known.contains(&it.path);
         let guessed = guess::connections(settings, Format::Containers, &lines, &is_known);
         found.extend(merged(guessed, &source, true));
+        for found in found.iter_mut().filter(|it| it.is_guessed) {
+            found.may_be = readers_of(found, settings, &source);
+        }
     }
     for found in found.iter_mut().filter(|it| it.label.is_empty()) {
         name.clone_into(&mut found.label);

@@ -1,6 +1,6 @@
 //! What every part of `switch` knows and uses: what was typed, the terminal, where switches are kept.
 
-use looptax_model::record::{SwitchStep, Switched};
+use looptax_model::record::{StepCode, SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_store::save_value;
 use looptax_switch::{Kept, Named};
@@ -53,9 +53,10 @@ impl Doing<'_> {
         Ok(terminal::data(text)?)
     }
 
-    /// Shows a step; if the reader of the output has ended, the switch continues all the same.
+    /// Shows a step, in silence if it failed or somebody has to do it; if the reader of the output has ended, the switch continues all the same.
     pub(super) fn show_step(self, step: &SwitchStep) {
-        if self.is_silent() && !report::is_failure(step) {
+        let is_needed = report::is_failure(step) || step.code == StepCode::ReloadByHand;
+        if self.is_silent() && !is_needed {
             return;
         }
         let _gone = self.show_result(&report::switch_step(step, self.terminal.style()));

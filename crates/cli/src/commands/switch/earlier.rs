@@ -115,7 +115,14 @@ fn question(switch: &Switch) -> String {
 
 /// What the application has to be told, which goes on as it is.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
-    let then = reload_of(switch).map_or_else(String::new, |it| format!("; then it was: {it}"));
+    let told = || {
+        let mut told = switch.steps.iter().filter_map(|it| match it {
+            Step::ByHand { words } => Some(words.clone()),
+            _ => None,
+        });
+        told.next_back()
+    };
+    let then = reload_of(switch).or_else(told).map_or_else(String::new, |it| format!("; then it was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
         words: format!("reload the application, which is over the socket until then{then}"),

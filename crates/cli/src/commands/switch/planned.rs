@@ -141,7 +141,7 @@ pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failu
 /// The folder of the repository that the files are in, else the nearest that holds all of them.
 fn project<'a>(mut paths: impl Iterator<Item = &'a Path>) -> PathBuf {
     let folder = |it: &'a Path| it.parent().unwrap_or(it);
-    let first = paths.next().map(folder).unwrap_or(Path::new("/"));
+    let first = paths.next().map_or(Path::new("/"), folder);
     let common = paths.fold(first, |common, path| {
         let holds = |it: &&Path| path.starts_with(it);
         common.ancestors().find(holds).unwrap_or(Path::new("/"))

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{Brought, Found, Inside, Loopback, is_loopback};
+use looptax_advise::app::{self, Brought, Found, Inside, Loopback, is_loopback};
 use looptax_advise::check::verdict;
 use looptax_model::dsn::Address;
 use looptax_model::record::{CheckedConnection, Outcome, Point, PointCode, Topic};
@@ -36,7 +36,7 @@ pub(super) fn elsewhere(looked: &Looked, found: &Found, client: &Client) -> Opti
             "look whether that is this machine; then check its server, looptax check {}://127.0.0.1:{}, and bring the folder of its socket into the container: {}",
             address.protocol,
             address.port,
-            inside.volume.replace("FOLDER", container::folder(address.protocol))
+            inside.volume.replace("FOLDER", app::usual_folder(address.protocol))
         )));
     }
     let whose = inside.whose(host).filter(|_| is_loopback(host))?;
@@ -45,6 +45,9 @@ pub(super) fn elsewhere(looked: &Looked, found: &Found, client: &Client) -> Opti
         if let Some(mut point) = container::point(&there, &looked.services) {
             point.what = format!("{whose}; {}", point.what);
             return Some(point);
+        }
+        if inside.is_in_pod() {
+            return Some(unasked(whose, inside).with_next(app::by_hand(name, address.protocol, true)));
         }
     }
     Some(unasked(whose, inside))
@@ -121,7 +124,8 @@ pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Lo
             let joined = folder.join(path);
             SocketIs::At(std::path::absolute(&joined).unwrap_or(joined))
         }
-        Brought::Volume { name, others } if !others.is_empty() => {
+        Brought::Volume { name, mut others } if !others.is_empty() || looked.has_it_beside(&name) => {
+            others.extend(looked.units.iter().filter(|it| app::has_volume(&it.1, &name)).map(|it| it.0.clone()));
             let others: Vec<String> = others.iter().map(|it| format!("`{it}`")).collect();
             let what = format!("{what} is in the volume `{name}`, which {} has too", others.join(", "));
             SocketIs::Known(point(PointCode::SocketInVolume, Outcome::Note, what))

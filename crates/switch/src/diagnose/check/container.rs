@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use looptax_advise::app;
-use looptax_model::dsn::{Address, Protocol};
+use looptax_model::dsn::Address;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use super::bounded_read::Files;
@@ -22,8 +22,17 @@ pub(super) struct Service {
     pub(super) file: String,
 }
 
-/// The services of a file and of the Compose files beside it; what cannot be read has none.
-pub(super) fn services(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<Service> {
+/// Whether it is a `.container` unit of Podman.
+pub(crate) fn is_container_unit(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "container")
+}
+
+/// The services of a file and of the Compose files beside it; what cannot be read has none, and so has a Pod or a unit, for
+/// whose containers those of another project mean nothing.
+pub(super) fn services(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Service> {
+    if is_container_unit(path) || app::is_manifest(&String::from_utf8_lossy(bytes)) {
+        return Vec::new();
+    }
     let own = path.file_name().map(|name| name.to_string_lossy());
     let compose = COMPOSE_FILES.into_iter().filter(|it| neighbours.iter().any(|name| name == it));
     let mut names: Vec<&str> = own.iter().map(|it| &**it).chain(compose).collect();
@@ -43,41 +52,9 @@ pub(super) fn services(path: &Path, neighbours: &[String], files: Files<'_>) -> 
 pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
     let host = address.host.as_deref()?;
     let service = services.iter().find(|it| it.name == host)?;
-    let volume = format!("{host}-socket");
-    let folder = folder(address.protocol);
-    let turned_on = turned_on(address.protocol).map_or_else(String::new, |how| format!(" {how},"));
     Some(Point::new(Topic::Server, PointCode::ServerInContainer, Outcome::Fail, format!(
             "`{host}` is the name of a container: {} has a service of that name, and nothing outside of its containers \
              knows it",
             service.file
-        ), format!("read the services of {}", service.file)).with_next(format!(
-            "share the folder of the server's socket: give `{host}` and the application the same named volume there \
-             (volumes: ['{volume}:{folder}'], never the socket file itself),{turned_on} and name the socket in the \
-             application; then check it with --socket PATH and the container's address"
-        )))
-}
-
-/// Where the usual images have their socket, or may have one.
-pub(super) fn folder(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Mysql => "/var/run/mysqld",
-        Protocol::Postgres => "/var/run/postgresql",
-        Protocol::Redis => "/run/redis",
-        Protocol::Memcached => "/run/memcached",
-        Protocol::Fastcgi => "/run/php",
-        Protocol::Mongodb => "/tmp",
-        Protocol::Http | Protocol::Echo => "/run",
-    }
-}
-
-/// What a server needs that has no socket of its own accord.
-fn turned_on(protocol: Protocol) -> Option<&'static str> {
-    match protocol {
-        Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb | Protocol::Http | Protocol::Echo => None,
-        Protocol::Fastcgi => Some("set `listen` of its pool to a path in a folder that both share"),
-        Protocol::Redis => {
-            Some("start the server with --unixsocket /run/redis/redis.sock --unixsocketperm 770 and a common group")
-        }
-        Protocol::Memcached => Some("start the server with -s /run/memcached/memcached.sock, which ends its TCP"),
-    }
+        ), format!("read the services of {}", service.file)).with_next(app::by_hand(host, address.protocol, false)))
 }

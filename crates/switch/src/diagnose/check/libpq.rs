@@ -127,8 +127,12 @@ fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let is_open = |it: &&Parameter| {
         let is_there = |name: &str| pairs.iter().any(|pair| pair.0 == name);
         // Without an IP address the host says where it goes.
-        let is_read = it.name == "service" && is_service_read;
-        !it.variable.is_empty() && !is_read && !is_there(it.name) && !(it.name == "host" && is_there("hostaddr"))
+        let is_said = match it.name {
+            "service" => is_service_read,
+            "host" => is_there("hostaddr"),
+            _ => false,
+        };
+        !it.variable.is_empty() && !is_there(it.name) && !is_said
     };
     let point = |it: &Parameter| {
         let value = std::env::var(it.variable).ok().filter(|it| !it.is_empty())?;

@@ -13,11 +13,11 @@ const ELSEWHERE: [PointCode; 3] =
 
 use super::answer::explain_mask;
 
-/// Says of a connection to another container which command writes both sides.
-pub(super) fn offer(checked: &mut CheckedConnection, command: &str) {
+/// Says of a connection to another container which command writes both sides, or why none does.
+pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     for point in checked.points.iter_mut().filter(|it| ELSEWHERE.contains(&it.code)) {
         let by_hand = point.next.take().map_or_else(String::new, |it| format!("; by hand: {it}"));
-        point.next = Some(format!("`{command}` writes both sides, --dry-run shows them{by_hand}"));
+        point.next = Some(format!("{offered}{by_hand}"));
     }
 }
 

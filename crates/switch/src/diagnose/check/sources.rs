@@ -3,10 +3,11 @@
 //! Reads only; what is read is bounded, since anybody may have written it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{self, Found, Included, Inside, Reading, Source, Unit};
+use looptax_advise::app::{self, Found, Included, Inside, Reading, Share, Source, Unit};
 use looptax_host::discover::{Process, Survey};
 use looptax_host::{kernel, read};
 use looptax_model::dsn::{Address, Protocol};
@@ -16,11 +17,15 @@ use rustix::fs::FileType;
 
 use super::bounded_read::Files;
 use super::client::user_name;
+pub(crate) use super::container::is_container_unit;
 use super::container::{COMPOSE_FILES, Service, services};
 use crate::diagnose::find::may_be;
 
 /// Files that are read beside a program's own.
 const MOST_INCLUDED: usize = 16;
+
+/// Units that are read beside a unit.
+const MOST_UNITS: usize = 64;
 
 /// So many folders a Compose file may be above an application's own.
 const MOST_LEVELS: usize = 4;
@@ -34,6 +39,15 @@ pub(super) struct Looked {
     /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
     pub services: Vec<Service>,
     pub neighbours: Vec<String>,
+    /// Names and texts of the other `.container` units in its folder, if it is one.
+    pub units: Vec<(String, String)>,
+}
+
+impl Looked {
+    /// Whether another unit in its folder has a volume of this name.
+    pub(super) fn has_it_beside(&self, volume: &str) -> bool {
+        self.units.iter().any(|it| app::has_volume(&it.1, volume))
+    }
 }
 
 /// A file's text, as it was read by whoever will write it.
@@ -52,11 +66,6 @@ pub struct FileText<'a> {
     pub by_container: bool,
     /// The unit of the server's container, if it has one of its own: its name without `.container`, and its text.
     pub server_unit: Option<Unit<'a>>,
-}
-
-/// Whether it is a `.container` unit of Podman.
-pub(crate) fn is_container_unit(path: &Path) -> bool {
-    path.extension().is_some_and(|it| it == "container")
 }
 
 /// What a `.container` unit is called by others.
@@ -139,18 +148,47 @@ pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     looked(both, file.text.as_bytes(), manner, Files::Ours)
 }
 
-/// What writes both sides, if a file of containers was named without a word of that and can be written.
+/// What writes both sides, or why nothing does, if a file of containers was named without a word of that.
 pub(super) fn offered(file: &FileText<'_>) -> Option<String> {
     let shown = file.path.display();
     if file.by_container || file.server_unit.is_some() {
         return None;
     }
     if is_container_unit(file.path) {
-        return Some(format!("looptax switch {shown} SERVER.container"));
+        return Some(writes(&format!("looptax switch {shown} SERVER.container"), ""));
+    }
+    let plain = format!("looptax switch {shown} --containers");
+    if is_written(file, None) {
+        return Some(writes(&plain, ""));
     }
     let looked = text(&FileText { by_container: true, ..*file }).ok()?;
+    let mut readers = looked.reading.found.iter().flat_map(|it| &it.may_be);
+    if let Some(reader) = readers.find(|it| is_written(file, Some(it))) {
+        return Some(writes(&format!("{plain} --as '{reader}'"), ", if it is that application"));
+    }
     let shares = app::shares(file.text, &looked.reading.found, &looked.neighbours);
-    { shares.iter() }.any(|it| matches!(it, Some(Ok(_)))).then(|| format!("looptax switch {shown} --containers"))
+    let why = shares.into_iter().flatten().find_map(Result::err)?;
+    Some(format!("`{plain}` does not write it, since {why}"))
+}
+
+fn writes(command: &str, condition: &str) -> String {
+    format!("`{command}` writes both sides{condition}, --dry-run shows them")
+}
+
+/// Whether `switch --containers` would write a connection of the file, as one of this application if it is named.
+fn is_written(file: &FileText<'_>, application: Option<&str>) -> bool {
+    let Ok(looked) = text(&FileText { by_container: true, application, ..*file }) else {
+        return false;
+    };
+    let shares = app::shares(file.text, &looked.reading.found, &looked.neighbours);
+    let is_moved = |(found, share): (&Found, &Option<Result<Share, String>>)| {
+        let (Some(Ok(share)), Some(address)) = (share, &found.address) else {
+            return false;
+        };
+        let moves = found.moves(&share.fields(address, None), file.text);
+        !found.is_guessed && moves.into_iter().any(|it| it.and_then(|it| share.complete(it)).is_some())
+    };
+    looked.reading.found.iter().zip(&shares).any(is_moved)
 }
 
 /// The same of a file that is not read yet.
@@ -204,9 +242,15 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     let reading = match manner.application {
         _ if manner.by_container => {
             let reading = app::read_services(&source, manner.application);
-            let reading = reading.ok_or_else(|| no_containers(seen))?;
+            let reading = reading.ok_or_else(|| without_containers(seen, &source))?;
+            if let ([], Some(problem)) = (&*reading.found, reading.problems.first()) {
+                return Err(Failure::usage(
+                    format!("`{}`: {problem}", seen.display()),
+                    "`looptax check --app FILE` shows the variables of a ConfigMap or another file that it takes",
+                ));
+            }
             match manner.application.filter(|_| reading.found.is_empty()) {
-                Some(name) => return Err(no_variables_of(name)),
+                Some(name) => return Err(no_variables_of(name, &source)),
                 None => reading,
             }
         }
@@ -214,12 +258,19 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
         Some(name) => app::read_as(&source, name).ok_or_else(|| unknown_application(name))?,
     };
     let mut reading = reading;
+    let units = if is_container_unit(path) { units_beside(path, &neighbours, files) } else { Vec::new() };
     if let Some(inside) = handed_to_a_container(&whole, files) {
         for found in reading.found.iter_mut().filter(|it| it.inside.is_none()) {
             found.inside = Some(inside.clone());
         }
     }
-    Ok(Looked { name: seen.display().to_string(), reading, services: services(path, &neighbours, files), neighbours })
+    Ok(Looked {
+        name: seen.display().to_string(),
+        reading,
+        services: services(path, bytes, &neighbours, files),
+        neighbours,
+        units,
+    })
 }
 
 /// The services that take a file, by a Compose file in its folder or above: of the file's owner, the folder's or root, for
@@ -257,6 +308,17 @@ fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     folders.map(in_folder).find(|it| !it.is_empty()).unwrap_or_default()
 }
 
+/// The other `.container` units of a folder.
+fn units_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<(String, String)> {
+    let own = path.file_name().unwrap_or_default();
+    let others = neighbours.iter().filter(|it| is_container_unit(Path::new(it)) && OsStr::new(it) != own);
+    let read = others.take(MOST_UNITS).filter_map(|it| {
+        let bytes = files.read(&path.with_file_name(it)).ok()?;
+        Some((it.clone(), String::from_utf8_lossy(&bytes).into_owned()))
+    });
+    read.collect()
+}
+
 /// What a program reads beside its own file, one level deep.
 fn included(path: &Path, bytes: &[u8], files: Files<'_>) -> Vec<Included> {
     let text = String::from_utf8_lossy(bytes);
@@ -282,11 +344,34 @@ pub(crate) fn no_containers(path: &Path) -> Failure {
     )
 }
 
-fn no_variables_of(name: &str) -> Failure {
+/// The same of a file that may have variables for containers of others.
+fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
+    if app::read(source).found.is_empty() || is_container_unit(path) {
+        return no_containers(path);
+    }
+    let shown = path.display();
     Failure::usage(
-        format!("no container has the variables of an application that is called `{name}`"),
-        "without --as the plan says whose they may be",
+        format!(
+            "`{shown}` has variables and no container that takes them: whose they are, and its server, is in another file"
+        ),
+        format!(
+            "write them into the `env` of the Pod's own manifest, and name that; `looptax check --app {shown}` shows them"
+        ),
     )
+}
+
+fn no_variables_of(name: &str, source: &Source<'_>) -> Failure {
+    let found = app::read_services(source, None).map(|it| it.found).unwrap_or_default();
+    let mut titles: Vec<&String> =
+        found.iter().flat_map(|it| if it.is_guessed { &it.may_be } else { &it.titles }).collect();
+    titles.sort_unstable();
+    titles.dedup();
+    let titles: Vec<String> = titles.into_iter().map(|it| format!("--as '{it}'")).collect();
+    let hint = match &*titles {
+        [] => "no container of the file has variables of an application that is known".to_owned(),
+        titles => format!("by its variables it may be {}", titles.join(", ")),
+    };
+    Failure::usage(format!("no container has the variables of an application that is called `{name}`"), hint)
 }
 
 fn unknown_application(name: &str) -> Failure {
@@ -352,6 +437,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
         }),
         services: Vec::new(),
         neighbours: Vec::new(),
+        units: Vec::new(),
     }];
     for name in app::usual_files() {
         let path = PathBuf::from(name);

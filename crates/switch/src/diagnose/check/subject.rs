@@ -29,6 +29,8 @@ pub struct Switchable {
     pub checked: CheckedConnection,
     /// Whether it was found by the names of its settings alone: nobody knows the application.
     pub is_guessed: bool,
+    /// Applications that it may be of then, by their titles.
+    pub readers: Vec<String>,
     /// Where it goes, with its password.
     pub address: Option<Address>,
     /// The same as an address of TCP here; `None` where the host is another machine. Beside a socket that is known an
@@ -51,7 +53,7 @@ impl Switchable {
     /// The applications of which one has to be named, none where none is known; `None` where it is clear.
     pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
         if self.is_guessed {
-            return Some(Vec::new());
+            return Some(self.readers.clone());
         }
         let mut titles = self.checked.changes.iter().map(|it| it.title.clone());
         let is_named = application.is_some_and(|name| titles.any(|it| it.eq_ignore_ascii_case(name)));
@@ -225,6 +227,7 @@ impl Sources {
                 n_at_once: address.and_then(|it| queue::n_at_once(answer::question(it, found, &looked.name, around))),
                 checked,
                 is_guessed: found.is_guessed,
+                readers: found.may_be.clone(),
                 tcp: { found.address.as_ref() }.filter(|_| !is_elsewhere).and_then(tcp_beside_socket),
                 address: found.address.clone(),
                 socket: socket_file,
@@ -273,6 +276,7 @@ impl Sources {
                 n_at_once: None,
                 checked,
                 is_guessed: found.is_guessed,
+                readers: found.may_be.clone(),
                 tcp: { address.as_ref() }.and_then(tcp_here).filter(|_| !is_there),
                 address,
                 socket: Some(path.clone()).filter(|_| !is_there),
