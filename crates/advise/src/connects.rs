@@ -22,6 +22,9 @@ pub struct Connects {
     name: String,
     #[serde(default)]
     library: String,
+    /// More words for it.
+    #[serde(default)]
+    like: Vec<String>,
     #[serde(default)]
     servers: Vec<String>,
     /// Whether connect(2) waits for room in the queue of a Unix socket.
@@ -87,7 +90,7 @@ impl Connects {
     pub fn is_meant(&self, word: &str, kind: &str) -> bool {
         match self.real() {
             Some(real) => real.is_called(word) && real.talks_to(kind),
-            None => self.name == word && self.talks_to(kind),
+            None => (self.name == word || self.like.iter().any(|it| it == word)) && self.talks_to(kind),
         }
     }
 
@@ -134,6 +137,9 @@ mod tests {
             let kinds = ["mariadb", "postgres", "redis", "php-fpm"];
             assert!(kinds.iter().any(|kind| row.is_meant(row.name(), kind)), "{}", row.name());
         }
+        let of_node = connects_to("redis", Some("node"));
+        let names: Vec<&str> = of_node.iter().map(|it| it.name()).collect();
+        assert_eq!(names, ["node-redis", "ioredis"]);
         assert!(connects().iter().any(|it| it.is_meant("php", "mariadb") && it.limit().is_some()));
     }
 }

@@ -144,15 +144,18 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
     let app = bound.app;
     let edits: Vec<Edit> = planned(bound, fields).into_iter().map(|it| it.edit).collect();
     let carrier = bound.carrier;
-    let mut advice: Vec<&str> = Vec::new();
+    let mut advice: Vec<String> = Vec::new();
     if is_from_environment(bound) && !edits.is_empty() {
-        advice.push(SET_ELSEWHERE);
+        advice.push(SET_ELSEWHERE.to_owned());
     }
     if has_unfit(app, fields) {
-        advice.push("not like this: this path cannot be named there; make the socket where its driver looks for one");
+        let words = "not like this: this path cannot be named there; make the socket where its driver looks for one";
+        advice.push(words.to_owned());
     }
     let told = carrier.map(|it| &it.advice).into_iter().chain([&app.advice]);
-    advice.extend(told.filter(|it| words(it)).map(|it| &*it.text));
+    // A test fills all of them.
+    let told = told.filter(|it| words(it)).map(|it| filled(&it.text, fields).unwrap_or_else(|_| it.text.clone()));
+    advice.extend(told);
     advice.retain(|it| !it.is_empty());
     let restart = carrier.map_or(&app.restart, |it| &it.restart);
     let traps = app.traps.iter().chain(carrier.into_iter().flat_map(|it| &it.traps));
@@ -412,6 +415,19 @@ fn is_beside(pattern: &str, anchor: &Setting) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::table::apps;
+
+    #[test]
+    fn the_words_beside_lines_name_the_socket() {
+        let fields = Fields { socket: "/s/s".to_owned(), folder: "/s".to_owned(), ..Fields::default() };
+        for app in apps() {
+            let words = filled(&app.advice.text, &fields).unwrap();
+            assert!(!words.contains(['«', '»']) && !words.contains("(the socket"), "{}: {words}", app.title);
+        }
+        let of_url = |it: &&App| it.name == "laravel_redis_phpredis" && !it.advice.text.is_empty();
+        let words = filled(&apps().iter().find(of_url).unwrap().advice.text, &fields).unwrap();
+        assert!(words.contains("REDIS_HOST=/s/s"), "{words}");
+    }
 
     #[test]
     fn a_scheme_stays_where_it_means_the_same_server() {

@@ -1,9 +1,11 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
+use std::path::Path;
+
 use looptax_advise::check::verdict;
 use looptax_host::discover::{Survey, survey};
 use looptax_model::dsn::{MASK, masked};
-use looptax_model::record::{Checked, SwitchVerdict};
+use looptax_model::record::{Checked, Point, SwitchVerdict};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::{Around, Client, Question, Sources, points, sources, typed};
 use looptax_switch::diagnose::socket_of::Near;
@@ -32,7 +34,8 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
         n_connections: args.connections,
         ..Question::of(&address, &client, near(&client, &survey))
     })?);
-    show(&Checked::Address(all), &[], &client, args, terminal)
+    let next = spelled_by(&all, url);
+    show(&Checked::Address(all), &[], &client, (args, &next), terminal)
 }
 
 /// What runs here, with its clients.
@@ -63,25 +66,26 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
         }
         return Err(sources.nothing(app, survey.servers.len()));
     }
-    let connections = sources.check(Around {
+    let (connections, is_written) = sources.check(Around {
         client: &client,
         near: near(&client, &survey),
         socket: args.socket.as_deref(),
         n_connections: args.connections,
     })?;
-    show(&Checked::Connections(connections), &sources.unread(), &client, args, terminal)
+    let next = app.filter(|_| is_written).map_or_else(String::new, |path| switched_by(path, args));
+    show(&Checked::Connections(connections), &sources.unread(), &client, (args, &next), terminal)
 }
 
 fn show(
     checked: &Checked,
     unread: &[String],
     client: &Client,
-    args: &CheckArgs,
+    (args, next): (&CheckArgs, &str),
     terminal: Terminal,
 ) -> Result<Exit, Failure> {
     outputs::show(checked, &args.json, || {
         let text = report::checked(checked, unread, args.verbose, terminal.style());
-        text + &for_whom(client) + &next_step(checked, args)
+        text + &for_whom(client) + next
     })?;
     let verdicts: Vec<SwitchVerdict> = match checked {
         Checked::Address(points) => vec![verdict(points)],
@@ -104,20 +108,29 @@ fn for_whom(client: &Client) -> String {
 }
 
 /// Of an address nothing is known that could be changed: what spells it for every driver.
-fn next_step(checked: &Checked, args: &CheckArgs) -> String {
-    let Checked::Address(points) = checked else {
+fn spelled_by(points: &[Point], url: &str) -> String {
+    // `dsn` takes URLs.
+    let is_url = url.contains("://") && !url.starts_with("jdbc:");
+    if verdict(points) != SwitchVerdict::WouldWork || !is_url {
         return String::new();
-    };
-    match &args.url {
-        // `dsn` takes URLs.
-        Some(url)
-            if verdict(points) == SwitchVerdict::WouldWork && url.contains("://") && !url.starts_with("jdbc:") =>
-        {
-            let url = masked(url).replace(&format!(":{MASK}"), "");
-            format!("  next  looptax dsn '{url}'   writes it for the socket, for each driver\n")
-        }
-        _ => String::new(),
     }
+    let url = masked(url).replace(&format!(":{MASK}"), "");
+    format!("  next  looptax dsn '{url}'   writes it for the socket, for each driver\n")
+}
+
+/// What writes the lines of a file, for the same client.
+fn switched_by(file: &Path, args: &CheckArgs) -> String {
+    let options = [
+        ("as", args.application.clone()),
+        ("user", args.user.clone()),
+        ("pid", args.pid.map(|it| it.to_string())),
+        ("socket", args.socket.as_ref().map(|it| it.display().to_string())),
+    ];
+    let options =
+        options.into_iter().filter_map(|(name, value)| Some(format!(" --{name} {}", shell_words::quote(&value?))));
+    let file = file.display().to_string();
+    let command = format!("looptax switch {}{}", shell_words::quote(&file), options.collect::<String>());
+    format!("  next  {command}   shows the lines, and writes and proves them if you agree\n")
 }
 
 /// No where one of them is no; not known where one is open.

@@ -319,6 +319,35 @@ fn a_process_is_asked_for_its_environment_its_files_and_its_connections() {
     expect_silent(&run, sql.password());
 }
 
+/// A check of a file ended without what to do next, a topic was fine twice, and words beside lines said "the socket".
+#[test]
+fn r49_a_file_that_would_work_names_the_switch_and_words_name_the_socket() {
+    let Some(redis) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let (port, password) = (redis.it.tcp.port(), redis.password());
+    let login = format!("APP_KEY=x\nREDIS_USERNAME={}\nREDIS_PASSWORD='{password}'\n", redis.it.login.user);
+    let plain = write(&scratch, "my shop/.env", format!("{login}REDIS_HOST=127.0.0.1\nREDIS_PORT={port}\n"));
+    let run = check(&scratch, &["--app", &plain]);
+    run.expect_code(0);
+    let next = format!("next looptax switch '{plain}' shows the lines");
+    assert!(run.words().contains(&next), "{}", run.stdout);
+    let words = run.words();
+    let fine = words.split("fine ").nth(1).and_then(|it| it.split(" (how").next()).unwrap_or_default();
+    let topics: Vec<&str> = fine.split(", ").collect();
+    assert!(topics.iter().enumerate().all(|(idx, it)| !topics[..idx].contains(it)), "{fine}");
+    // The switch says the same of it.
+    let switch = Looptax::new(exe(), &scratch).args(["switch", &plain, "--dry-run"]).run();
+    switch.expect_code(0);
+    assert!(switch.stdout.contains(&format!("+ REDIS_HOST={}", redis.socket())), "{}", switch.stdout);
+    let url = format!("redis://{}:{password}@127.0.0.1:{port}", redis.it.login.user);
+    let of_url = write(&scratch, "url/.env", format!("APP_KEY=x\nREDIS_URL={url}\n"));
+    let run = check(&scratch, &["--app", &of_url]);
+    assert!(run.words().contains(&format!("REDIS_HOST={} and REDIS_PORT=0", redis.socket())), "{}", run.stdout);
+    assert!(!run.words().contains("looptax switch"), "nothing is written there: {}", run.stdout);
+}
+
 #[test]
 fn another_machine_is_told_and_nobody_logs_in_there_or_here() {
     let scratch = Scratch::new();

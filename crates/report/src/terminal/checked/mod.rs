@@ -55,7 +55,12 @@ impl Told {
             let lines = fine.map(|point| self.point(point, "fine"));
             return text + &lines.collect::<String>();
         }
-        let topics: Vec<&str> = fine.map(|it| it.topic.name()).collect();
+        let mut topics: Vec<&str> = Vec::new();
+        for topic in fine.map(|it| it.topic.name()) {
+            if !topics.contains(&topic) {
+                topics.push(topic);
+            }
+        }
         if !topics.is_empty() {
             let line = format!("  fine  {} (how that is known: --verbose)\n", topics.join(", "));
             text += &wrapped(&line, self.style);

@@ -35,6 +35,8 @@ const MOST_LEVELS: usize = 4;
 pub(super) struct Looked {
     /// For a person: a path, or `environment of php-fpm 123`.
     pub name: String,
+    /// What a file holds; empty of an environment.
+    pub text: String,
     pub reading: Reading,
     /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
     pub services: Vec<Service>,
@@ -265,6 +267,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
         }
     }
     Ok(Looked {
+        text: String::from_utf8_lossy(bytes).into_owned(),
         name: seen.display().to_string(),
         reading,
         services: services(path, bytes, &neighbours, files),
@@ -427,6 +430,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let text: String = lines.collect();
     let mut looked = vec![Looked {
         name: format!("the environment of {} {}", process.program_name(), process.pid),
+        text: String::new(),
         reading: app::read(&Source {
             path: None,
             bytes: text.as_bytes(),

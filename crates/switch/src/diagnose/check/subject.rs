@@ -18,7 +18,8 @@ use super::own_ip;
 use super::queue;
 use super::shared;
 use super::sources::{self, FileText, Looked, Unseen};
-use crate::diagnose::socket_of;
+
+use crate::diagnose::socket_of::{self, SocketOf};
 
 /// Applications whose settings are named where none of them was found.
 const MOST_WANTED: usize = 6;
@@ -60,6 +61,15 @@ impl Switchable {
         let is_alike = self.moves.windows(2).all(|pair| pair[0] == pair[1]);
         (!is_named && !is_alike).then(|| self.checked.changes.iter().map(|it| it.title.clone()).collect())
     }
+}
+
+/// Whether a connection's lines are written, whichever application it is.
+fn would_write(place: &Looked, found: &Found, socket: &SocketOf) -> bool {
+    let Some(address) = found.address.as_ref().filter(|_| !found.is_guessed && !found.is_of_a_proxy()) else {
+        return false;
+    };
+    let moves = found.moves(&socket.fields(address, password(address)), &place.text);
+    moves.windows(2).all(|pair| pair[0] == pair[1]) && moves.iter().any(Option::is_some)
 }
 
 fn password(address: &Address) -> Option<String> {
@@ -133,15 +143,20 @@ impl Sources {
         self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
     }
 
-    /// Checks each connection; one that is only seen where no file or environment names it.
-    pub fn check(&self, around: Around<'_>) -> Result<Vec<CheckedConnection>, Failure> {
+    /// Checks each connection; one that is only seen where no file or environment names it. Also whether `switch` would
+    /// write one of them.
+    pub fn check(&self, around: Around<'_>) -> Result<(Vec<CheckedConnection>, bool), Failure> {
         // Several of them may name one server.
         let _remembering = WaitOnce::begin();
         let mut answers = Vec::new();
         let mut known: Vec<&Address> = Vec::new();
-        for place in &self.looked {
+        let mut is_written = false;
+        for (idx, place) in self.looked.iter().enumerate() {
             for found in &place.reading.found {
-                let mut checked = answer::found(place, found, around)?.0;
+                let (mut checked, socket) = answer::found(place, found, around)?;
+                is_written |= idx == 0
+                    && checked.verdict == SwitchVerdict::WouldWork
+                    && socket.is_some_and(|it| would_write(place, found, &it));
                 if let Some(command) = &self.offered {
                     shared::offer(&mut checked, command);
                 }
@@ -157,7 +172,7 @@ impl Sources {
         let is_named = |it: &Unseen| known.iter().any(|known| known.port == it.to.port());
         let unseen = self.unseen.iter().filter(|it| !is_named(it));
         answers.extend(unseen.map(Unseen::answer));
-        Ok(answers)
+        Ok((answers, is_written))
     }
 
     /// Where the connections of a file's text go over TCP, by their places, as far as a server that is known listens
