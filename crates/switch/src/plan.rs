@@ -122,7 +122,7 @@ impl Planned {
     /// As many connects as come at once, over its socket; `None` if that number is not known.
     fn burst(&self, n: Option<u32>) -> Option<Burst> {
         let (socket, address) = (self.found.socket.as_ref()?, self.found.address.as_ref()?);
-        let n_connections = n.or(self.found.n_at_once)?;
+        let n_connections = n.or(self.found.at_once.as_ref().map(|it| it.n))?;
         Some(Burst { socket: PathBuf::from(socket), protocol: address.protocol, n_connections })
     }
 

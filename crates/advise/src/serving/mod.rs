@@ -26,6 +26,9 @@ pub struct ServerFile {
     /// Settings that such a file has: two of them, or one and a name that fits.
     marks: &'static [&'static str],
     names: &'static [&'static str],
+    /// The length of its queue; `None` if the file has none of its own: PostgreSQL takes twice its `max_connections`,
+    /// `FerretDB` what the kernel allows.
+    backlog: Option<Backlog>,
     /// Where packages put the socket, or its folder.
     pub usual_socket: &'static str,
     /// Where the packages keep it: a server reads these without being told.
@@ -40,6 +43,22 @@ struct Mode {
     form: ModeForm,
 }
 
+/// How many connections may wait to be accepted, at the port and on the socket.
+#[derive(Debug, Clone, Copy)]
+struct Backlog {
+    keys: &'static [&'static str],
+    /// Another setting that it is multiplied with, and that one's value if the file has none.
+    times: Option<(&'static str, u32)>,
+}
+
+impl Backlog {
+    fn factor(self, lines: &Lines<'_>) -> u32 {
+        let Some((key, usual)) = self.times else { return 1 };
+        let own = lines.active(&[key]).and_then(|it| it.value.parse().ok());
+        own.filter(|it| *it > 0).unwrap_or(usual)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ModeForm {
     /// `770`
@@ -52,7 +71,7 @@ enum ModeForm {
 
 /// # Source
 /// redis.conf of Redis 8 and Valkey 9; memcached(1); mariadb.com and dev.mysql.com, option files; postgresql.org,
-/// `unix_socket_directories`; pgbouncer.org, config; pgpool.net, connection settings; `FerretDB` 1.24, `--help`.
+/// `unix_socket_directories`; pgbouncer.org, config; pgpool.net, connection settings (`num_init_children` is 32); `FerretDB` 1.24, `--help`.
 static ALL: [ServerFile; 7] = [
     ServerFile {
         kinds: &[Kind::Redis, Kind::Valkey, Kind::Keydb],
@@ -63,6 +82,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["port", "bind", "save", "appendonly", "dir", "dbfilename", "tcp-backlog", "protected-mode"],
         names: &["redis", "valkey", "keydb"],
+        backlog: Some(Backlog { keys: &["tcp-backlog"], times: None }),
         usual_socket: "/run/redis/redis-server.sock",
         usual_places: &[],
         elsewhere: &[],
@@ -76,6 +96,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: true,
         marks: &["-m", "-p", "-u", "-l", "-c", "-P", "-d"],
         names: &["memcached"],
+        backlog: Some(Backlog { keys: &["-b", "--listen-backlog"], times: None }),
         usual_socket: "/run/memcached/memcached.sock",
         usual_places: &[],
         elsewhere: &[],
@@ -99,6 +120,7 @@ static ALL: [ServerFile; 7] = [
             "basedir",
         ],
         names: &["my.cnf", "mysqld.cnf", "server.cnf", "mariadb.cnf"],
+        backlog: Some(Backlog { keys: &["back_log", "back-log"], times: None }),
         usual_socket: "/run/mysqld/mysqld.sock",
         usual_places: &["/etc/my.cnf", "/etc/my.cnf.d", "/etc/mysql"],
         elsewhere: &["--defaults-file", "--no-defaults"],
@@ -112,6 +134,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["listen_addresses", "shared_buffers", "max_connections", "data_directory", "hba_file", "wal_level"],
         names: &["postgresql.conf"],
+        backlog: None,
         usual_socket: "/run/postgresql",
         usual_places: &[],
         elsewhere: &[],
@@ -125,6 +148,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["listen_addr", "listen_port", "auth_type", "auth_file", "pool_mode", "logfile", "pidfile"],
         names: &["pgbouncer.ini"],
+        backlog: Some(Backlog { keys: &["listen_backlog"], times: None }),
         usual_socket: "/run/postgresql",
         usual_places: &[],
         elsewhere: &[],
@@ -138,6 +162,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["backend_hostname0", "backend_port0", "num_init_children", "pcp_port", "pool_passwd"],
         names: &["pgpool.conf"],
+        backlog: Some(Backlog { keys: &["listen_backlog_multiplier"], times: Some(("num_init_children", 32)) }),
         usual_socket: "/run/postgresql",
         usual_places: &["/etc/pgpool2/pgpool.conf", "/etc/pgpool-II/pgpool.conf"],
         elsewhere: &["-f", "--config-file"],
@@ -151,6 +176,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["ExecStart"],
         names: &["ferretdb"],
+        backlog: None,
         usual_socket: "/run/ferretdb/ferretdb.sock",
         usual_places: &[],
         elsewhere: &[],
@@ -223,8 +249,22 @@ impl ServerFile {
         }
     }
 
-    /// What makes the server listen on this socket, or in this folder, with this mode if it has one.
-    pub fn listening(&self, text: &str, socket: &str, mode: u32) -> Written {
+    /// How many connections may wait to be accepted, as the file says; `None` if it does not say.
+    pub fn backlog(&self, text: &str) -> Option<u32> {
+        let backlog = self.backlog?;
+        let lines = Lines::read(self.form, text);
+        let own: u32 = lines.active(backlog.keys)?.value.parse().ok()?;
+        Some(own.saturating_mul(backlog.factor(&lines))).filter(|it| *it > 0)
+    }
+
+    /// Whether the file has a setting for that.
+    pub fn has_backlog(&self) -> bool {
+        self.backlog.is_some()
+    }
+
+    /// What makes the server listen on this socket, or in this folder, with this mode if it has one, and lets so many
+    /// connections wait if that is to change.
+    pub fn listening(&self, text: &str, socket: &str, mode: u32, backlog: Option<u32>) -> Written {
         let lines = Lines::read(self.form, text);
         let mut written = Written::default();
         let old = lines.active(self.socket);
@@ -246,6 +286,9 @@ impl ServerFile {
                 ModeForm::Mask => format!("{:04o}", 0o777 & !mode),
             };
             lines.set(&[key], &value, &mut written);
+        }
+        if let (Some(own), Some(n)) = (self.backlog, backlog) {
+            lines.set(own.keys, &n.div_ceil(own.factor(&lines)).to_string(), &mut written);
         }
         written
     }

@@ -6,10 +6,10 @@ use crate::app::rewritten;
 #[track_caller]
 fn check(name: &str, text: &str, socket: &str, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");
-    let written = file.listening(text, socket, 0o770);
+    let written = file.listening(text, socket, 0o770, None);
     assert_eq!(rewritten(text, &written.rewrites).as_deref(), Some(expected));
     // What it sets is what is wanted, and nothing is left to write.
-    let again = file.listening(expected, socket, 0o770);
+    let again = file.listening(expected, socket, 0o770, None);
     assert!(again.rewrites.is_empty(), "{again:?}");
     let set = file.socket(expected).unwrap();
     assert!(set.split(", ").any(|it| it == socket), "{set}");
@@ -115,4 +115,47 @@ fn ferretdb_gets_a_variable_in_its_unit() {
     let written = unit.replace(line, &format!("{line}Environment=FERRETDB_LISTEN_UNIX=/run/f/f.sock\nUMask=0007\n"));
     check("ferretdb.service", unit, "/run/f/f.sock", &written);
     assert!(ServerFile::of("other.service", unit).next().is_none());
+}
+
+/// How long the queue of a file is, and what it becomes with room for 700.
+#[track_caller]
+fn check_backlog(name: &str, text: &str, now: Option<u32>, expected: &str) {
+    let file = ServerFile::of(name, text).next().expect("a server's file");
+    assert_eq!(file.backlog(text), now, "{name}");
+    let socket = if file.is_folder { "/s" } else { "/s/s" };
+    let with_socket = rewritten(text, &file.listening(text, socket, 0o770, None).rewrites).unwrap();
+    let written = file.listening(&with_socket, socket, 0o770, Some(700));
+    assert_eq!(rewritten(&with_socket, &written.rewrites).as_deref(), Some(expected), "{name}");
+    assert!(file.backlog(expected).is_none_or(|it| it >= 700), "{name}");
+}
+
+#[test]
+fn a_longer_queue_is_written_in_each_server_s_own_words() {
+    check_backlog(
+        "redis.conf",
+        "port 1\ntcp-backlog 511 \nunixsocket /s/s\nunixsocketperm 770\n",
+        Some(511),
+        "port 1\ntcp-backlog 700 \nunixsocket /s/s\nunixsocketperm 770\n",
+    );
+    check_backlog("memcached.conf", "-m 64\n-s /s/s\n-a 0770\n", None, "-m 64\n-s /s/s\n-a 0770\n-b 700\n");
+    check_backlog(
+        "my.cnf",
+        "[mysqld]\nport=1\nsocket=/s/s\nback-log=80\n",
+        Some(80),
+        "[mysqld]\nport=1\nsocket=/s/s\nback-log=700\n",
+    );
+    check_backlog(
+        "pgbouncer.ini",
+        "[pgbouncer]\nlisten_port = 1\nauth_type = md5\n;listen_backlog = 128\nunix_socket_dir = /s\n",
+        None,
+        "[pgbouncer]\nlisten_port = 1\nauth_type = md5\n;listen_backlog = 128\nlisten_backlog = 700\nunix_socket_dir = /s\n",
+    );
+    check_backlog(
+        "pgpool.conf",
+        "pcp_port = 1\nnum_init_children = 50\nlisten_backlog_multiplier = 2\nunix_socket_directories = '/s'\n",
+        Some(100),
+        "pcp_port = 1\nnum_init_children = 50\nlisten_backlog_multiplier = '14'\nunix_socket_directories = '/s'\n",
+    );
+    let postgres = "max_connections = 100\nport = 1\nunix_socket_directories = '/s'\n";
+    check_backlog("postgresql.conf", postgres, None, postgres);
 }

@@ -23,7 +23,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{FileRemark, FileRemarkCode, Outcome, Point, PointCode, SwitchFile, SwitchVerdict, Topic};
 
 use crate::before::{Before, around};
-use crate::diagnose::check::{Switchable, user_name};
+use crate::diagnose::check::{Switchable, ToBeMade, user_name};
 use crate::journal::ServerOf;
 use crate::line::{Commands, Line, Question, ServerCommands};
 use crate::plan::{Planned, Restart, Subject, Wish};
@@ -88,9 +88,15 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     }
     let mut to_be = application.for_socket(&socket)?;
     to_be.retain(|(_, it)| it.tcp == Some(tcp));
+    let source = wish.path.to_string_lossy();
+    let queue = ToBeMade { server, tcp, file, text: &text.content, client: &before.client, source: &source };
+    let mut backlog = None;
     let mut plan = application.plan_with(around(&before.client, wish, survey), |idx, found| {
-        let place = to_be.iter().position(|(own, _)| *own == idx);
-        place.map_or(found, |place| answered(to_be.swap_remove(place).1, &points))
+        let Some(place) = to_be.iter().position(|(own, _)| *own == idx) else { return found };
+        let (point, larger) = queue.queue(found.at_once.as_ref());
+        backlog = backlog.max(larger);
+        let points: Vec<Point> = points.iter().cloned().chain(point).collect();
+        Switchable { at_once: found.at_once, ..answered(to_be.swap_remove(place).1, &points) }
     })?;
     let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
     let its = |it: &&Planned| it.moves() && it.found.tcp == Some(tcp);
@@ -101,7 +107,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     }
     let restart = restart_of(&server.process, wish.restart, file);
     let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
-    let written = file.listening(&text.content, &named.to_string_lossy(), access.mode);
+    let written = file.listening(&text.content, &named.to_string_lossy(), access.mode, backlog);
     let lost = loss::words(&asked, others.n_connections(), tcp.port(), appends(file, &text.content, &server.process));
     let lost = lost.join("; ");
     let mut of_file = remarks(&text.named, &text.original);

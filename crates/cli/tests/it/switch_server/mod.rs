@@ -240,3 +240,59 @@ fn the_file_of_a_server_that_has_a_socket_stays() {
     scene.undo().run().expect_code(0);
     scene.expect_as_before();
 }
+
+/// The queue of a socket that is yet to be made was not looked at, and the plan wrote none that takes all workers.
+#[track_caller]
+fn a_longer_queue(kind: &'static str, line: &str) {
+    let Some(scene) = Scene::new(kind) else { return };
+    let files = [&*scene.app, &scene.own];
+    let enough = scene.switch(files).args(["--dry-run", "-c", "5"]).run();
+    assert!(!enough.stdout.contains("backlog") && !enough.stdout.contains("+ -b"), "{}", enough.stdout);
+    let moved = scene.switch(files).args(["-c", "1300"]).run();
+    moved.expect_code(0);
+    assert!(moved.stdout.contains(line), "{}", moved.stdout);
+    let app = scene.app.to_str().unwrap();
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", app, "-c", "1300", "--verbose"]);
+    let check = check.args(if scene.app.ends_with(".env") { &["--as", "sidekiq"][..] } else { &[] }).run();
+    assert!(check.words().contains("1301 connections may wait, 1300 come at once"), "{}", check.stdout);
+    scene.undo().run().expect_code(0);
+    scene.expect_as_before();
+}
+
+#[test]
+fn r49_redis_gets_a_queue_that_takes_all_workers() {
+    a_longer_queue("redis", "+ tcp-backlog 1300");
+}
+
+#[test]
+fn r49_memcached_gets_a_queue_that_takes_all_workers() {
+    a_longer_queue("memcached", "+ -b 1300");
+}
+
+#[test]
+fn r49_mariadb_gets_a_queue_that_takes_all_workers() {
+    a_longer_queue("mariadb", "+ back_log = 1300");
+}
+
+#[test]
+fn r49_pgbouncer_gets_a_queue_that_takes_all_workers() {
+    a_longer_queue("pgbouncer", "+ listen_backlog = 1300");
+}
+
+#[test]
+fn r49_what_no_file_of_the_server_sets_is_only_said() {
+    if let Some(scene) = Scene::new("postgres") {
+        let stays = scene.switch([&scene.app, &scene.own]).args(["-c", "1300"]).run();
+        stays.expect_code(1);
+        let words = stays.words();
+        assert!(words.contains("too small for 1300 connections") && words.contains("`max_connections`"), "{words}");
+        scene.expect_as_before();
+    }
+    let Some(scene) = Scene::new("redis") else { return };
+    let kernel: u32 = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse().unwrap();
+    let n = kernel + 2;
+    let stays = scene.switch([&scene.app, &scene.own]).args(["-c", &n.to_string()]).run();
+    stays.expect_code(1);
+    assert!(stays.words().contains(&format!("sysctl net.core.somaxconn={n} (now {kernel})")), "{}", stays.stdout);
+    scene.expect_as_before();
+}

@@ -49,6 +49,7 @@ use logins::Sides;
 pub use logins::{HbaFile, hba_file};
 pub(crate) use logins::{login, password_of, sealing};
 pub use question::Question;
+pub(crate) use queue::ToBeMade;
 pub use rights::Rights;
 pub use sources::FileText;
 pub use subject::{Sources, Switchable};

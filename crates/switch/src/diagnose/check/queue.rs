@@ -3,10 +3,12 @@
 //! The socket is known by its file, so that a server in a chroot or container counts, too. Called for each connection
 //! that is checked.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_advise::check::{self, Burst};
 use looptax_advise::connects_to;
+use looptax_advise::serving::ServerFile;
 use looptax_host::discover::{Endpoint, Place, Server, process, somaxconn};
 use looptax_host::read;
 use looptax_model::record::{Outcome, Point};
@@ -75,8 +77,59 @@ fn listening<'a>(
 }
 
 /// How many connections come at once; `None` if nothing counts them.
-pub(super) fn n_at_once(question: Question<'_>) -> Option<u32> {
-    counts(question.near.server(question.address), question).iter().map(|it| it.n).max()
+pub(super) fn at_once(question: Question<'_>) -> Option<Count> {
+    counts(question.near.server(question.address), question).into_iter().max_by_key(|it| it.n)
+}
+
+/// A socket that a server's own file is to make.
+#[derive(Clone, Copy)]
+pub(crate) struct ToBeMade<'a> {
+    pub(crate) server: &'a Server,
+    /// Where the server listens now.
+    pub(crate) tcp: SocketAddr,
+    pub(crate) file: &'a ServerFile,
+    pub(crate) text: &'a str,
+    pub(crate) client: &'a Client,
+    /// The application's file.
+    pub(crate) source: &'a str,
+}
+
+impl ToBeMade<'_> {
+    /// What is said of its queue, which is as long as the server's file says, else as the one at its port; and how long it
+    /// has to be written for so many connections. `None` if it is not known how long it is, or nothing has to be written.
+    pub(crate) fn queue(&self, counted: Option<&Count>) -> (Option<Point>, Option<u32>) {
+        let Self { server, file, .. } = *self;
+        let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
+        let at_port = || {
+            let is_there = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if self.is_at(at));
+            let endpoint = server.endpoints.iter().find(is_there)?;
+            Some((
+                endpoint.queue.backlog,
+                "asked the kernel for the queue at its port, which its socket will have, too",
+            ))
+        };
+        let Some((now, how)) = of_file.or_else(at_port) else { return (None, None) };
+        let most = somaxconn(&server.process);
+        let n = counted.map(|it| it.n);
+        let larger = n.filter(|it| *it > now.saturating_add(1) && file.has_backlog());
+        let backlog = larger.unwrap_or(now);
+        let burst = Burst {
+            backlog: most.map_or(backlog, |most| backlog.min(most)),
+            n_connections: n,
+            from: counted.map_or("", |it| &it.words),
+            somaxconn: most,
+            clients: &connects_to(server.kind.name(), language(self.client, Some(self.source))),
+        };
+        let how = match larger {
+            Some(n) => format!("{how}: {now}, which becomes {n}"),
+            None => format!("{how}: {now}"),
+        };
+        (Some(check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how)), larger)
+    }
+
+    fn is_at(&self, place: SocketAddr) -> bool {
+        place.port() == self.tcp.port() && (place.ip() == self.tcp.ip() || place.ip().is_unspecified())
+    }
 }
 
 /// All that counts connections: what was said, or else what runs, what files say, and what is open now.

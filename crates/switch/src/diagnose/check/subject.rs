@@ -18,7 +18,7 @@ use super::own_ip;
 use super::queue;
 use super::shared;
 use super::sources::{self, FileText, Looked, Unseen};
-
+use super::workers::Count;
 use crate::diagnose::socket_of::{self, SocketOf};
 
 /// Applications whose settings are named where none of them was found.
@@ -40,7 +40,7 @@ pub struct Switchable {
     /// The socket that it would take; `None` where none is known to be the same server's.
     pub socket: Option<String>,
     /// How many connections come at once, if that is known.
-    pub n_at_once: Option<u32>,
+    pub at_once: Option<Count>,
     /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
     /// variables become; `None` where it is not to be written.
     pub moves: Vec<Option<Moves>>,
@@ -239,7 +239,7 @@ impl Sources {
             let is_elsewhere = contained::elsewhere(&looked, found, around.client).is_some();
             let address = found.address.as_ref();
             all.push(Switchable {
-                n_at_once: address.and_then(|it| queue::n_at_once(answer::question(it, found, &looked.name, around))),
+                at_once: address.and_then(|it| queue::at_once(answer::question(it, found, &looked.name, around))),
                 checked,
                 is_guessed: found.is_guessed,
                 readers: found.may_be.clone(),
@@ -288,7 +288,7 @@ impl Sources {
             }
             let moves = found.moves(&fields(its.and_then(password)), file.text);
             Switchable {
-                n_at_once: None,
+                at_once: None,
                 checked,
                 is_guessed: found.is_guessed,
                 readers: found.may_be.clone(),

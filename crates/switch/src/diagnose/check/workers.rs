@@ -15,9 +15,10 @@ use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Connections that may come at once, with what counted them.
-pub(super) struct Count {
-    pub(super) n: u32,
-    pub(super) words: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    pub(crate) n: u32,
+    pub(crate) words: String,
 }
 
 /// Counts the workers beside a process, itself included, with the connections of each; `None` if nothing says how many.
