@@ -198,8 +198,11 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tel
     let name = &of.name;
     match restart {
         None => {
-            let words =
-                format!("restart {name}, which keeps its socket until then: {} (or --undo with --restart)", of.restart);
+            let words = format!(
+                "restart {name}, which keeps {} until then: {} (or --undo with --restart)",
+                of.gain(),
+                of.restart
+            );
             tell(step(StepCode::ReloadByHand, words));
         }
         Some(_) if is_back_at_its_port(of, order.within, stop) => {

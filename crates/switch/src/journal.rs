@@ -131,13 +131,23 @@ pub struct ServerOf {
     /// For a person: `redis-server`.
     pub name: String,
     pub tcp: SocketAddr,
-    /// The socket that it got.
+    /// The socket that it got, or had.
     pub socket: PathBuf,
+    /// Whether it had the socket before, and got a longer queue.
+    #[serde(default)]
+    pub had_socket: bool,
     /// What restarts it, for a shell.
     pub restart: String,
     /// What takes back that a user joined its group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave: Option<String>,
+}
+
+impl ServerOf {
+    /// What it keeps until it is restarted with its old file.
+    pub fn gain(&self) -> &'static str {
+        if self.had_socket { "its longer queue" } else { "its socket" }
+    }
 }
 
 /// The server of a switch, out of its steps.

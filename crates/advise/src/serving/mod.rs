@@ -26,9 +26,7 @@ pub struct ServerFile {
     /// Settings that such a file has: two of them, or one and a name that fits.
     marks: &'static [&'static str],
     names: &'static [&'static str],
-    /// The length of its queue; `None` if the file has none of its own: PostgreSQL takes twice its `max_connections`,
-    /// `FerretDB` what the kernel allows.
-    backlog: Option<Backlog>,
+    backlog: Backlog,
     /// Where packages put the socket, or its folder.
     pub usual_socket: &'static str,
     /// Where the packages keep it: a server reads these without being told.
@@ -43,20 +41,16 @@ struct Mode {
     form: ModeForm,
 }
 
-/// How many connections may wait to be accepted, at the port and on the socket.
-#[derive(Debug, Clone, Copy)]
-struct Backlog {
-    keys: &'static [&'static str],
-    /// Another setting that it is multiplied with, and that one's value if the file has none.
-    times: Option<(&'static str, u32)>,
-}
-
-impl Backlog {
-    fn factor(self, lines: &Lines<'_>) -> u32 {
-        let Some((key, usual)) = self.times else { return 1 };
-        let own = lines.active(&[key]).and_then(|it| it.value.parse().ok());
-        own.filter(|it| *it > 0).unwrap_or(usual)
-    }
+/// What says how many connections may wait on the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Backlog {
+    /// A setting, which the port has, too.
+    Setting(&'static [&'static str]),
+    /// As many as at the port, by what is no setting of its own: PostgreSQL takes twice its `max_connections`, `FerretDB`
+    /// what the kernel allows.
+    AsAtPort,
+    /// A number in its source. Pgpool-II takes 10,000 for the socket, and settings for the port (seen with 4.3.5).
+    Fixed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +65,7 @@ enum ModeForm {
 
 /// # Source
 /// redis.conf of Redis 8 and Valkey 9; memcached(1); mariadb.com and dev.mysql.com, option files; postgresql.org,
-/// `unix_socket_directories`; pgbouncer.org, config; pgpool.net, connection settings (`num_init_children` is 32); `FerretDB` 1.24, `--help`.
+/// `unix_socket_directories`; pgbouncer.org, config; pgpool.net, connection settings; `FerretDB` 1.24, `--help`.
 static ALL: [ServerFile; 7] = [
     ServerFile {
         kinds: &[Kind::Redis, Kind::Valkey, Kind::Keydb],
@@ -82,7 +76,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["port", "bind", "save", "appendonly", "dir", "dbfilename", "tcp-backlog", "protected-mode"],
         names: &["redis", "valkey", "keydb"],
-        backlog: Some(Backlog { keys: &["tcp-backlog"], times: None }),
+        backlog: Backlog::Setting(&["tcp-backlog"]),
         usual_socket: "/run/redis/redis-server.sock",
         usual_places: &[],
         elsewhere: &[],
@@ -96,7 +90,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: true,
         marks: &["-m", "-p", "-u", "-l", "-c", "-P", "-d"],
         names: &["memcached"],
-        backlog: Some(Backlog { keys: &["-b", "--listen-backlog"], times: None }),
+        backlog: Backlog::Setting(&["-b", "--listen-backlog"]),
         usual_socket: "/run/memcached/memcached.sock",
         usual_places: &[],
         elsewhere: &[],
@@ -120,7 +114,7 @@ static ALL: [ServerFile; 7] = [
             "basedir",
         ],
         names: &["my.cnf", "mysqld.cnf", "server.cnf", "mariadb.cnf"],
-        backlog: Some(Backlog { keys: &["back_log", "back-log"], times: None }),
+        backlog: Backlog::Setting(&["back_log", "back-log"]),
         usual_socket: "/run/mysqld/mysqld.sock",
         usual_places: &["/etc/my.cnf", "/etc/my.cnf.d", "/etc/mysql"],
         elsewhere: &["--defaults-file", "--no-defaults"],
@@ -134,7 +128,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["listen_addresses", "shared_buffers", "max_connections", "data_directory", "hba_file", "wal_level"],
         names: &["postgresql.conf"],
-        backlog: None,
+        backlog: Backlog::AsAtPort,
         usual_socket: "/run/postgresql",
         usual_places: &[],
         elsewhere: &[],
@@ -148,7 +142,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["listen_addr", "listen_port", "auth_type", "auth_file", "pool_mode", "logfile", "pidfile"],
         names: &["pgbouncer.ini"],
-        backlog: Some(Backlog { keys: &["listen_backlog"], times: None }),
+        backlog: Backlog::Setting(&["listen_backlog"]),
         usual_socket: "/run/postgresql",
         usual_places: &[],
         elsewhere: &[],
@@ -162,7 +156,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["backend_hostname0", "backend_port0", "num_init_children", "pcp_port", "pool_passwd"],
         names: &["pgpool.conf"],
-        backlog: Some(Backlog { keys: &["listen_backlog_multiplier"], times: Some(("num_init_children", 32)) }),
+        backlog: Backlog::Fixed,
         usual_socket: "/run/postgresql",
         usual_places: &["/etc/pgpool2/pgpool.conf", "/etc/pgpool-II/pgpool.conf"],
         elsewhere: &["-f", "--config-file"],
@@ -176,7 +170,7 @@ static ALL: [ServerFile; 7] = [
         is_exclusive: false,
         marks: &["ExecStart"],
         names: &["ferretdb"],
-        backlog: None,
+        backlog: Backlog::AsAtPort,
         usual_socket: "/run/ferretdb/ferretdb.sock",
         usual_places: &[],
         elsewhere: &[],
@@ -249,22 +243,34 @@ impl ServerFile {
         }
     }
 
-    /// How many connections may wait to be accepted, as the file says; `None` if it does not say.
+    /// How many connections may wait on the socket, as the file says; `None` if it does not say.
     pub fn backlog(&self, text: &str) -> Option<u32> {
-        let backlog = self.backlog?;
-        let lines = Lines::read(self.form, text);
-        let own: u32 = lines.active(backlog.keys)?.value.parse().ok()?;
-        Some(own.saturating_mul(backlog.factor(&lines))).filter(|it| *it > 0)
+        let Backlog::Setting(keys) = self.backlog else { return None };
+        let own: u32 = Lines::read(self.form, text).active(keys)?.value.parse().ok()?;
+        Some(own).filter(|it| *it > 0)
     }
 
     /// Whether the file has a setting for that.
     pub fn has_backlog(&self) -> bool {
-        self.backlog.is_some()
+        matches!(self.backlog, Backlog::Setting(_))
     }
 
-    /// What makes the server listen on this socket, or in this folder, with this mode if it has one, and lets so many
-    /// connections wait if that is to change.
-    pub fn listening(&self, text: &str, socket: &str, mode: u32, backlog: Option<u32>) -> Written {
+    /// Whether as many may wait on the socket as at the port.
+    pub fn has_one_backlog(&self) -> bool {
+        self.backlog != Backlog::Fixed
+    }
+
+    /// What lets so many connections wait; nothing if the file has no setting for that.
+    pub fn waiting(&self, text: &str, n: u32) -> Written {
+        let mut written = Written::default();
+        if let Backlog::Setting(keys) = self.backlog {
+            Lines::read(self.form, text).set(keys, &n.to_string(), &mut written);
+        }
+        written
+    }
+
+    /// What makes the server listen on this socket, or in this folder, with this mode if it has one.
+    pub fn listening(&self, text: &str, socket: &str, mode: u32) -> Written {
         let lines = Lines::read(self.form, text);
         let mut written = Written::default();
         let old = lines.active(self.socket);
@@ -286,9 +292,6 @@ impl ServerFile {
                 ModeForm::Mask => format!("{:04o}", 0o777 & !mode),
             };
             lines.set(&[key], &value, &mut written);
-        }
-        if let (Some(own), Some(n)) = (self.backlog, backlog) {
-            lines.set(own.keys, &n.div_ceil(own.factor(&lines)).to_string(), &mut written);
         }
         written
     }

@@ -6,10 +6,10 @@ use crate::app::rewritten;
 #[track_caller]
 fn check(name: &str, text: &str, socket: &str, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");
-    let written = file.listening(text, socket, 0o770, None);
+    let written = file.listening(text, socket, 0o770);
     assert_eq!(rewritten(text, &written.rewrites).as_deref(), Some(expected));
     // What it sets is what is wanted, and nothing is left to write.
-    let again = file.listening(expected, socket, 0o770, None);
+    let again = file.listening(expected, socket, 0o770);
     assert!(again.rewrites.is_empty(), "{again:?}");
     let set = file.socket(expected).unwrap();
     assert!(set.split(", ").any(|it| it == socket), "{set}");
@@ -122,10 +122,8 @@ fn ferretdb_gets_a_variable_in_its_unit() {
 fn check_backlog(name: &str, text: &str, now: Option<u32>, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");
     assert_eq!(file.backlog(text), now, "{name}");
-    let socket = if file.is_folder { "/s" } else { "/s/s" };
-    let with_socket = rewritten(text, &file.listening(text, socket, 0o770, None).rewrites).unwrap();
-    let written = file.listening(&with_socket, socket, 0o770, Some(700));
-    assert_eq!(rewritten(&with_socket, &written.rewrites).as_deref(), Some(expected), "{name}");
+    let written = file.waiting(text, 700);
+    assert_eq!(rewritten(text, &written.rewrites).as_deref(), Some(expected), "{name}");
     assert!(file.backlog(expected).is_none_or(|it| it >= 700), "{name}");
 }
 
@@ -150,12 +148,8 @@ fn a_longer_queue_is_written_in_each_server_s_own_words() {
         None,
         "[pgbouncer]\nlisten_port = 1\nauth_type = md5\n;listen_backlog = 128\nlisten_backlog = 700\nunix_socket_dir = /s\n",
     );
-    check_backlog(
-        "pgpool.conf",
-        "pcp_port = 1\nnum_init_children = 50\nlisten_backlog_multiplier = 2\nunix_socket_directories = '/s'\n",
-        Some(100),
-        "pcp_port = 1\nnum_init_children = 50\nlisten_backlog_multiplier = '14'\nunix_socket_directories = '/s'\n",
-    );
     let postgres = "max_connections = 100\nport = 1\nunix_socket_directories = '/s'\n";
     check_backlog("postgresql.conf", postgres, None, postgres);
+    let pgpool = "pcp_port = 1\nnum_init_children = 50\nlisten_backlog_multiplier = 2\n";
+    check_backlog("pgpool.conf", pgpool, None, pgpool);
 }

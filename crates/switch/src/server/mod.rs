@@ -15,6 +15,7 @@ pub(crate) use proof::is_back_at_its_port;
 
 use std::path::Path;
 
+use looptax_advise::check::verdict;
 use looptax_advise::serving::ServerFile;
 use looptax_host::discover::{Home, Process, Server, Survey};
 use looptax_host::program::Variables;
@@ -50,10 +51,13 @@ pub(crate) fn look_at<'a>(
     for (path, own) in [(wish.path, other), (other, wish.path)] {
         let wish = Wish { path, other: None, ..wish };
         match Meeting::find(wish, own, survey)? {
-            // Its file stays as it is.
-            Meets::There(meeting) if meeting.server.has_socket() => return plain(wish).map(Some),
             Meets::OnSocket => return plain(wish).map(Some),
-            Meets::There(meeting) => return plan(wish, *meeting, survey).map(Some),
+            Meets::There(meeting) => {
+                let is_kept = meeting.server.has_socket() && is_in_container(meeting.server);
+                let subject = if is_kept { None } else { plan(wish, *meeting, survey)? };
+                // Its file stays as it is.
+                return subject.map_or_else(|| plain(wish), Ok).map(Some);
+            }
             Meets::Apart(why) => apart = apart.or(Some(why)),
             Meets::NoServersFile => {}
         }
@@ -61,29 +65,36 @@ pub(crate) fn look_at<'a>(
     apart.map_or(Ok(None), Err)
 }
 
-fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject, Failure> {
+/// `None` if the server has a socket, and its queue is long enough or cannot be written: then its file stays as it is.
+fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<Subject>, Failure> {
     let Meeting { file, text, application, server, tcp, address, evidence, asked } = meeting;
     refuse_container(server)?;
-    let socket = access::socket(file, &text.content, wish.socket, tcp.port(), &server.process)?;
+    let existing = server.socket(tcp.port()).map(|it| it.0.to_owned());
+    if server.has_socket() && existing.is_none() {
+        return Ok(None);
+    }
+    let socket = match &existing {
+        Some(own) => own.clone(),
+        None => access::socket(file, &text.content, wish.socket, tcp.port(), &server.process)?,
+    };
     let own = application.for_socket(&socket)?.into_iter().find(|(_, it)| it.tcp == Some(tcp));
     let of_pool = own.and_then(|(_, it)| application.user_of_pool(&it.checked.label));
     let wish = Wish { socket: None, user: wish.user.or(of_pool.as_deref().filter(|_| wish.pid.is_none())), ..wish };
     let mut before = Before::look(wish, |_| Ok(vec![(address.clone(), tcp)]), survey)?;
-    let access = Access::find(file, &text.content, &server.process, &socket, &before.client);
+    let find = || Access::find(file, &text.content, &server.process, &socket, &before.client);
+    let access = existing.is_none().then(find);
     let others = Others::find(server, &before.applications(), wish.pid, survey);
     let name = format!("{} {}", server.name(), server.process.pid);
-    let mut points = vec![
-        Point::new(
-            Topic::Server,
-            PointCode::ServerListens,
-            Outcome::Pass,
-            format!("{name} listens on port {} and reads {}", tcp.port(), text.named.display()),
-            evidence,
-        ),
-        access.point(&socket),
-    ];
+    let mut points = vec![Point::new(
+        Topic::Server,
+        PointCode::ServerListens,
+        Outcome::Pass,
+        format!("{name} listens on port {} and reads {}", tcp.port(), text.named.display()),
+        evidence,
+    )];
+    points.extend(access.iter().map(|it| it.point(&socket)));
     points.extend(others.at_a_port_that_ends(file.is_exclusive));
-    if file.has_mode() || file.is_exclusive {
+    if existing.is_none() && (file.has_mode() || file.is_exclusive) {
         points.extend(whose(wish, application.owner(), &address, &before, server, survey));
     }
     let mut to_be = application.for_socket(&socket)?;
@@ -92,27 +103,39 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     let queue = ToBeMade { server, tcp, file, text: &text.content, client: &before.client, source: &source };
     let mut backlog = None;
     let mut plan = application.plan_with(around(&before.client, wish, survey), |idx, found| {
+        if existing.is_some() {
+            return longer(found, (&queue, &points), &mut backlog);
+        }
         let Some(place) = to_be.iter().position(|(own, _)| *own == idx) else { return found };
         let (point, larger) = queue.queue(found.at_once.as_ref());
         backlog = backlog.max(larger);
         let points: Vec<Point> = points.iter().cloned().chain(point).collect();
         Switchable { at_once: found.at_once, ..answered(to_be.swap_remove(place).1, &points) }
     })?;
+    if existing.is_some() && backlog.is_none() {
+        return Ok(None);
+    }
     let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
     let its = |it: &&Planned| it.moves() && it.found.tcp == Some(tcp);
     if !plan.connections.iter().any(|it| its(&it)) {
         let watches = before.watches(&plan, survey);
         let commands = Commands { tests, ..Commands::default() };
-        return Ok(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(watches) });
+        return Ok(Some(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(watches) }));
     }
     let restart = restart_of(&server.process, wish.restart, file);
     let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
-    let written = file.listening(&text.content, &named.to_string_lossy(), access.mode, backlog);
+    let listening = |it: &Access| file.listening(&text.content, &named.to_string_lossy(), it.mode);
+    let mut written = access.as_ref().map(listening).unwrap_or_default();
+    if let Some(n) = backlog {
+        let of_queue = file.waiting(&text.content, n);
+        written.rewrites.extend(of_queue.rewrites);
+        written.edits.extend(of_queue.edits);
+    }
     let lost = loss::words(&asked, others.n_connections(), tcp.port(), appends(file, &text.content, &server.process));
     let lost = lost.join("; ");
     let mut of_file = remarks(&text.named, &text.original);
     of_file.push(of_restart(&name, restart.as_deref(), &lost));
-    of_file.extend(access.remarks());
+    of_file.extend(access.iter().flat_map(Access::remarks));
     let shown = SwitchFile { path: text.original.path().display().to_string(), lines: written.edits, remarks: of_file };
     let Some(edited) = text.edited(&written.rewrites) else {
         return Err(Failure::usage(
@@ -123,7 +146,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
     let watches = before.watches(&plan, survey);
     plan.edited.insert(0, edited);
     plan.files.insert(0, shown);
-    let joins = access.joins();
+    let joins = access.as_ref().and_then(Access::joins);
     let restart = restart.unwrap_or_default();
     let restart_line = || Line::from(&*restart);
     let server_commands = ServerCommands {
@@ -134,11 +157,15 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Subject
             .chain(joins.iter().filter_map(|it| it.leave.as_deref().map(Line::from)))
             .collect(),
     };
-    let of = ServerOf { name: server.name(), tcp, socket, restart, leave: joins.and_then(|it| it.leave) };
-    let client = access.client_then(before.client);
+    let leave = joins.and_then(|it| it.leave);
+    let of = ServerOf { name: server.name(), tcp, socket, had_socket: existing.is_some(), restart, leave };
+    let client = match access {
+        Some(access) => access.client_then(before.client),
+        None => before.client,
+    };
     let side = ServerSide::new((of, server.process.clone()), address, client, watches, others, !file.is_exclusive);
     let commands = Commands { server: Some(server_commands), tests, reloads: Vec::new() };
-    Ok(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) })
+    Ok(Some(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) }))
 }
 
 /// That as whom the application runs, or which of the connected programs it is, is not known: the wrong one would lose its
@@ -181,6 +208,27 @@ fn whose(
     )
 }
 
+/// A connection that only the queue of the server's socket keeps on TCP, as it is with the queue that is written; any other
+/// as it was found.
+fn longer(mut found: Switchable, (queue, points): (&ToBeMade<'_>, &[Point]), backlog: &mut Option<u32>) -> Switchable {
+    let fails = |it: &&Point| it.outcome == Outcome::Fail;
+    let is_short = |it: &Point| it.code == PointCode::BacklogShort;
+    let all = &found.checked.points;
+    if found.tcp != Some(queue.tcp) || !all.iter().any(is_short) || !all.iter().filter(fails).all(is_short) {
+        return found;
+    }
+    let (Some(point), Some(n)) = queue.queue(found.at_once.as_ref()) else { return found };
+    if point.outcome == Outcome::Fail {
+        return found;
+    }
+    *backlog = (*backlog).max(Some(n));
+    let checked = &mut found.checked;
+    checked.points.retain(|it| !is_short(it));
+    checked.points.extend(points.iter().cloned().chain([point]));
+    checked.verdict = verdict(&checked.points);
+    found
+}
+
 /// A connection as it will be on a socket that is yet to be made, with what was found of that.
 fn answered(mut found: Switchable, points: &[Point]) -> Switchable {
     let has = |outcome| points.iter().any(|it| it.outcome == outcome);
@@ -192,6 +240,10 @@ fn answered(mut found: Switchable, points: &[Point]) -> Switchable {
         () => SwitchVerdict::WouldWork,
     };
     found
+}
+
+fn is_in_container(server: &Server) -> bool {
+    matches!(server.process.home, Home::Container { .. })
 }
 
 /// A container is made anew from its image, and loses what is written into it.

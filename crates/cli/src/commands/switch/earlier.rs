@@ -77,7 +77,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
 
 /// A server and its application are taken back together: one alone loses the other.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
-    let Some(of) = switch.server().filter(|_| args.yes) else {
+    let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
     };
     let reload = reload_of(switch).filter(|_| args.reload.is_none());
@@ -96,7 +96,7 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     let Some(of) = switch.server().filter(|_| args.restart.is_none() && !args.yes) else {
         return args.may_restart();
     };
-    let words = format!("Restart {} afterwards (`{}`), so that it gives its socket up?", of.name, of.restart);
+    let words = format!("Restart {} afterwards (`{}`), so that it gives {} up?", of.name, of.restart, of.gain());
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 

@@ -279,6 +279,29 @@ fn r49_pgbouncer_gets_a_queue_that_takes_all_workers() {
     a_longer_queue("pgbouncer", "+ listen_backlog = 1300");
 }
 
+/// A server with a socket kept its file, and the application stayed for its queue.
+#[test]
+fn r49_a_server_that_has_a_socket_gets_a_longer_queue_only_if_that_is_too_short() {
+    let Some(mut scene) = Scene::new("mariadb") else { return };
+    let socket = format!("\n[mysqld]\nsocket = {}\n", scene.socket().display());
+    let text = fs::read_to_string(&scene.own).unwrap() + &socket;
+    fs::write(&scene.own, text).unwrap();
+    assert!(scene.script().arg("restart").status().unwrap().success());
+    scene.before = scene.files();
+    scene.expect_answers();
+    let files = [&*scene.app, &scene.own];
+    let moved = scene.switch(files).args(["-c", "1300"]).run();
+    moved.expect_code(0);
+    let lines: Vec<&str> = moved.stdout.lines().map(str::trim).filter(|it| it.starts_with("+ ")).collect();
+    assert!(lines[0] == "+ back_log = 1300" && lines.len() == 3, "{}", moved.stdout);
+    scene.expect_only_the_socket();
+    let again = scene.switch(files).args(["-c", "1300"]).run();
+    again.expect_code(0);
+    assert!(again.words().contains("on the socket already"), "{}", again.stdout);
+    scene.undo().run().expect_code(0);
+    scene.expect_as_before();
+}
+
 #[test]
 fn r49_what_no_file_of_the_server_sets_is_only_said() {
     if let Some(scene) = Scene::new("postgres") {

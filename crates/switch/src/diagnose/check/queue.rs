@@ -102,7 +102,7 @@ impl ToBeMade<'_> {
         let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
         let at_port = || {
             let is_there = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if self.is_at(at));
-            let endpoint = server.endpoints.iter().find(is_there)?;
+            let endpoint = server.endpoints.iter().find(|it| file.has_one_backlog() && is_there(it))?;
             Some((
                 endpoint.queue.backlog,
                 "asked the kernel for the queue at its port, which its socket will have, too",
