@@ -139,6 +139,17 @@ fn a_server_of_another_namespace_is_known_by_its_sockets_file_with_its_own_limit
 
 #[test]
 fn the_workers_of_php_fpm_are_its_pools_most_children() {
+    let pools = [("shop", "backlog-short", "too small for 50 "), ("blog", "backlog-enough", "3 come")];
+    check_fpm("", &pools, "pm.max_children of pool");
+}
+
+#[test]
+fn r49_process_max_limits_the_workers_of_php_fpm() {
+    check_fpm("process.max = 30\n", &[("shop", "backlog-short", "too small for 30 ")], "process.max of all pools, ");
+}
+
+/// Pools of 50 and of 3 workers with a main file that has more lines.
+fn check_fpm(more: &str, pools: &[(&str, &str, &str)], counted: &str) {
     let program = "php-fpm8.2";
     if !is_there("redis-server") || !is_there(program) {
         return;
@@ -150,7 +161,7 @@ fn the_workers_of_php_fpm_are_its_pools_most_children() {
     let folder = scratch.file("");
     let folder = folder.display().to_string();
     let folder = folder.trim_end_matches('/');
-    fs::write(&main, format!("[global]\nerror_log = {folder}/log\ninclude={folder}/pool.d/*.conf\n")).unwrap();
+    fs::write(&main, format!("[global]\nerror_log = {folder}/log\n{more}include={folder}/pool.d/*.conf\n")).unwrap();
     let user = if is_root() { "user = www-data\n" } else { "" };
     let pool = |name: &str, n: u32| {
         let text = format!(
@@ -163,11 +174,11 @@ fn the_workers_of_php_fpm_are_its_pools_most_children() {
     pool("blog", 3);
     let master = Alive::spawn(Command::new(program).arg("-F").arg("-y").arg(&main).stderr(Stdio::null()));
     let url = format!("redis://127.0.0.1:{port}/");
-    for (name, code, word) in [("shop", "backlog-short", "too small for 50 "), ("blog", "backlog-enough", "3 come")] {
+    for (name, code, word) in pools {
         let worker = patience::wait_for("a worker", Duration::from_secs(10), || worker_of(master.0.id(), name));
-        let of = format!("pm.max_children of pool {name}, {folder}/pool.d/{name}.conf");
+        let file = if more.is_empty() { format!("{folder}/pool.d/{name}.conf") } else { main.display().to_string() };
         // The driver of PHP fails at once.
-        check(&scratch, &[&url, "--pid", &worker], code, &[word, &of]);
+        check(&scratch, &[&url, "--pid", &worker], code, &[word, counted, &file]);
     }
 }
 
@@ -205,6 +216,35 @@ fn the_workers_of_gunicorn_count_with_their_threads() {
     let words = ["too small for 24 ", "8 threads of each of 3 processes"];
     check(&scratch, &[&url, "--pid", &children[0]], "backlog-short", &words);
     check(&scratch, &[&url, "--pid", &pid.to_string()], "backlog-short", &words);
+}
+
+#[test]
+fn r49_the_workers_of_uwsgi_count_with_their_threads() {
+    if !is_there("redis-server") || !is_there("uwsgi") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (_server, port, _) = redis(&scratch, 20, "");
+    let socket = scratch.file("u.sock").display().to_string();
+    fs::write(
+        scratch.file("shop.ini"),
+        format!("[uwsgi]\nsocket = {socket}\nmaster = true\nprocesses = 3\nthreads = 8\n"),
+    )
+    .unwrap();
+    for (words, n) in [(&["--ini", "shop.ini"][..], 24), (&["--ini", "shop.ini", "--threads=9"], 27)] {
+        let mut command = Command::new("uwsgi");
+        command.args(words).current_dir(scratch.file("")).stdout(Stdio::null()).stderr(Stdio::null());
+        let master = Alive::spawn(&mut command);
+        let pid = master.0.id();
+        let child = patience::wait_for("three workers", Duration::from_secs(20), || {
+            let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+            let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
+            (children.len() == 3).then(|| children[0].clone())
+        });
+        let url = format!("redis://127.0.0.1:{port}/");
+        let said = format!("too small for {n} ");
+        check(&scratch, &[&url, "--pid", &child], "backlog-short", &[&said, "threads of each of 3 processes"]);
+    }
 }
 
 #[test]

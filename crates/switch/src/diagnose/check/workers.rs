@@ -33,7 +33,7 @@ pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     if let Some(pool) = pool {
         return Some(Count { n: pool.size.saturating_mul(n), words: format!("{} of {whose}", said(pool)) });
     }
-    let threads = process(above).and_then(|it| threads_of_gunicorn(&it));
+    let threads = process(above).and_then(|it| threads_of_gunicorn(&it).or_else(|| threads_of_uwsgi(&it)));
     match threads {
         Some(threads) => Some(Count { n: threads.saturating_mul(n), words: format!("{threads} threads of {whose}") }),
         None if n > 1 => Some(Count { n, words: format!("a connection of {whose}") }),
@@ -76,11 +76,18 @@ fn of_fpm(worker: &Process) -> Option<Count> {
     let own = text(&main)?;
     let beside = own.lines().filter_map(|it| it.trim().strip_prefix("include")?.trim_start().strip_prefix('='));
     let beside = beside.flat_map(|it| fitting(&view, Path::new(it.trim())));
-    std::iter::once(main.clone()).chain(beside).find_map(|path| {
-        let text = text(&path)?;
-        let n = Section::find(&text, name)?.value("pm.max_children")?.parse().ok()?;
-        Some(Count { n, words: format!("pm.max_children of pool {name}, {}", path.display()) })
-    })
+    let files = std::iter::once(main.clone()).chain(beside).filter_map(|path| Some((text(&path)?, path)));
+    let files: Vec<(String, PathBuf)> = files.collect();
+    let said = |section: &str, key: &str, whose: &str| {
+        files.iter().find_map(|(text, path)| {
+            let n: u32 = Section::find(text, section)?.value(key)?.parse().ok()?;
+            Some(Count { n, words: format!("{key} of {whose}, {}", path.display()) })
+        })
+    };
+    let of_pool = said(name, "pm.max_children", &format!("pool {name}"))?;
+    // Zero is no limit.
+    let of_all = said("global", "process.max", "all pools").filter(|it| it.n > 0 && it.n < of_pool.n);
+    Some(of_all.unwrap_or(of_pool))
 }
 
 /// The files that an include means: a file, or those of a folder with an ending.
@@ -99,6 +106,28 @@ pub(crate) fn main_file_of_fpm(master: &Process) -> Option<String> {
     let shown = master.arguments().join(" ");
     let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
     own.map(|(path, _)| path.to_owned())
+}
+
+/// How many threads each worker of a uWSGI has, by its command line or the ini file that this names; `None` for another
+/// program.
+fn threads_of_uwsgi(master: &Process) -> Option<u32> {
+    if !master.program_name().starts_with("uwsgi") {
+        return None;
+    }
+    let words = master.arguments();
+    let said = |name: &str| {
+        let long = format!("--{name}");
+        let at = words.iter().rposition(|it| it.split('=').next() == Some(&long))?;
+        let value = words[at].split_once('=').map(|it| it.1.to_owned());
+        value.or_else(|| words.get(at + 1).cloned())
+    };
+    let of_file = || {
+        let folder = kernel::link(master.file("cwd")).unwrap_or_default();
+        let named = said("ini").or_else(|| words.iter().skip(1).find(|it| it.ends_with(".ini")).cloned())?;
+        let bytes = master.view().ok()?.read(&folder.join(named), MOST_BYTES).ok()?;
+        Section::find(&String::from_utf8_lossy(&bytes), "uwsgi")?.value("threads")
+    };
+    said("threads").or_else(of_file).map_or(Some(1), |it| it.parse().ok())
 }
 
 /// How many threads each worker of a Gunicorn has, by its command line, its environment or its file; `None` for another
