@@ -189,9 +189,9 @@ impl ServerFile {
         })
     }
 
-    /// Whether such a file is known of a kind of server.
-    pub fn is_of(kind: Kind) -> bool {
-        ALL.iter().any(|it| it.kinds.contains(&kind))
+    /// The family of a kind of server, if its file is known.
+    pub fn family_of(kind: Kind) -> Option<&'static Self> {
+        ALL.iter().find(|it| it.kinds.contains(&kind))
     }
 
     /// A setting's value in the file.

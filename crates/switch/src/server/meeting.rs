@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_advise::serving::ServerFile;
-use looptax_bench::path::{BeforeRestart, Conversation, Endpoint, Limits, Sealing};
+use looptax_bench::path::BeforeRestart;
 use looptax_host::discover::{Home, Server, Survey};
 use looptax_host::{kernel, read};
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 use looptax_model::record::SwitchVerdict;
 
-use crate::diagnose::check::{Client, login};
+use crate::diagnose::check::{Client, ask};
 use crate::plan::{FileToSwitch, Wish};
 use crate::text::Text;
 
@@ -96,18 +96,6 @@ impl<'a> Meeting<'a> {
             ),
         }))
     }
-}
-
-fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
-    let limits = Limits::default();
-    let (protocol, login) = (address.protocol, login(address));
-    let opened = Conversation::open_as_wanted(protocol, &Endpoint::Tcp(tcp), &login, Sealing::IfRefused, limits);
-    let Ok(mut conversation) = opened else {
-        return BeforeRestart::default();
-    };
-    let asked = conversation.before_restart().unwrap_or_default();
-    conversation.leave();
-    asked
 }
 
 /// What shows that a server reads a file; `None` if nothing does.

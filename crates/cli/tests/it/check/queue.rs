@@ -247,6 +247,26 @@ fn r49_the_workers_of_uwsgi_count_with_their_threads() {
     }
 }
 
+/// What to set was said, and not where.
+#[test]
+fn r49_the_server_s_own_file_is_named_where_a_longer_queue_is_advised() {
+    if !is_there("redis-server") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (port, socket, own) = (free_address().port(), scratch.file("r.sock"), scratch.file("redis.conf"));
+    let text = format!("port {port}\nbind 127.0.0.1\ntcp-backlog 20\nsave \"\"\nunixsocket {}\n", socket.display());
+    fs::write(&own, text + "unixsocketperm 777\n").unwrap();
+    let _server = Alive::spawn(Command::new("redis-server").arg(&own).stdout(Stdio::null()));
+    patience::wait_for("Redis", Duration::from_secs(10), || answered(&socket));
+    let env = scratch.file(".env");
+    fs::write(&env, format!("REDIS_URL=redis://127.0.0.1:{port}/0\n")).unwrap();
+    let named = format!("its own file is {}", own.display());
+    check(&scratch, &[&format!("redis://127.0.0.1:{port}"), "-c", "30"], "backlog-short", &[&named]);
+    let command = format!("`looptax switch {} {} --restart` writes it there", env.display(), own.display());
+    check(&scratch, &["--app", env.to_str().unwrap(), "-c", "30"], "backlog-short", &[&named, &command]);
+}
+
 #[test]
 fn the_pool_of_a_file_and_what_is_open_count() {
     if !is_there("redis-server") {

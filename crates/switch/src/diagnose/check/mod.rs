@@ -13,6 +13,7 @@ mod contained;
 mod container;
 mod libpq;
 mod logins;
+mod own_file;
 mod question;
 mod queue;
 pub mod reach;
@@ -48,6 +49,7 @@ pub use libpq::typed;
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
 pub(crate) use logins::{login, password_of, sealing};
+pub(crate) use own_file::ask;
 pub use question::Question;
 pub(crate) use queue::ToBeMade;
 pub use rights::Rights;
@@ -301,7 +303,7 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
             "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines of both sides, `looptax check --app FILE --socket PATH` those of a file"
         );
     }
-    if ServerFile::is_of(kind) {
+    if ServerFile::family_of(kind).is_some() {
         how += "; `looptax switch FILE SERVERS-FILE --restart` writes the server's own file and the application's together";
     }
     if kind == Kind::PhpFpm {

@@ -3,7 +3,7 @@
 //! The socket is known by its file, so that a server in a chroot or container counts, too. Called for each connection
 //! that is checked.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use looptax_advise::check::{self, Burst};
@@ -11,9 +11,10 @@ use looptax_advise::connects_to;
 use looptax_advise::serving::ServerFile;
 use looptax_host::discover::{Endpoint, Place, Server, process, somaxconn};
 use looptax_host::read;
-use looptax_model::record::{Outcome, Point};
+use looptax_model::record::{Outcome, Point, PointCode};
 
 use super::client::Client;
+use super::own_file::own_file;
 use super::question::Question;
 use super::workers::{self, Count};
 use crate::diagnose::socket_of::SocketOf;
@@ -44,7 +45,31 @@ pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Questi
     let others: Vec<String> = counts.iter().map(|it| format!("{} ({})", it.n, it.words)).collect();
     let counted = if others.is_empty() { "nothing".to_owned() } else { others.join(", ") };
     let how = format!("asked the kernel for the queue of {}; counted: {counted}", socket.file);
-    Some(check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how))
+    let mut point = check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how);
+    if matches!(point.code, PointCode::BacklogShort | PointCode::BacklogWaits)
+        && let Some(next) = &mut point.next
+    {
+        *next += &in_its_file(server, question);
+    }
+    Some(point)
+}
+
+/// Where the setting is, if the server's own file is known.
+fn in_its_file(server: &Server, question: Question<'_>) -> String {
+    let port = question.address.port;
+    let is_there = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == port);
+    let tcp = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let is_asked = question.no_login.is_none() && server.endpoints.iter().any(is_there);
+    let Some((file, path)) = own_file(server, is_asked.then_some((question.address, tcp))) else {
+        return String::new();
+    };
+    let path = path.display();
+    match question.source.filter(|_| file.has_backlog()) {
+        Some(source) => {
+            format!("; its own file is {path}, and `looptax switch {source} {path} --restart` writes it there, too")
+        }
+        None => format!("; its own file is {path}"),
+    }
 }
 
 /// The same of a socket that the client takes already: a queue that is too small is no reason to stay on TCP then.

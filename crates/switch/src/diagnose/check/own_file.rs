@@ -1,0 +1,65 @@
+//! The own file of a server that runs: by its command line, by its own word, or where such a server looks.
+//!
+//! Reads the files that are named. Called where a setting of the server's is advised, and by what switches both sides.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use looptax_advise::serving::ServerFile;
+use looptax_bench::path::{BeforeRestart, Conversation, Endpoint, Limits, Sealing};
+use looptax_host::discover::Server;
+use looptax_host::{kernel, read};
+use looptax_model::dsn::Address;
+
+use super::logins::login;
+
+/// The file, with its family. `address` is asked if the command line names none; `None` if there is no login for it.
+pub(super) fn own_file(
+    server: &Server,
+    address: Option<(&Address, SocketAddr)>,
+) -> Option<(&'static ServerFile, PathBuf)> {
+    let folder = kernel::link(server.process.file("cwd")).unwrap_or_default();
+    let arguments = server.process.arguments();
+    let words = arguments.iter().skip(1).map(|it| it.split_once('=').map_or(&**it, |(_, value)| value));
+    let fits = |path: PathBuf| family(server, &path).map(|it| (it, path));
+    let by_line = words.filter(|it| !it.is_empty()).find_map(|it| fits(folder.join(it)));
+    let told = || ask(address?.0, address?.1).config_file.and_then(|it| fits(folder.join(it)));
+    by_line.or_else(told).or_else(|| usual(server, &arguments))
+}
+
+/// What a server says of itself; nothing if it does not let this login in.
+pub(crate) fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
+    let limits = Limits::default();
+    let (protocol, login) = (address.protocol, login(address));
+    let opened = Conversation::open_as_wanted(protocol, &Endpoint::Tcp(tcp), &login, Sealing::IfRefused, limits);
+    let Ok(mut conversation) = opened else {
+        return BeforeRestart::default();
+    };
+    let asked = conversation.before_restart().unwrap_or_default();
+    conversation.leave();
+    asked
+}
+
+/// The family whose file it is, if that is this server's.
+fn family(server: &Server, path: &Path) -> Option<&'static ServerFile> {
+    let text = read::config(path).ok().filter(|_| read::is_file(path))?;
+    let name = path.file_name()?.to_string_lossy();
+    ServerFile::of(&name, &text).find(|it| it.kinds.contains(&server.kind))
+}
+
+/// The only file where such a server looks; `None` if its command line names other places.
+fn usual(server: &Server, arguments: &[String]) -> Option<(&'static ServerFile, PathBuf)> {
+    let file = ServerFile::family_of(server.kind)?;
+    let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));
+    if arguments.iter().any(is_elsewhere) {
+        return None;
+    }
+    let below = |folder: &Path| read::list(folder).unwrap_or_default();
+    let places = file.usual_places.iter().map(PathBuf::from);
+    let in_places = places.flat_map(|it| if read::is_folder(&it) { below(&it) } else { vec![it] });
+    let all = in_places.flat_map(|it| if read::is_folder(&it) { below(&it) } else { vec![it] });
+    let mut own: Vec<PathBuf> = all.filter(|it| family(server, it).is_some()).collect();
+    own.retain(|it| read::real_path(it).is_ok_and(|real| real == *it));
+    let [only] = &*own else { return None };
+    Some((file, only.clone()))
+}
