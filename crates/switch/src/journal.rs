@@ -50,7 +50,7 @@ pub enum Step {
         stack: Option<StackOf>,
         /// Where a server's own file is the first one: what has the server read it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        server: Option<ServerOf>,
+        server: Option<Box<ServerOf>>,
     },
     /// All files are about to become new.
     Writing,
@@ -153,7 +153,7 @@ impl ServerOf {
 /// The server of a switch, out of its steps.
 pub(crate) fn server_of(steps: &[Step]) -> Option<&ServerOf> {
     steps.iter().find_map(|it| match it {
-        Step::Moving { server, .. } => server.as_ref(),
+        Step::Moving { server, .. } => server.as_deref(),
         _ => None,
     })
 }

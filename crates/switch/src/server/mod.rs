@@ -16,7 +16,7 @@ pub(crate) use proof::is_back_at_its_port;
 use std::path::Path;
 
 use looptax_advise::check::verdict;
-use looptax_advise::serving::ServerFile;
+use looptax_advise::serving::{ServerFile, Written};
 use looptax_host::discover::{Home, Process, Server, Survey};
 use looptax_host::program::Variables;
 use looptax_model::dsn::Address;
@@ -31,7 +31,7 @@ use crate::plan::{Planned, Restart, Subject, Wish};
 use crate::reload::main_unit_of;
 use crate::remark::{remark, remarks};
 use crate::stack::pool_tests;
-use access::Access;
+use access::{Access, Joins};
 use meeting::{Meeting, Meets};
 use others::Others;
 use proof::ServerSide;
@@ -85,13 +85,8 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     let access = existing.is_none().then(find);
     let others = Others::find(server, &before.applications(), wish.pid, survey);
     let name = format!("{} {}", server.name(), server.process.pid);
-    let mut points = vec![Point::new(
-        Topic::Server,
-        PointCode::ServerListens,
-        Outcome::Pass,
-        format!("{name} listens on port {} and reads {}", tcp.port(), text.named.display()),
-        evidence,
-    )];
+    let what = format!("{name} listens on port {} and reads {}", tcp.port(), text.named.display());
+    let mut points = vec![Point::new(Topic::Server, PointCode::ServerListens, Outcome::Pass, what, evidence)];
     points.extend(access.iter().map(|it| it.point(&socket)));
     points.extend(others.at_a_port_that_ends(file.is_exclusive));
     if existing.is_none() && (file.has_mode() || file.is_exclusive) {
@@ -124,17 +119,11 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     }
     let restart = restart_of(&server.process, wish.restart, file);
     let named = if file.is_folder { socket.parent().unwrap_or(&socket) } else { &socket };
-    let listening = |it: &Access| file.listening(&text.content, &named.to_string_lossy(), it.mode);
-    let mut written = access.as_ref().map(listening).unwrap_or_default();
-    if let Some(n) = backlog {
-        let of_queue = file.waiting(&text.content, n);
-        written.rewrites.extend(of_queue.rewrites);
-        written.edits.extend(of_queue.edits);
-    }
+    let mode = access.as_ref().map(|it| it.mode);
+    let written = written(file, &text.content, (&named.to_string_lossy(), mode), backlog);
     let lost = loss::words(&asked, others.n_connections(), tcp.port(), appends(file, &text.content, &server.process));
-    let lost = lost.join("; ");
     let mut of_file = remarks(&text.named, &text.original);
-    of_file.push(of_restart(&name, restart.as_deref(), &lost));
+    of_file.push(of_restart(&name, restart.as_deref(), &lost.join("; ")));
     of_file.extend(access.iter().flat_map(Access::remarks));
     let shown = SwitchFile { path: text.original.path().display().to_string(), lines: written.edits, remarks: of_file };
     let Some(edited) = text.edited(&written.rewrites) else {
@@ -148,15 +137,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     plan.files.insert(0, shown);
     let joins = access.as_ref().and_then(Access::joins);
     let restart = restart.unwrap_or_default();
-    let restart_line = || Line::from(&*restart);
-    let server_commands = ServerCommands {
-        tests: test_of(server).into_iter().collect(),
-        reloads: joins.iter().filter_map(|it| it.join.as_deref().map(Line::from)).chain([restart_line()]).collect(),
-        back: [restart_line()]
-            .into_iter()
-            .chain(joins.iter().filter_map(|it| it.leave.as_deref().map(Line::from)))
-            .collect(),
-    };
+    let server_commands = commands(server, joins.as_ref(), &restart);
     let leave = joins.and_then(|it| it.leave);
     let of = ServerOf { name: server.name(), tcp, socket, had_socket: existing.is_some(), restart, leave };
     let client = match access {
@@ -166,6 +147,28 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     let side = ServerSide::new((of, server.process.clone()), address, client, watches, others, !file.is_exclusive);
     let commands = Commands { server: Some(server_commands), tests, reloads: Vec::new() };
     Ok(Some(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) }))
+}
+
+/// What is written into the server's file: a socket with a mode if it gets one, and a longer queue.
+fn written(file: &ServerFile, text: &str, (named, mode): (&str, Option<u32>), backlog: Option<u32>) -> Written {
+    let mut written = mode.map(|mode| file.listening(text, named, mode)).unwrap_or_default();
+    if let Some(n) = backlog {
+        let of_queue = file.waiting(text, n);
+        written.rewrites.extend(of_queue.rewrites);
+        written.edits.extend(of_queue.edits);
+    }
+    written
+}
+
+/// What tests the server's file and has the server read it, and the same on the way back.
+fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerCommands {
+    let join = joins.and_then(|it| it.join.as_deref());
+    let leave = joins.and_then(|it| it.leave.as_deref());
+    ServerCommands {
+        tests: test_of(server).into_iter().collect(),
+        reloads: join.into_iter().chain([restart]).map(Line::from).collect(),
+        back: [restart].into_iter().chain(leave).map(Line::from).collect(),
+    }
 }
 
 /// That as whom the application runs, or which of the connected programs it is, is not known: the wrong one would lose its

@@ -138,7 +138,7 @@ impl Proof for ServerSide {
     fn moving(&mut self) -> Step {
         match self.watches.moving() {
             Step::Moving { connections, stack, .. } => {
-                Step::Moving { connections, stack, server: Some(self.of.clone()) }
+                Step::Moving { connections, stack, server: Some(Box::new(self.of.clone())) }
             }
             other => other,
         }

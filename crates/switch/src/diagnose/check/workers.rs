@@ -121,9 +121,10 @@ fn threads_of_uwsgi(master: &Process) -> Option<u32> {
         let value = words[at].split_once('=').map(|it| it.1.to_owned());
         value.or_else(|| words.get(at + 1).cloned())
     };
+    let is_ini = |it: &&String| Path::new(it).extension().is_some_and(|end| end == "ini");
     let of_file = || {
         let folder = kernel::link(master.file("cwd")).unwrap_or_default();
-        let named = said("ini").or_else(|| words.iter().skip(1).find(|it| it.ends_with(".ini")).cloned())?;
+        let named = said("ini").or_else(|| words.iter().skip(1).find(is_ini).cloned())?;
         let bytes = master.view().ok()?.read(&folder.join(named), MOST_BYTES).ok()?;
         Section::find(&String::from_utf8_lossy(&bytes), "uwsgi")?.value("threads")
     };
