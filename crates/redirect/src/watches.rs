@@ -26,6 +26,39 @@ pub(crate) struct Watch {
     pub(crate) data: u64,
 }
 
+/// Every call adds these two, and a watch for a single event has none of them after that. Source: `fs/eventpoll.c`.
+const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
+
+impl Watch {
+    /// The same without its events, to begin with: nobody hears of the new file before it is in its place. Where that
+    /// could not be changed any more, it is the watch itself.
+    pub(crate) fn silent(self) -> Self {
+        let is_exclusive = self.events & libc::EPOLLEXCLUSIVE as u32 != 0;
+        let events = if is_exclusive { self.events } else { libc::EPOLLONESHOT as u32 | ALWAYS };
+        Self { events, ..self }
+    }
+
+    /// Whether the other is this one, and silent so far. One that is over is no more than that.
+    pub(crate) fn begins_as(&self, other: &Self) -> bool {
+        *other == self.silent() && !self.is_over()
+    }
+
+    /// Whether it has had its single event.
+    fn is_over(&self) -> bool {
+        self.events & ALWAYS == 0
+    }
+
+    fn is_at(&self, other: &Self) -> bool {
+        (self.queue, self.fd) == (other.queue, other.fd)
+    }
+}
+
+/// Whether the program has said the same of either file.
+pub(crate) fn are_alike(one: &[Watch], other: &[Watch]) -> bool {
+    let said = |it: &Watch| Watch { events: it.events | ALWAYS, ..*it };
+    one.iter().map(said).eq(other.iter().map(said))
+}
+
 /// The watches on a file under the caller's number `fd` in these queues; `inode` is that of the file.
 ///
 /// # Cost
@@ -37,7 +70,7 @@ pub(crate) fn find(
     (file, inode): (BorrowedFd<'_>, u64),
     has_kcmp: bool,
 ) -> Vec<Watch> {
-    let mut found = Vec::new();
+    let mut found: Vec<Watch> = Vec::new();
     for queue in queues {
         // A descriptor that was a queue may be something else by now: that is an error, and no watch.
         if has_kcmp && !process::does_watch(tid, *queue, fd, file).unwrap_or_default() {
@@ -46,7 +79,15 @@ pub(crate) fn find(
         let Ok(text) = kernel::text(format!("/proc/{tid}/fdinfo/{queue}")) else {
             continue;
         };
-        found.extend(text.lines().filter_map(|line| parse(line, *queue, fd, inode)));
+        // Not once more where it is the same queue under another number: what is told it twice may undo what the program
+        // has said between.
+        let is_known = |it: &Watch| {
+            has_kcmp && found.iter().any(|known| process::are_same_file(tid, known.queue, it.queue).unwrap_or_default())
+        };
+        let watch = text.lines().find_map(|line| parse(line, *queue, fd, inode));
+        if let Some(watch) = watch.filter(|it| !is_known(it)) {
+            found.push(watch);
+        }
     }
     found
 }
@@ -94,6 +135,18 @@ pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, before: &[Watch], now:
     })
 }
 
+/// What calls have changed since, without what events have and what has not begun: a watch for a single event hears of
+/// the old file that it hung up, and is anew on the other one.
+pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
+    for it in &mut now {
+        let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));
+        if let Some(old) = before.iter().find(is_as_before) {
+            *it = *old;
+        }
+    }
+    now
+}
+
 /// A copy under a number of at least `least`. It is closed with the thread's table.
 fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
     process::duplicate(fd, least)
@@ -115,10 +168,9 @@ impl Step {
 }
 
 fn steps(before: &[Watch], now: &[Watch]) -> Vec<Step> {
-    let is_same = |a: &Watch, b: &Watch| (a.queue, a.fd) == (b.queue, b.fd);
-    let gone = before.iter().filter(|old| !now.iter().any(|it| is_same(it, old))).map(|it| Step::Forget(*it));
+    let gone = before.iter().filter(|old| !now.iter().any(|it| it.is_at(old))).map(|it| Step::Forget(*it));
     let left = now.iter().filter(|it| !before.contains(it)).map(|it| {
-        let was_there = before.iter().any(|old| is_same(it, old));
+        let was_there = before.iter().any(|old| old.is_at(it));
         if was_there { Step::Change(*it) } else { Step::Add(*it) }
     });
     gone.chain(left).collect()
@@ -150,6 +202,19 @@ mod tests {
         assert_eq!(parse(line, 5, 17, 0x20), None);
         assert_eq!(parse(line, 5, 16, 0x1f), None);
         assert_eq!(parse("pos:\t0", 5, 16, 0x1f), None);
+    }
+
+    #[test]
+    fn an_event_is_no_call() {
+        let watch = |events| Watch { queue: 3, fd: 7, events, data: 1 };
+        let (armed, over, changed) = (watch(0x4000_0019), watch(0x4000_0000), watch(0x4000_001c));
+        let called = |before: Watch, now: Watch| as_called(&[before], vec![now])[0];
+        assert_eq!(called(armed, over), armed);
+        assert_eq!(called(armed, armed.silent()), armed);
+        assert_eq!(called(over, over.silent()), over.silent());
+        assert_eq!(called(over, armed), armed);
+        assert_eq!(called(armed, changed), changed);
+        assert!(are_alike(&[over], &[over.silent()]) && !are_alike(&[over], &[armed]));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The exchange: the new socket under the program's numbers, in place of the old one.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -39,75 +40,91 @@ impl Exchange<'_> {
             self.may_change().then(|| self.asked.watches(self.supervisor, &[self.asked.fd], &old, self.inode));
         let changed = changed.transpose()?;
         let watches = changed.as_deref().unwrap_or(watches);
-        self.watch(&[], watches)?;
+        self.watch(watches)?;
         let features = self.supervisor.features;
         let is_still = || self.asked.is_still(self.inode, &old, features.has_kcmp);
         if !self.replace(&[self.asked.fd], is_still)? {
             return Ok(None);
         }
-        if let Err(left) = self.follow(&old, watches) {
-            self.put_back(&[], &old)?;
-            return Err(left);
-        }
+        let watches = match self.follow(&[self.asked.fd], &old, &self.new, watches.to_vec()) {
+            Ok(now) => now,
+            Err(left) => {
+                self.put_back(&[], &old, watches.to_vec())?;
+                return Err(left);
+            }
+        };
         // An old file that is still there would tell its queues that it hung up, and its copies are sockets that
         // nobody will ever connect: it has to be gone before the program goes on.
         match holders::release(old) {
-            None => Ok(Some(self.new)),
-            Some(held) => self.replace_copies(&held),
+            None => Ok(Some(self.begun(&watches))),
+            Some(held) => self.replace_copies(&held, watches),
         }
     }
 
     /// The slow way, where something else holds the old file: the process under other numbers, which are replaced
-    /// as well, or another process, whose numbers are out of reach.
-    fn replace_copies(self, held: &Held) -> Result<Option<OwnedFd>, Left> {
+    /// as well, or another process, whose numbers are out of reach. `watches` are those of the new file so far.
+    fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<Option<OwnedFd>, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
         let Some(old) = own.iter().find_map(Holder::take) else {
-            return self.leave_to_others(&[], held);
+            return self.leave_to_others(&[], held, watches);
         };
         let numbers: Vec<i32> = own.iter().map(|it| it.fd).collect();
-        let replaced = self
-            .asked
-            .watches(self.supervisor, &numbers, &old, self.inode)
-            .and_then(|watches| self.watch(&[], &watches))
-            .and_then(|()| self.replace(&numbers, || true));
-        if let Err(left) = replaced {
-            self.put_back(&numbers, &old)?;
-            return Err(left);
+        let replaced = self.asked.watches(self.supervisor, &numbers, &old, self.inode).and_then(|found| {
+            self.watch(&found)?;
+            watches.extend(&found);
+            self.replace(&numbers, || true)?;
+            self.follow(&numbers, &old, &self.new, found)
+        });
+        match replaced {
+            Ok(now) => {
+                watches.retain(|it| !numbers.contains(&it.fd));
+                watches.extend(now);
+            }
+            Err(left) => {
+                self.put_back(&numbers, &old, watches)?;
+                return Err(left);
+            }
         }
         match holders::release(old) {
-            None => Ok(Some(self.new)),
-            Some(held) => self.leave_to_others(&numbers, &held),
+            None => Ok(Some(self.begun(&watches))),
+            Some(held) => self.leave_to_others(&numbers, &held, watches),
         }
     }
 
     /// Where another process holds the old file, or a thread with descriptors of its own, all of it stays as it was.
-    fn leave_to_others(self, copies: &[i32], held: &Held) -> Result<Option<OwnedFd>, Left> {
+    fn leave_to_others(self, copies: &[i32], held: &Held, watches: Vec<Watch>) -> Result<Option<OwnedFd>, Left> {
         let others = holders::others(self.inode);
         if let Some(old) = others.iter().find_map(Holder::take) {
-            self.put_back(copies, &old)?;
+            self.put_back(copies, &old, watches)?;
             return Err(FallbackReason::Shared.into());
         }
         // It was only looked at, or lies in a queue on its way to somebody: nobody is left to go back to.
         held.passes();
-        Ok(Some(self.new))
+        Ok(Some(self.begun(&watches)))
     }
 
-    /// Makes the program's descriptor, and copies of it, what they were.
-    fn put_back(&self, copies: &[i32], old: &OwnedFd) -> Result<(), Left> {
+    /// Makes the program's descriptor, and copies of it, what they were, and watched as the program said meanwhile.
+    fn put_back(&self, copies: &[i32], old: &OwnedFd, watches: Vec<Watch>) -> Result<(), Left> {
         let (call, listener) = (self.asked.call, &self.supervisor.listener);
-        let mut numbers = copies.iter().chain([&self.asked.fd]);
-        let replaced = numbers.try_for_each(|fd| {
+        let numbers: Vec<i32> = copies.iter().copied().chain([self.asked.fd]).collect();
+        let replaced = numbers.iter().try_for_each(|fd| {
             let is_cloexec = self.asked.caller.is_cloexec(*fd).unwrap_or(true);
             listener.replace(call.id, old.as_fd(), *fd, is_cloexec)
         });
         self.slot.end_replacing();
-        replaced.map_err(failed(FallbackReason::Failed))
+        replaced.map_err(failed(FallbackReason::Failed))?;
+        self.follow(&numbers, &self.new, old, watches).map(drop)
     }
 
     /// Has the new socket watched already, while there is a way back: where it is not put in its place after all,
-    /// its watches end with it.
-    fn watch(&self, before: &[Watch], now: &[Watch]) -> Result<(), Left> {
-        watches::renew(self.asked.caller, self.new.as_fd(), before, now).map_err(failed(FallbackReason::Watched))
+    /// its watches end with it. No other thread hears of it yet.
+    fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
+        let silent: Vec<Watch> = watches.iter().map(|it| it.silent()).collect();
+        self.renew(&self.new, &[], if self.is_only_thread { watches } else { &silent })
+    }
+
+    fn renew(&self, file: &OwnedFd, before: &[Watch], now: &[Watch]) -> Result<(), Left> {
+        watches::renew(self.asked.caller, file.as_fd(), before, now).map_err(failed(FallbackReason::Watched))
     }
 
     /// Whether another thread may watch the old file, or otherwise, while it is exchanged.
@@ -116,27 +133,62 @@ impl Exchange<'_> {
         !self.is_only_thread && supervisor.processes.has_queues(asked.caller, asked.person.pid, supervisor.features)
     }
 
-    /// Looks again until nothing has changed: another thread may have watched the old file meanwhile, or otherwise. The
-    /// number is the new file now, so only a call that was on its way then still can.
-    fn follow(&self, old: &OwnedFd, watches: &[Watch]) -> Result<(), Left> {
+    /// Looks again until nothing has changed: another thread may have watched the file meanwhile that was under these
+    /// numbers, or otherwise. They are the file `to` now, so only a call that was on its way then still can.
+    ///
+    /// `known` is how the program has both watched as far as is known; comes back as it is then. The new file's watches
+    /// stay silent.
+    fn follow(&self, numbers: &[i32], from: &OwnedFd, to: &OwnedFd, mut known: Vec<Watch>) -> Result<Vec<Watch>, Left> {
         if !self.may_change() {
-            return Ok(());
+            return Ok(known);
         }
-        let (supervisor, asked) = (self.supervisor, self.asked);
-        let mut known = watches.to_vec();
+        let now = |file: &OwnedFd, known: &[Watch]| self.look(file, numbers).map(|it| watches::as_called(known, it));
+        let is_silent = std::ptr::eq(to, &raw const self.new);
+        let told = |watches: &[Watch]| -> Vec<Watch> {
+            watches.iter().map(|it| if is_silent { it.silent() } else { *it }).collect()
+        };
         let mut is_waited_for = false;
         for _ in 0..MOST_LOOKS {
-            let now = asked.watches(supervisor, &[asked.fd], old, self.inode)?;
-            if now != known {
-                self.watch(&known, &now)?;
-                known = now;
+            let was_told = now(from, &known)?;
+            if !watches::are_alike(&was_told, &known) {
+                // What the program has said of the new file since is its last word.
+                let is_told = now(to, &known)?;
+                if !watches::are_alike(&is_told, &known) {
+                    return Ok(is_told);
+                }
+                self.renew(to, &told(&known), &told(&was_told))?;
+                known = was_told;
             } else if is_waited_for {
-                return Ok(());
+                break;
             }
             wait::yield_for(LAST_CALL);
             is_waited_for = true;
         }
-        Ok(())
+        Ok(known)
+    }
+
+    /// The new file, from whose watches the program hears now that nothing leads back.
+    fn begun(self, known: &[Watch]) -> OwnedFd {
+        let begin = || -> Result<(), Left> {
+            let numbers: BTreeSet<i32> = known.iter().map(|it| it.fd).collect();
+            let numbers: Vec<i32> = numbers.into_iter().collect();
+            // What the program has said of it meanwhile has begun.
+            let mut silent = self.look(&self.new, &numbers)?;
+            silent.retain(|it| known.iter().any(|known| known.begins_as(it)));
+            let mut begun = known.to_vec();
+            begun.retain(|it| silent.iter().any(|silent| it.begins_as(silent)));
+            self.renew(&self.new, &silent, &begun)
+        };
+        // A thread for it may be more than its user can have at the moment.
+        if !self.is_only_thread && !known.is_empty() {
+            let _ = (0..MOST_LOOKS).any(|_| begin().is_ok() || wait::poll(&[], 1).is_err());
+        }
+        self.new
+    }
+
+    fn look(&self, file: &OwnedFd, numbers: &[i32]) -> Result<Vec<Watch>, Left> {
+        let inode = process::inode(file.as_fd()).map_err(failed(FallbackReason::Failed))?;
+        self.asked.watches(self.supervisor, numbers, file, inode)
     }
 
     /// False when the call is gone or `is_still` says no.

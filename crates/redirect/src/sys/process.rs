@@ -121,6 +121,13 @@ pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Resul
     checked(result).map(|order| order == 0)
 }
 
+/// Whether two numbers of another thread are one open file.
+pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> {
+    // SAFETY: numbers alone.
+    let result = unsafe { libc::syscall(libc::SYS_kcmp, tid, tid, KCMP_FILE, c_long::from(one), c_long::from(other)) };
+    checked(result).map(|order| order == 0)
+}
+
 /// Whether another thread's event queue watches our file under the number `fd`.
 ///
 /// # Source
