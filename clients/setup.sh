@@ -61,7 +61,7 @@ python() {
 }
 
 # Static, as most people ship theirs.
-go_() { (cd go && CGO_ENABLED=0 go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis ./storm ./dialects ./project); }
+go_() { (cd go && CGO_ENABLED=0 go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis ./storm ./threads ./dialects ./project); }
 
 rust() { cargo build --quiet --manifest-path dialects/rust/Cargo.toml --target-dir "$out/rust"; }
 

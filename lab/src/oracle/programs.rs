@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use crate::workspace::run_cargo;
+use crate::workspace::{self, run_cargo};
 
 /// What to do.
 #[derive(Debug, Clone, clap::Args)]
@@ -11,6 +11,9 @@ pub(crate) struct Options {
     /// How many programs
     #[arg(long, default_value_t = 10_000)]
     programs: u64,
+    /// How many programs of two or three threads, by looptax's own queues and by what `clients/setup.sh` installs
+    #[arg(long, default_value_t = 5_000)]
+    threaded: u64,
     /// Repeat the programs of an earlier run
     #[arg(long, default_value_t = 18)]
     seed: u64,
@@ -21,10 +24,11 @@ pub(crate) struct Options {
 
 /// Runs them. An undocumented difference is a failure, told with its program.
 pub(super) fn run(options: &Options) -> Result<()> {
-    let [programs, seed] = [options.programs, options.seed].map(|it| it.to_string());
+    let [programs, threaded, seed] = [options.programs, options.threaded, options.seed].map(|it| it.to_string());
+    let others = workspace::root()?.join("clients/run").display().to_string();
     let mut args =
         "test --quiet --locked --package looptax-redirect --test it -- oracle".split(' ').collect::<Vec<_>>();
-    args.extend(["--programs", &programs, "--seed", &seed]);
+    args.extend(["--programs", &programs, "--threaded", &threaded, "--seed", &seed, "--others", &others]);
     if options.table {
         args.push("--table");
     }

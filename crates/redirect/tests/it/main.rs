@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Some("measure") => programs::measure(&words[1..]),
         Some("oracle") => oracle::main(&words[1..]),
         Some("program") => oracle::program(&words[1..]),
+        Some("threaded") => oracle::threaded(&words[1..]),
         _ => run(),
     }
 }

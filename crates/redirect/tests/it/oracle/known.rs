@@ -1,5 +1,11 @@
 //! Differences that there are, in the words of the documentation.
 
+/// The one of threads, which needs another page than the table.
+const BETWEEN: Difference = told(
+    |calls| matches!(calls.plain, [_, "between", "0"]),
+    "two calls of `epoll_ctl` with the exchange between them: the second ended with ENOENT or EEXIST",
+);
+
 /// The documented difference between what two calls gave, after the same calls before; `None` for any other.
 pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<&'static Difference> {
     let words = |line: &str| -> Vec<String> {
@@ -24,7 +30,7 @@ pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<
             .map(|line| words(line))
             .any(|line| line.len() > 3 && line[0] == "setsockopt" && line[2..4] == ["0", "1"]),
     };
-    DIFFERENCES.iter().find(|difference| (difference.is_it)(&calls))
+    DIFFERENCES.iter().chain([&BETWEEN]).find(|difference| (difference.is_it)(&calls))
 }
 
 pub(super) fn table() -> String {

@@ -2,14 +2,17 @@
 //! difference is one of those that the documentation lists.
 //!
 //! A program is a seed: `program` makes its calls in an order, with flags, sizes and threads that follow from it
-//! alone, and prints what each gave. `known` says which differences there are. Run with `oracle --programs N
-//! --seed S` for many, with `oracle --table` for the differences as a page has them; a few programs are a test.
+//! alone, and prints what each gave; a threaded one prints what became of its connections. `known` says which
+//! differences there are. Run with `oracle --programs N --threaded N --seed S` for many, with `oracle --table` for the
+//! differences as a page has them; a few programs are a test.
 
 mod calls;
 mod data;
 mod known;
 mod options;
 mod program;
+mod queue;
+mod threaded;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -18,10 +21,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use libtest_mimic::Trial;
+use queue::WAYS;
 
 use crate::server::Server;
 use crate::supervise::Run;
 use crate::trial;
+
+/// Run-times with threads and event loops of their own: `clients/run threads NAME`.
+const OTHERS: [&str; 3] = ["selector", "libuv", "go"];
 
 /// Programs that one process runs, one after another: what is remembered of it has to stay right.
 const IN_A_PROCESS: u64 = 5;
@@ -32,41 +39,54 @@ const AT_ONCE: usize = 6;
 const MAX_TOLD: usize = 20;
 
 pub(crate) use program::main as program;
+pub(crate) use threaded::main as threaded;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("r18_random_programs_get_what_they_would_over_tcp", || {
-        let found = compare(A_FEW, 18);
+    let check = |compare: fn() -> Found| {
+        let found = compare();
         assert!(found.others.is_empty(), "{}", found.others.join("\n"));
         assert!(found.n_moved > A_FEW / 2, "{}", found.n_moved);
-    })]
+    };
+    vec![
+        trial("r18_random_programs_get_what_they_would_over_tcp", move || check(|| compare(A_FEW, 18, calls))),
+        trial("r50_random_threads_get_what_they_would_over_tcp", move || {
+            check(|| compare(A_FEW, 50, |seed, n, found| threads(seed, n, &WAYS.map(|it| (it.0, None)), found)));
+        }),
+    ]
 }
 
-/// `oracle --programs N --seed S`: compares, and prints what differed.
+/// `oracle --programs N --threaded N --seed S --others COMMAND`: compares, and prints what differed.
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let number = |name: &str, usual: u64| {
-        let at = words.iter().position(|word| word == name);
-        at.map_or(usual, |at| words[at + 1].parse().unwrap())
-    };
+    let word = |name: &str| words.iter().position(|word| word == name).map(|at| &*words[at + 1]);
+    let number = |name: &str, usual: u64| word(name).map_or(usual, |it| it.parse().unwrap());
     if words.iter().any(|word| word == "--table") {
         println!("{}", known::table());
         return ExitCode::SUCCESS;
     }
-    let (n_programs, seed) = (number("--programs", A_FEW), number("--seed", 18));
-    let found = compare(n_programs, seed);
-    for other in found.others.iter().take(MAX_TOLD) {
-        println!("{other}\n");
+    let others = word("--others");
+    let own = WAYS.iter().map(|it| (it.0, None));
+    let ways: Vec<_> = own.chain(others.into_iter().flat_map(|it| OTHERS.map(|name| (name, Some(it))))).collect();
+    let seed = number("--seed", 18);
+    let mut is_bad = false;
+    for (kind, n) in [("of calls", number("--programs", A_FEW)), ("of threads", number("--threaded", A_FEW))] {
+        let found = match kind {
+            "of calls" => compare(n, seed, calls),
+            _ => compare(n, seed, |seed, n, found| threads(seed, n, &ways, found)),
+        };
+        for other in found.others.iter().take(MAX_TOLD) {
+            println!("{other}\n");
+        }
+        let (n_moved, n_alike, n_others) = (found.n_moved, found.n_alike, found.others.len());
+        println!(
+            "{n} programs {kind} from seed {seed}: {n_moved} connections moved, {n_alike} programs alike to the last, \
+             {n_others} others"
+        );
+        for (difference, n) in &found.known {
+            println!("{n:6} {difference}");
+        }
+        is_bad |= n_others > 0;
     }
-    println!(
-        "{n_programs} programs from seed {seed}: {} connections moved, {} programs alike to the last call, \
-         {} others",
-        found.n_moved,
-        found.n_alike,
-        found.others.len()
-    );
-    for (difference, n) in &found.known {
-        println!("{n:6} {difference}");
-    }
-    ExitCode::from(u8::from(!found.others.is_empty()))
+    ExitCode::from(u8::from(is_bad))
 }
 
 #[derive(Default)]
@@ -79,7 +99,7 @@ struct Found {
     others: Vec<String>,
 }
 
-fn compare(n_programs: u64, seed: u64) -> Found {
+fn compare(n_programs: u64, seed: u64, process: impl Fn(u64, u64, &Mutex<Found>) + Sync) -> Found {
     let found = Mutex::new(Found::default());
     let next = AtomicU64::new(0);
     thread::scope(|scope| {
@@ -99,11 +119,31 @@ fn compare(n_programs: u64, seed: u64) -> Found {
     found.into_inner().unwrap()
 }
 
-/// Runs some programs in one process, plain and moved.
-fn process(seed: u64, n: u64, found: &Mutex<Found>) {
+/// Programs of calls, in one process.
+fn calls(seed: u64, n: u64, found: &Mutex<Found>) {
     let server = Server::start();
     let words = ["program", &server.tcp.to_string(), &seed.to_string(), &n.to_string()];
-    let run = Run::itself(&words).route(server.tcp, &server.socket);
+    both(Run::itself(&words), &server, found);
+}
+
+/// Programs of threads, in one process; each process waits in one of the ways, by this program or by others.
+fn threads(seed: u64, n: u64, ways: &[(&str, Option<&str>)], found: &Mutex<Found>) {
+    let server = Server::start();
+    let (way, by) = ways[(seed >> 20) as usize / IN_A_PROCESS as usize % ways.len()];
+    let lines: Vec<String> = (0..n).map(|idx| threaded::draw(seed.wrapping_add(idx), way)).collect();
+    let file = server.folder.path().join("programs");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let (to, file) = (server.tcp.to_string(), file.display().to_string());
+    let run = match by {
+        None => Run::itself(&["threaded", &to, &file]),
+        Some(by) => Run::command(&[by, "threads", way, &to, &file]),
+    };
+    both(run, &server, found);
+}
+
+/// Runs some programs in one process, plain and moved.
+fn both(run: Run, server: &Server, found: &Mutex<Found>) {
+    let run = run.route(server.tcp, &server.socket);
     let plain = run.clone().plain().run().good();
     let moved = run.run().good();
     let n_moved = moved.stderr.matches("Moved {").count() as u64;
@@ -114,7 +154,9 @@ fn process(seed: u64, n: u64, found: &Mutex<Found>) {
     };
     let mut found = found.lock().unwrap();
     found.n_moved += n_moved;
-    for (plain, moved) in programs(&plain.stdout).iter().zip(&programs(&moved.stdout)) {
+    let [plain, moved] = [&plain, &moved].map(|it| programs(&it.stdout));
+    for idx in 0..plain.len().max(moved.len()) {
+        let [plain, moved] = [&plain, &moved].map(|it| it.get(idx).map_or(&[][..], |it| it));
         found.take(plain, moved);
     }
 }

@@ -20,6 +20,10 @@ const N_THREADS: u64 = 3;
 pub(super) struct Coin(SplitMix64);
 
 impl Coin {
+    pub(super) fn of(seed: u64) -> Self {
+        Self(SplitMix64::seed_from_u64(seed))
+    }
+
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0.next_u64() % n
     }
@@ -39,7 +43,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     for idx in 0..n {
         let seed = seed.wrapping_add(idx);
         println!("program {seed}");
-        run(to, Coin(SplitMix64::seed_from_u64(seed)));
+        run(to, Coin::of(seed));
     }
     ExitCode::SUCCESS
 }
