@@ -270,7 +270,7 @@ pub(crate) fn signals() -> SignalSet {
     SignalSet::of(&all)
 }
 
-/// A watchdog that may be killed before it has its guard, which takes a moment: then nobody else ends the program.
+/// A watchdog that may be killed before it has its guard, or after its guard was: then nobody else ends the program.
 struct Unguarded {
     watchdog: OwnedFd,
     program_pid: i32,
@@ -295,7 +295,8 @@ impl Unguarded {
 
     /// The program is our child: its number is its own until we take it away.
     fn end(page: &Page, program_pid: i32, keeps_running: bool) {
-        if page.guard_pid() == 0
+        let guard = process::pidfd_open(page.guard_pid(), 0);
+        if !guard.is_ok_and(|it| !wait::has_happened(it.as_fd(), libc::POLLIN))
             && !page.has_left()
             && !keeps_running
             && let Ok(program) = process::pidfd_open(program_pid, 0)

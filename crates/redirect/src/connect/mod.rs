@@ -11,7 +11,7 @@ mod settings;
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use crate::answers;
@@ -144,14 +144,11 @@ fn success(is_non_blocking: bool) -> Answer {
 
 /// The address that a call names, as bytes; `None` when it is none that could be mapped.
 fn address(call: &Call) -> Option<Vec<u8>> {
-    let mut bytes = [0; ADDRESS_BYTES];
-    let n_given = call.args[2] as u32 as usize;
-    if n_given > MAX_ADDRESS_BYTES {
-        return None;
-    }
-    let wanted = &mut bytes[..n_given.min(ADDRESS_BYTES)];
+    let mut bytes = [0; MAX_ADDRESS_BYTES];
+    let wanted = bytes.get_mut(..call.args[2] as u32 as usize)?;
     let n_read = process::read_memory(call.tid, call.args[1], wanted).ok()?;
-    Some(bytes[..n_read].to_vec())
+    // One that runs beyond the program's memory is none, however little of it means anything.
+    (n_read == wanted.len()).then(|| wanted[..n_read.min(ADDRESS_BYTES)].to_vec())
 }
 
 fn handle(
@@ -224,7 +221,7 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
         return Kind::Moved;
     }
     let wanted = family(peer);
-    if name.family() != wanted {
+    if name.family() != wanted || is_of_other_family(peer, old) {
         return Kind::Foreign;
     }
     let mut state = [0];
@@ -243,6 +240,12 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
         return Kind::Bound;
     }
     Kind::Idle { own_port }
+}
+
+/// Whether an IPv4 address inside an IPv6 one is asked of a socket that is for IPv6 alone: it is unreachable.
+fn is_of_other_family(peer: SocketAddr, old: BorrowedFd<'_>) -> bool {
+    let is_mapped = matches!(peer, SocketAddr::V6(it) if it.ip().to_ipv4_mapped().is_some());
+    is_mapped && socket::number(old, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY).is_ok_and(|it| it != 0)
 }
 
 fn family(address: SocketAddr) -> i32 {

@@ -66,6 +66,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         })
         .collect();
     trials.push(trial("moved_is_like_plain_lengths", lengths));
+    trials.push(trial("r50_a_socket_for_ipv6_alone_reaches_no_ipv4", || mapped("one-family", 1)));
     for (name, n_moved) in [("blocking", 1), ("names", 1), ("options", 2)] {
         trials.push(trial(&format!("moved_is_like_plain_over_ipv6_{name}"), move || {
             check(name, n_moved, &[], "[::1]:0");

@@ -15,8 +15,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("r18_a_program_inherits_what_it_would", inherited),
         trial("r18_what_a_program_closes_is_closed", closed),
-        trial("r18_who_kills_the_watchdog_kills_the_program", || killed(1)),
-        trial("r18_who_kills_watchdog_and_supervisor_kills_the_program", || killed(2)),
+        trial("r18_who_kills_the_watchdog_kills_the_program", || killed(&[Helper::Watchdog])),
+        trial("r18_who_kills_watchdog_and_supervisor_kills_the_program", || {
+            killed(&[Helper::Watchdog, Helper::Supervisor]);
+        }),
+        trial("r50_who_kills_guard_and_watchdog_kills_the_program", || killed(&[Helper::Guard, Helper::Watchdog])),
     ]
 }
 
@@ -79,8 +82,16 @@ fn closed() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Kills the watchdog, or it and the supervisor: the program's output ends, with its input still open.
-fn killed(n_victims: usize) {
+#[derive(Clone, Copy, PartialEq)]
+enum Helper {
+    Watchdog,
+    Supervisor,
+    Guard,
+}
+
+/// Kills some of those that look after the program, one after another: the program's output ends, with its input still
+/// open.
+fn killed(victims: &[Helper]) {
     let server = Server::start();
     let run = Run::client(&["forever", &server.tcp.to_string()]);
     let run = run.route(server.tcp, &server.socket);
@@ -95,7 +106,20 @@ fn killed(n_victims: usize) {
     }
     let watchdog = child.id().cast_signed();
     let supervisor = crate::deaths::first_child(child.id());
-    for pid in [watchdog, supervisor].into_iter().take(n_victims) {
+    let guard = || {
+        let text = std::fs::read_to_string(format!("/proc/{watchdog}/task/{watchdog}/children")).unwrap();
+        let name = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        { text.split_whitespace() }
+            .map(|it| it.parse().unwrap())
+            .find(|pid| name(pid).trim() == "looptax-guard")
+            .unwrap()
+    };
+    for victim in victims {
+        let pid = match victim {
+            Helper::Watchdog => watchdog,
+            Helper::Supervisor => supervisor,
+            Helper::Guard => guard(),
+        };
         assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
     }
     line.clear();

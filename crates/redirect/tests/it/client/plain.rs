@@ -22,6 +22,7 @@ pub(super) const CASES: &[Case] = &[
     ("wrong-family", wrong_family),
     ("names", names),
     ("bad-names", bad_names),
+    ("one-family", one_family),
     ("account", account),
     ("listen", listen),
     ("forever", forever),
@@ -218,7 +219,32 @@ fn bad_address(told: &Told<'_>) {
     println!("bad descriptor {}", raw::connect(-1, told.to));
     println!("closed descriptor {}", raw::connect(999, told.to));
     println!("no socket {}", raw::connect(1, told.to));
+    // At the end of what the program has, with and without a length that runs beyond it.
+    let beyond = unsafe {
+        let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
+        let pages =
+            libc::mmap(std::ptr::null_mut(), 8192, read | write, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        libc::munmap(pages.add(4096), 4096);
+        pages.add(4096).cast::<u8>()
+    };
+    let bytes = raw::raw(told.to, 16);
+    for (n_there, n_told) in [(8, 16), (16, 28), (16, 128)] {
+        let place = unsafe { beyond.sub(n_there) };
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, n_there) };
+        let result = unsafe { libc::connect(fd, place.cast(), n_told) };
+        println!("{n_told} beyond {n_there} {}", raw::number(result.into()));
+    }
     println!("after {}", raw::connect(fd, told.to));
+    talk(fd);
+}
+
+/// An IPv4 address inside an IPv6 one, by a socket for IPv6 alone; then by one for both.
+fn one_family(told: &Told<'_>) {
+    let fd = raw::socket(libc::AF_INET6, libc::SOCK_STREAM);
+    for is_alone in [1, 0] {
+        println!("set {}", raw::set_number(fd, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, is_alone));
+        println!("connect {}", raw::connect(fd, told.to));
+    }
     talk(fd);
 }
 

@@ -91,6 +91,14 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "`SO_SNDBUF`, `SO_RCVBUF` | sizes of TCP's buffers | those of a Unix socket",
     ),
     told(
+        |calls| matches!(calls.plain, ["getsockopt", _, "1", "49", ..]),
+        "`SO_INCOMING_CPU` asked for | the core that the last packet came to | -1",
+    ),
+    told(
+        |calls| matches!(calls.plain, ["getsockopt" | "setsockopt", _, "6", "31", ..]),
+        "`TCP_ULP` (encryption in the kernel) | taken where the kernel has it | refused (ENOPROTOOPT)",
+    ),
+    told(
         |calls| matches!(calls.plain, ["getsockopt" | "setsockopt", _, "1", "60", ..]),
         "`SO_ZEROCOPY` set after `connect` | taken | refused (EOPNOTSUPP)",
     ),

@@ -30,7 +30,7 @@ pub(super) fn name(coin: &mut Coin) -> Turn {
 }
 
 /// Options with the most bytes of their values that are told.
-const OPTIONS: [(i32, i32, usize); 33] = [
+const OPTIONS: [(i32, i32, usize); 35] = [
     (libc::SOL_SOCKET, libc::SO_TYPE, 4),
     (libc::SOL_SOCKET, libc::SO_ERROR, 4),
     (libc::SOL_SOCKET, libc::SO_DOMAIN, 4),
@@ -45,6 +45,7 @@ const OPTIONS: [(i32, i32, usize); 33] = [
     (libc::SOL_SOCKET, libc::SO_TIMESTAMP, 4),
     (libc::SOL_SOCKET, libc::SO_ZEROCOPY, 4),
     (libc::SOL_SOCKET, libc::SO_SNDBUF, 4),
+    (libc::SOL_SOCKET, libc::SO_INCOMING_CPU, 4),
     (libc::SOL_SOCKET, 9_999, 4),
     (libc::IPPROTO_TCP, libc::TCP_NODELAY, 4),
     (libc::IPPROTO_TCP, libc::TCP_CORK, 4),
@@ -59,6 +60,7 @@ const OPTIONS: [(i32, i32, usize); 33] = [
     (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, 4),
     (libc::IPPROTO_TCP, libc::TCP_MAXSEG, 4),
     (libc::IPPROTO_TCP, libc::TCP_INFO, 1),
+    (libc::IPPROTO_TCP, libc::TCP_ULP, 4),
     (libc::IPPROTO_TCP, 9_999, 4),
     (libc::IPPROTO_IP, libc::IP_TOS, 4),
     (libc::IPPROTO_IP, libc::IP_TTL, 4),
