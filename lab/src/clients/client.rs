@@ -40,6 +40,16 @@ pub(crate) struct Answer {
     pub(crate) cpu_seconds: f64,
 }
 
+/// What became of a request that may fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answered {
+    Served,
+    /// The driver's own words.
+    Failed(String),
+    /// The program has ended, and how.
+    Ended(String),
+}
+
 pub(crate) struct Loop {
     name: String,
     child: Child,
@@ -88,6 +98,18 @@ impl Loop {
             }
             _ => bail!("the loop of {} says `{line}`", self.name),
         }
+    }
+
+    /// Asks once where it may fail; its environment has `LOOP_TELLS`.
+    pub(crate) fn ask_again(&mut self) -> Result<Answered> {
+        let input = self.input.as_mut().expect("closed by `end` alone");
+        // One that has ended hears nothing: how it ended is seen below.
+        let _ = writeln!(input, "1");
+        let Ok(line) = self.line() else {
+            return Ok(Answered::Ended(self.child.wait()?.to_string()));
+        };
+        let failed = line.strip_prefix("failed ").map(str::to_owned);
+        Ok(failed.map_or(Answered::Served, Answered::Failed))
     }
 
     /// Closes its input, upon which it ends.

@@ -13,6 +13,7 @@ mod namespaced_redis;
 mod reduce;
 mod relay;
 mod server;
+mod stale;
 mod strace;
 mod tls;
 mod trace;
@@ -30,6 +31,8 @@ pub(crate) enum Chore {
     Find(found::Options),
     /// Whether real clients get the socket under `looptax run`, as a table
     Run(moved::Options),
+    /// What real clients are told after the server has closed their connection, also under `looptax run`, as a table
+    Stale(stale::Options),
     /// Which programs of MySQL and MariaDB encrypt over TCP and on the socket, and whether `check` names them, as a table
     Tls(tls::Options),
 }
@@ -40,6 +43,7 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
         Chore::Agree(options) => agree::run(options),
         Chore::Find(options) => found::run(options),
         Chore::Run(options) => moved::run(options),
+        Chore::Stale(options) => stale::run(options),
         Chore::Tls(options) => tls::run(options),
     }
 }

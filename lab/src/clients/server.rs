@@ -43,7 +43,7 @@ impl Server {
         Ok(server)
     }
 
-    fn fill(&self, kind: Kind) -> Result<()> {
+    pub(crate) fn fill(&self, kind: Kind) -> Result<()> {
         let mut talk = self.talk()?;
         match kind.protocol() {
             Some(Protocol::Mysql) => {

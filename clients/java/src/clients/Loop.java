@@ -47,11 +47,20 @@ final class Loop {
             long n = Long.parseLong(line.trim());
             long cpuBefore = self.getProcessCpuTime();
             long begin = System.nanoTime();
-            for (long i = 0; i < n; i++) {
-                key = (key + 7919) % rows;
-                if (request.ask(key + 1).isEmpty()) {
-                    throw new IllegalStateException("an empty value");
+            try {
+                for (long i = 0; i < n; i++) {
+                    key = (key + 7919) % rows;
+                    if (request.ask(key + 1).isEmpty()) {
+                        throw new IllegalStateException("an empty value");
+                    }
                 }
+            } catch (Exception e) {
+                if (System.getenv("LOOP_TELLS") == null) {
+                    throw e;
+                }
+                String words = (e.getClass().getSimpleName() + " " + e.getMessage()).replace('\n', ' ');
+                System.out.println("failed " + words.substring(0, Math.min(words.length(), 90)));
+                continue;
             }
             double seconds = (System.nanoTime() - begin) / 1e9;
             double cpu = (self.getProcessCpuTime() - cpuBefore) / 1e9;
