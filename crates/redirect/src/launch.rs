@@ -250,7 +250,8 @@ fn supervise(config: &Config, page: &'static Page, program_pid: i32, from: &Owne
             features: config.features,
             steering: config.steering,
             switches: config.switches,
-            events: config.wants_events.then(|| tell.try_clone()).transpose()?,
+            events: Some(tell.try_clone()?),
+            wants_events: config.wants_events,
         })?;
         Arc::new(supervisor).start()?;
         Ok(arrivals)
@@ -275,6 +276,7 @@ struct Unguarded {
     watchdog: OwnedFd,
     program_pid: i32,
     keeps_running: bool,
+    ends_all: bool,
 }
 
 impl Unguarded {
@@ -282,9 +284,9 @@ impl Unguarded {
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = process::pidfd_open(page.watchdog_pid(), 0).ok();
-        let found = watchdog.map(|watchdog| Self { watchdog, program_pid, keeps_running });
+        let found = watchdog.map(|watchdog| Self { watchdog, program_pid, keeps_running, ends_all: config.ends_all });
         if found.is_none() {
-            Self::end(page, program_pid, keeps_running);
+            Self::end(page, program_pid, keeps_running, config.ends_all);
         }
         found
     }
@@ -294,15 +296,22 @@ impl Unguarded {
     }
 
     /// The program is our child: its number is its own until we take it away.
-    fn end(page: &Page, program_pid: i32, keeps_running: bool) {
-        let guard = process::pidfd_open(page.guard_pid(), 0);
-        if !guard.is_ok_and(|it| !wait::has_happened(it.as_fd(), libc::POLLIN))
-            && !page.has_left()
-            && !keeps_running
-            && let Ok(program) = process::pidfd_open(program_pid, 0)
-        {
-            let _ = process::pidfd_signal(program.as_fd(), libc::SIGKILL);
+    fn end(page: &Page, program_pid: i32, keeps_running: bool, ends_all: bool) {
+        let guard_pid = page.guard_pid();
+        // Where all ends with somebody else, that one sees to it.
+        if page.has_left() || keeps_running || (ends_all && guard_pid != 0) {
+            return;
         }
+        let Ok(program) = process::pidfd_open(program_pid, 0) else {
+            return;
+        };
+        // A guard that lives ends the program; one that is about to die does not.
+        if guard_pid != 0
+            && let Ok(guard) = process::pidfd_open(guard_pid, 0)
+        {
+            let _ = wait::poll(&[(guard.as_fd(), libc::POLLIN), (program.as_fd(), libc::POLLIN)], -1);
+        }
+        let _ = process::pidfd_signal(program.as_fd(), libc::SIGKILL);
     }
 }
 
@@ -317,7 +326,7 @@ fn accompany(
 ) -> Never {
     loop {
         if let Some(it) = watchdog.take_if(|it| it.is_gone()) {
-            Unguarded::end(page, it.program_pid, it.keeps_running);
+            Unguarded::end(page, it.program_pid, it.keeps_running, it.ends_all);
         }
         while let Some((pid, change)) = wait::next_change() {
             note_change(page, program_pid, pid, change);

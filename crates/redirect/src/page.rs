@@ -125,8 +125,9 @@ impl Page {
         self.slots.iter().filter(|slot| slot.call().is_some())
     }
 
-    pub(crate) fn count_moved(&self, route_idx: usize) {
-        self.moved[route_idx].fetch_add(1, Ordering::Relaxed);
+    /// Whether it is the route's first.
+    pub(crate) fn count_moved(&self, route_idx: usize) -> bool {
+        self.moved[route_idx].fetch_add(1, Ordering::Relaxed) == 0
     }
 
     pub(crate) fn count_left(&self, route_idx: usize, reason: FallbackReason) {

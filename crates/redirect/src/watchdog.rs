@@ -26,6 +26,7 @@ pub struct Config {
     /// What [`crate::probe()`] found.
     pub features: Features,
     pub switches: Switches,
+    /// Whether every event is told, and not only the first connection of each route that is moved.
     pub wants_events: bool,
     /// Whether the program goes on when the process that started it is killed.
     pub keeps_running: bool,
@@ -101,8 +102,7 @@ pub(crate) const KILLED_MS: i32 = 1;
 
 /// Runs a program to its end.
 ///
-/// Call it while the process has no other thread. `on_event` is called while the program runs, when
-/// [`Config::wants_events`].
+/// Call it while the process has no other thread. `on_event` is called while the program runs.
 ///
 /// # Errors
 /// Whatever keeps the program from starting; [`RedirectError::Exec`] when it was found to be none.
@@ -312,6 +312,7 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
             ..config.switches
         },
         events: None,
+        wants_events: false,
     })?;
     Arc::new(supervisor).start()
 }

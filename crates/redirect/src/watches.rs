@@ -114,7 +114,13 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
 ///
 /// # Errors
 /// The first step that failed; queues before it watch already, until `new` is closed.
-pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, before: &[Watch], now: &[Watch]) -> io::Result<()> {
+/// `is_wanted` is asked right before each step.
+pub(crate) fn renew(
+    caller: &Caller,
+    new: BorrowedFd<'_>,
+    (before, now): (&[Watch], &[Watch]),
+    is_wanted: &(dyn Fn(&Watch) -> bool + Sync),
+) -> io::Result<()> {
     let steps = steps(before, now);
     if steps.is_empty() {
         return Ok(());
@@ -127,7 +133,8 @@ pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, before: &[Watch], now:
             let beyond = steps.iter().map(|it| it.watch().fd + 1).max().unwrap_or_default();
             let pidfd = above(pidfd, beyond)?;
             let new = above(new, beyond)?;
-            steps.iter().try_for_each(|it| take(&pidfd, &new, *it))
+            let mut wanted = steps.iter().filter(|it| is_wanted(it.watch()));
+            wanted.try_for_each(|it| take(&pidfd, &new, *it))
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
         let failed = || io::Error::from_raw_os_error(libc::EIO);

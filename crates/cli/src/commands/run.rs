@@ -1,9 +1,12 @@
 //! `run`: an unmodified program, its connections to local databases moved to their sockets.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use looptax_model::failure::Failure;
-use looptax_redirect::{Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches};
+use looptax_redirect::{
+    Config, Ended, Event, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches,
+};
 use looptax_switch::diagnose::moving::{self, Candidate, words};
 
 use super::program::check_name;
@@ -50,7 +53,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     let candidates = moving::candidates(&wanted)?;
     let unfitting = moving::unfitting(&wanted, &candidates)?;
     let unfitting = unfitting.iter().map(|it| words::warning(it));
-    let warnings = words::warnings(&candidates) + &unfitting.collect::<String>();
+    let unfitting: String = unfitting.collect();
     // It was for the check; the program has no use for it.
     sys::forget_variable("LOOPTAX_PASSWORD");
     let mapping = moving::mapping(&candidates);
@@ -60,11 +63,16 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     if args.dry_run {
         let nothing = words::line(&words::nothing(&candidates, &args.moving.only, true));
         let nothing = if candidates.is_empty() { &nothing } else { "" };
-        terminal::words_as_data(&(plan + &warnings + nothing))?;
+        let warnings = words::warnings(&candidates);
+        terminal::words_as_data(&(plan + &warnings + &unfitting + nothing))?;
         return Ok(if is_idle { Exit::No } else { Exit::Done });
     }
-    terminal.words_for(args.stats || args.verbose, &plan);
-    terminal.words_for(true, &warnings);
+    // Of servers that the command may never use nothing is said, unless asked for.
+    if is_whole {
+        terminal.words_for(true, &plan);
+        terminal.words_for(true, &words::warnings(&candidates));
+    }
+    terminal.words_for(true, &unfitting);
     let program = Program { args: args.command.clone() };
     if mapping.routes.is_empty() {
         let why = words::nothing(&candidates, &args.moving.only, is_whole);
@@ -90,7 +98,20 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         steering: None,
         surroundings: Surroundings::default(),
     };
-    let mut say = |event| terminal.words_for(args.verbose, &words::event(event, &config.mapping));
+    let mut warned = BTreeSet::new();
+    let mut say = |event| {
+        if args.verbose {
+            terminal.words_for(true, &words::event(event, &config.mapping));
+        }
+        if let Event::Moved { route_idx, .. } = event
+            && !is_whole
+        {
+            let warnings = words::route_warnings(&candidates, route_idx);
+            if warned.insert(warnings.clone()) {
+                terminal.words_for(true, &warnings);
+            }
+        }
+    };
     let ended = looptax_redirect::run(&config, &mut say).map_err(not_run)?;
     let summary = words::summary(&ended.stats, &config.mapping, args.stats);
     terminal.words_for(args.stats, &summary);

@@ -41,10 +41,14 @@ fn redis_is_found_and_sees_its_socket() {
     assert!(moved.stdout.contains(&socket), "{}", moved.stdout);
     let tcp = server.it.tcp;
     let pid = server.it.pid;
-    let line = format!("looptax: {tcp} (redis-server, pid {pid}) -> {}\n", server.socket());
-    assert!(moved.stderr.contains(&line), "{}", moved.stderr);
-    let count = "looptax: 1 connection moved, 0 left on TCP (--stats)\n";
-    assert!(moved.stderr.ends_with(count), "{}", moved.stderr);
+    let count = format!("looptax: 1 connection moved, 0 left on TCP: {tcp} -> {} (--stats)\n", server.socket());
+    assert_eq!(moved.stderr, count);
+    // What is moved is told beforehand where that is asked for, and nothing of a server that is not used.
+    let plan = format!("looptax: {tcp} (redis-server, pid {pid}) -> {}\n", server.socket());
+    let told = run_for(&scratch, &server).args(["-v", "--", "true"]).run();
+    assert!(told.stderr.contains(&plan), "{}", told.stderr);
+    let unused = run_for(&scratch, &server).args(["--", "true"]).run();
+    assert_eq!(unused.stderr, "");
     scratch.check_nothing_left();
 }
 

@@ -317,10 +317,14 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let port = server.it.tcp.port().to_string();
     let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--only", &port]).args(options).run();
     let warning = ": nobody said which account logs in: ";
-    let said = run(&["--", "true"]);
+    // Once, and only to whom it concerns.
+    let dial = format!("for i in 1 2 3; do exec 3<>/dev/tcp/127.0.0.1/{port}; done");
+    let said = run(&["--", "bash", "-c", &dial]);
     assert_eq!(said.stderr.matches(warning).count(), 1, "{}", said.stderr);
     assert!(said.stderr.contains("--require-check leaves it on TCP"), "{}", said.stderr);
-    let quiet = run(&["-q", "--", "true"]).stderr;
+    assert_eq!(run(&["--", "true"]).stderr, "");
+    assert!(run(&["-v", "--", "true"]).stderr.contains(warning));
+    let quiet = run(&["-q", "--", "bash", "-c", &dial]).stderr;
     let is_it = quiet.starts_with("looptax: warning: 127.0.0.1:") && quiet.contains(warning);
     assert!(is_it && quiet.lines().count() == 1, "{quiet}");
     let stays = run(&["--require-check", "--dry-run"]);

@@ -40,7 +40,7 @@ pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_wit
             let watches = watches::find(call.tid, &known.queues, *number, (old.as_fd(), inode), features.has_kcmp);
             found.extend(watches);
         }
-        watches::renew(&caller, new.as_fd(), &[], &found)?;
+        watches::renew(&caller, new.as_fd(), (&[], &found), &|_| true)?;
         slot.begin_replacing();
         for number in numbers {
             let is_cloexec = caller.is_cloexec(number)?;

@@ -124,7 +124,8 @@ impl Exchange<'_> {
     }
 
     fn renew(&self, file: &OwnedFd, before: &[Watch], now: &[Watch]) -> Result<(), Left> {
-        watches::renew(self.asked.caller, file.as_fd(), before, now).map_err(failed(FallbackReason::Watched))
+        let renewed = watches::renew(self.asked.caller, file.as_fd(), (before, now), &|_| true);
+        renewed.map_err(failed(FallbackReason::Watched))
     }
 
     /// Whether another thread may watch the old file, or otherwise, while it is exchanged.
@@ -177,7 +178,12 @@ impl Exchange<'_> {
             silent.retain(|it| known.iter().any(|known| known.begins_as(it)));
             let mut begun = known.to_vec();
             begun.retain(|it| silent.iter().any(|silent| it.begins_as(silent)));
-            self.renew(&self.new, &silent, &begun)
+            let inode = process::inode(self.new.as_fd()).map_err(failed(FallbackReason::Failed))?;
+            let (tid, file, has_kcmp) =
+                (self.asked.call.tid, (self.new.as_fd(), inode), self.supervisor.features.has_kcmp);
+            let is_silent = |it: &Watch| watches::find(tid, &[it.queue], it.fd, file, has_kcmp).contains(&it.silent());
+            watches::renew(self.asked.caller, self.new.as_fd(), (&silent, &begun), &is_silent)
+                .map_err(failed(FallbackReason::Watched))
         };
         // A thread for it may be more than its user can have at the moment.
         if !self.is_only_thread && !known.is_empty() {

@@ -152,6 +152,7 @@ fn start(listener: Arc<Listener>, page: &'static Page, mapping: Mapping, feature
         steering: None,
         switches: Switches::default(),
         events: None,
+        wants_events: false,
     })?;
     Arc::new(supervisor).start()
 }

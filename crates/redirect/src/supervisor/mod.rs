@@ -41,6 +41,7 @@ pub(crate) struct Supervisor {
     pub(crate) steering: Option<Steering>,
     switches: Switches,
     events: Option<OwnedFd>,
+    wants_events: bool,
     /// Sockets whose program was told that they are on their way, and has not asked again.
     pub(crate) on_their_way: Sockets,
     /// Sockets that were put in place, by the call that has no answer yet.
@@ -56,8 +57,10 @@ pub(crate) struct Parts {
     pub(crate) features: Features,
     pub(crate) steering: Option<Steering>,
     pub(crate) switches: Switches,
-    /// Where events go, if anybody wants them.
+    /// Where events go.
     pub(crate) events: Option<OwnedFd>,
+    /// Whether all of them, and not only the first that is moved of each route.
+    pub(crate) wants_events: bool,
 }
 
 /// What a call leaves to be done once the program goes on, which does not wait for it.
@@ -88,6 +91,7 @@ impl Supervisor {
             maker: std::process::id(),
             switches: parts.switches,
             events: parts.events,
+            wants_events: parts.wants_events,
             on_their_way: Sockets::default(),
             unanswered: Mutex::default(),
             pool: Pool::new(),
@@ -179,17 +183,19 @@ impl Supervisor {
     }
 
     pub(crate) fn note_moved(&self, route_idx: usize, pid: u32) {
-        self.page.count_moved(route_idx);
-        self.tell(Event::Moved { route_idx, pid });
+        let is_first = self.page.count_moved(route_idx);
+        self.tell(Event::Moved { route_idx, pid }, is_first);
     }
 
     pub(crate) fn note_left(&self, route_idx: usize, pid: u32, reason: FallbackReason, errno: i32) {
         self.page.count_left(route_idx, reason);
-        self.tell(Event::Left { route_idx, pid, reason, errno });
+        self.tell(Event::Left { route_idx, pid, reason, errno }, false);
     }
 
-    fn tell(&self, event: Event) {
-        if let (Some(events), Some(message)) = (&self.events, event.message()) {
+    fn tell(&self, event: Event, is_first: bool) {
+        if let (Some(events), Some(message)) = (&self.events, event.message())
+            && (self.wants_events || is_first)
+        {
             // A full pipe loses words, never a connection.
             let _ = pass::write(events.as_fd(), &message);
         }

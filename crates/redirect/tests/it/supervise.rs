@@ -184,7 +184,11 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         steering: None,
         surroundings: Surroundings::default(),
     };
-    let mut say = |event: Event| eprintln!("{event:?}");
+    let mut say = |event: Event| {
+        if wants_events {
+            eprintln!("{event:?}");
+        }
+    };
     match looptax_redirect::run(&config, &mut say) {
         Ok(ended) => {
             eprintln!("{}", counts(&ended.stats));

@@ -43,15 +43,21 @@ pub fn stays(candidates: &[Candidate]) -> Vec<String> {
     stays.collect()
 }
 
-/// What nobody can know of what is moved; it is said whether or not anything else is.
+/// What nobody can know of what is moved.
 pub fn warnings(candidates: &[Candidate]) -> String {
+    candidates.iter().filter(|it| it.stays.is_none()).map(warnings_of).collect()
+}
+
+/// The same for one route of [`super::mapping()`].
+pub fn route_warnings(candidates: &[Candidate], route_idx: usize) -> String {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
-    let warnings = moved.flat_map(|candidate| {
-        let from = addresses(candidate);
-        let words = candidate.warnings.iter();
-        words.map(move |words| warning(&format!("{from}: {words}")))
-    });
-    warnings.collect()
+    let by_route = moved.flat_map(|it| it.from.iter().map(move |_| it));
+    by_route.skip(route_idx).take(1).map(warnings_of).collect()
+}
+
+fn warnings_of(candidate: &Candidate) -> String {
+    let from = addresses(candidate);
+    candidate.warnings.iter().map(|words| warning(&format!("{from}: {words}"))).collect()
 }
 
 pub fn warning(text: &str) -> String {
@@ -89,11 +95,21 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
     )
 }
 
+/// What became of the connections; nothing where there was none and nobody asked.
 pub fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
-    let n_moved = stats.n_moved();
+    let (n_moved, n_left) = (stats.n_moved(), stats.n_left());
+    if n_moved + n_left == 0 && !is_whole {
+        return String::new();
+    }
     let connections = if n_moved == 1 { "connection" } else { "connections" };
-    let hint = if is_whole { "" } else { " (--stats)" };
-    let mut text = line(&format!("{n_moved} {connections} moved, {} left on TCP{hint}", stats.n_left()));
+    let mut text = format!("{n_moved} {connections} moved, {n_left} left on TCP");
+    if !is_whole {
+        let moved = mapping.routes.iter().zip(&stats.n_moved).filter(|it| *it.1 > 0);
+        let routes: Vec<String> = moved.map(|(it, _)| format!("{} -> {}", it.from, shown(&it.to))).collect();
+        let colon = if routes.is_empty() { "" } else { ": " };
+        let _ = write!(text, "{colon}{} (--stats)", routes.join(", "));
+    }
+    text = line(&text);
     if is_whole {
         for (idx, route) in mapping.routes.iter().enumerate() {
             let n_moved = stats.n_moved[idx];
@@ -153,10 +169,23 @@ mod tests {
     }
 
     #[test]
+    fn a_route_has_the_warnings_of_its_server() {
+        let warned = Candidate { warnings: vec!["careful".to_owned()], ..candidate(None) };
+        let all = [candidate(Some("no")), candidate(None), warned];
+        assert_eq!(route_warnings(&all, 0), "");
+        assert_eq!(route_warnings(&all, 1), "looptax: warning: 127.0.0.1:3306: careful\n");
+        assert_eq!(route_warnings(&all, 2), "");
+    }
+
+    #[test]
     fn the_summary_counts() {
         let mapping = super::super::candidate::mapping(&[candidate(None)]);
         let stats = Stats { n_moved: vec![1], left: vec![vec![(FallbackReason::Full, 2)]] };
-        assert_eq!(summary(&stats, &mapping, false), "looptax: 1 connection moved, 2 left on TCP (--stats)\n");
+        let short = "1 connection moved, 2 left on TCP: 127.0.0.1:3306 -> /run/mysqld/mysqld.sock (--stats)\n";
+        assert_eq!(summary(&stats, &mapping, false), format!("looptax: {short}"));
+        let none = Stats { n_moved: vec![0], left: vec![Vec::new()] };
+        assert_eq!(summary(&none, &mapping, false), "");
+        assert_eq!(summary(&none, &mapping, true).lines().next(), Some("looptax: 0 connections moved, 0 left on TCP"));
         let whole = summary(&stats, &mapping, true);
         assert!(whole.contains("127.0.0.1:3306: 2 left on TCP: the socket's queue is full\n"));
     }
