@@ -106,13 +106,15 @@ fn killed(victims: &[Helper]) {
     }
     let watchdog = child.id().cast_signed();
     let supervisor = crate::deaths::first_child(child.id());
-    let guard = || {
+    // It takes its name a moment after the program has begun.
+    let guard = || loop {
         let text = std::fs::read_to_string(format!("/proc/{watchdog}/task/{watchdog}/children")).unwrap();
         let name = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        { text.split_whitespace() }
-            .map(|it| it.parse().unwrap())
-            .find(|pid| name(pid).trim() == "looptax-guard")
-            .unwrap()
+        let mut pids = text.split_whitespace().map(|it| it.parse().unwrap());
+        if let Some(pid) = pids.find(|pid| name(pid).trim() == "looptax-guard") {
+            return pid;
+        }
+        std::thread::yield_now();
     };
     for victim in victims {
         let pid = match victim {
