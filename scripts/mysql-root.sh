@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Puts MySQL 9 and Valkey 9 from Debian unstable into a folder of their own, for private servers and
-# for the tests: run by `make test-all`, or by hand.
+# Puts servers of another Debian release into a folder, for private servers and for the tests: run by
+# `make test-all` and by `cargo lab versions`, or by hand. Without arguments these are MySQL 9 and Valkey 9 of unstable.
 #
-# The system stays as it is: apt works on lists, a cache and a state of this folder alone, the packages
+# The system stays as it is: apt works on lists, a cache and a state of this folder only, the packages
 # are unpacked and not installed, and the programs are told to take the folder's own C library. The
 # lists' signature is always checked, against Debian's archive keys of this machine.
 #
-# usage: scripts/mysql-root.sh
+# usage: scripts/mysql-root.sh [SUITE[+SUITE] PROGRAM,... PACKAGE...]
 # Then put FOLDER/bin first in PATH. To undo: delete FOLDER.
-# LOOPTAX_SERVERS names the folder (default: target/servers), LOOPTAX_DEBIAN_MIRROR the mirror.
+# LOOPTAX_SERVERS names the folder (default: target/servers). The mirror is that of this machine's own apt, or
+# LOOPTAX_DEBIAN_MIRROR.
 # Exit status: 0 all there, 2 not (said on stderr, in one line with a hint).
 # LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
 set -euo pipefail
@@ -17,14 +18,20 @@ cd "$(dirname "$0")/.."
 
 folder=${LOOPTAX_SERVERS:-$PWD/target/servers}
 folder=${folder%/}
-mirror=${LOOPTAX_DEBIAN_MIRROR:-http://deb.debian.org/debian}
-keyring=${LOOPTAX_SETUP_ROOT:-}/usr/share/keyrings/debian-archive-keyring.gpg
-packages=(mysql-server-core mysql-client-core valkey-server valkey-tools)
+suite=sid
 programs=(mysqld mysql valkey-server valkey-cli valkey-benchmark)
+packages=(mysql-server-core mysql-client-core valkey-server valkey-tools)
+if [ $# -gt 2 ]; then
+  suite=$1
+  IFS=, read -r -a programs <<<"$2"
+  packages=("${@:3}")
+fi
+keyring=${LOOPTAX_SETUP_ROOT:-}/usr/share/keyrings/debian-archive-keyring.gpg
 # Packages' scripts and services need these; the programs do not. apt is told that they are there.
-needless=(perl perl-base systemd)
+needless=(perl perl-base systemd debconf dpkg adduser passwd init-system-helpers lsb-base ssl-cert ucf php-common
+  postgresql-common postgresql-client-common)
 # Left in the folder when all is done. Another number after the word makes an older folder anew.
-mark="looptax servers 1, made for $folder"
+mark="looptax servers 1, made for $folder: $suite ${programs[*]}"
 export LC_ALL=C
 
 say() { printf '%s\n' "$*" >&2; }
@@ -40,8 +47,17 @@ is_complete() {
   local program
   [ "$(cat "$folder/looptax-servers" 2>/dev/null)" = "$mark" ] || return 1
   for program in "${programs[@]}"; do
-    "$folder/bin/$program" --version >/dev/null 2>&1 || return 1
+    version_of "$program" >/dev/null || return 1
   done
+}
+
+# nginx takes only the short word, and MariaDB's script for data folders none.
+version_of() {
+  local program=$folder/bin/$1
+  case $1 in
+    *-install-db) [ -x "$program" ] ;;
+    *) "$program" --version 2>&1 || "$program" -v 2>&1 ;;
+  esac
 }
 
 # A folder that we made, whole or in part, is made anew; anybody else's stays.
@@ -66,15 +82,27 @@ check_reach() {
   done
 }
 
+# The Debian mirror that this machine's apt uses.
+find_mirror() {
+  mirror=${LOOPTAX_DEBIAN_MIRROR:-}
+  if [ -n "$mirror" ]; then return; fi
+  # shellcheck disable=SC2016
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' 2>/dev/null | head -n 1)
+  [ -n "$mirror" ] || stop "apt's sources on this machine have no mirror of Debian, or no lists of it yet" \
+    "run \`apt-get update\`, or name a mirror with LOOPTAX_DEBIAN_MIRROR"
+}
+
 # Everything that apt would otherwise look up in the system's own folders, but its way to the net.
 configure_apt() {
-  local package
+  local package one
   mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/none"
   for package in "${needless[@]}"; do
-    printf 'Package: %s\nStatus: install ok installed\nArchitecture: %s\nMulti-Arch: allowed\nVersion: 9999\n\n' \
+    printf 'Package: %s\nStatus: install ok installed\nArchitecture: %s\nMulti-Arch: allowed\nVersion: 99:9999\n\n' \
       "$package" "$(dpkg --print-architecture)"
   done >"$work/status"
-  printf 'deb [signed-by=%s] %s sid main\n' "$keyring" "$mirror" >"$work/sources.list"
+  for one in ${suite//+/ }; do
+    printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$mirror" "$one"
+  done >"$work/sources.list"
   apt-config dump Acquire::http >"$work/apt.conf"
   # A mirror that is weeks behind will do: these are servers of throw-away data that only this machine
   # reaches, and the age is said.
@@ -96,6 +124,7 @@ Acquire::Min-ValidTime "5184000";
 Acquire::AllowInsecureRepositories "false";
 APT::Get::AllowUnauthenticated "false";
 APT::Install-Recommends "false";
+APT::Default-Release "${suite##*+}";
 CONF
 }
 
@@ -108,13 +137,13 @@ fetch() {
   local plan
   # apt does not call it a failure when it falls back on lists that are not there.
   if ! own_apt update >"$work/log" 2>&1 || ! compgen -G "$work/lists/*InRelease" >/dev/null; then
-    stop "no package lists of Debian unstable from $mirror: $(sed -n 's/^[EW]: //p' "$work/log" | head -n 1)" \
+    stop "no package lists of Debian $suite from $mirror: $(sed -n 's/^[EW]: //p' "$work/log" | head -n 1)" \
       "LOOPTAX_DEBIAN_MIRROR names another mirror; for a key that is missing, upgrade debian-archive-keyring"
   fi
   if ! plan=$(APT_CONFIG=$work/apt.conf apt-get --yes --print-uris install "${packages[@]}" 2>"$work/log"); then
     stop "apt finds no way to install ${packages[*]}: $(reason)"
   fi
-  say "Debian unstable of $(sed -n 's/^Date: //p' "$work"/lists/*InRelease | head -n 1)," \
+  say "Debian $suite of $(sed -n 's/^Date: //p' "$work"/lists/*InRelease | head -n 1)," \
     "$(grep -c "^'" <<<"$plan") packages, signed by Debian"
   say "fetching $(sed -n 's/^Need to get \(.*\) of archives.*/\1/p' <<<"$plan")," \
     "unpacking $(sed -n 's/^After this operation, \(.*\) of additional.*/\1/p' <<<"$plan")" \
@@ -125,9 +154,16 @@ fetch() {
 
 # Only what the programs need stays. mysqld finds its messages and charsets from where it lies itself.
 unpack() {
-  local package
+  local package folder
   for package in "$work"/archives/*.deb; do
     dpkg-deb -x "$package" "$part" || stop "$package cannot be unpacked"
+  done
+  # Debian 11 and older keep a part outside /usr.
+  for folder in lib lib64 bin sbin; do
+    if [ ! -d "$part/$folder" ] || [ -L "$part/$folder" ]; then continue; fi
+    mkdir -p "$part/usr/$folder"
+    cp -a "$part/$folder/." "$part/usr/$folder/"
+    rm -r "${part:?}/$folder"
   done
   mkdir -p "$part/bin"
   rm -rf "${part:?}"/{etc,var} "$part"/usr/share/{doc,man,locale,bash-completion,lintian}
@@ -135,22 +171,26 @@ unpack() {
 
 # No chroot is needed then, and /proc/PID/exe is the server itself.
 use_own_libraries() {
-  local program file loader libraries
-  loader=$(find "$part/usr/lib" -name 'ld-linux*.so.*' | head -n 1)
+  local program file loader libraries kept=()
+  loader=$(find "$part/usr/lib" -mindepth 2 -name 'ld-linux*.so.*' | head -n 1)
   libraries=${loader%/*}
   [ -n "$loader" ] || stop "the packages hold no C library where it was looked for: $part/usr/lib"
   for program in "${programs[@]}"; do
-    for file in "$part/usr/sbin/$program" "$part/usr/bin/$program" ''; do
+    for file in "$part"/usr/{sbin,bin,lib/postgresql/*/bin}/"$program" "$part"/usr/sbin/"$program"[0-9]* ''; do
       if [ -f "$file" ]; then break; fi
     done
     [ -n "$file" ] || stop "the packages bring no $program"
     ln -s "..${file#"$part"}" "$part/bin/$program"
     file=$(readlink -f "$file")
+    kept+=("$file")
+    case $program in *-install-db) continue ;; esac
     patchelf --set-interpreter "$folder${loader#"$part"}" \
       --force-rpath --set-rpath "$folder${libraries#"$part"}" "$file" ||
       stop "patchelf cannot change $program"
   done
-  find "$part/usr/bin" -type f ! -name 'valkey-*' ! -name mysql -delete
+  for file in "$part"/usr/bin/*; do
+    case " ${kept[*]} " in *" $(readlink -f "$file") "*) ;; *) rm -f "$file" ;; esac
+  done
 }
 
 case $folder in
@@ -165,7 +205,7 @@ mkdir -p "$parent"
 exec 9<"$parent"
 flock 9
 if is_complete; then
-  say "MySQL and Valkey are in $folder"
+  say "${programs[*]} are in $folder"
   exit 0
 fi
 scripts/setup.sh servers
@@ -179,6 +219,7 @@ trap 'exit 2' INT TERM HUP
 mkdir "$part"
 printf 'looptax servers, not finished\n' >"$part/looptax-servers"
 mkdir "$work"
+find_mirror
 configure_apt
 fetch
 unpack
@@ -186,9 +227,9 @@ use_own_libraries
 rm -rf "$work"
 printf '%s\n' "$mark" >"$part/looptax-servers"
 mv "$part" "$folder"
-is_complete || stop "the programs in $folder/bin do not start: $("$folder/bin/mysqld" --version 2>&1 | head -n 1)"
-say "$("$folder/bin/mysqld" --version | sed 's/.*Ver \([^ ]*\).*/MySQL \1/') and" \
-  "$("$folder/bin/valkey-server" --version | sed 's/.* v=\([^ ]*\).*/Valkey \1/'):" \
-  "$(du -sm "$folder" | sed 's/[^0-9].*//') MB in $SECONDS s"
-say "use them with: PATH=$folder/bin:\$PATH"
+is_complete || stop "the programs in $folder/bin do not start: $(version_of "${programs[0]}" | head -n 1)"
+for program in "${programs[@]}"; do
+  say "$program: $(version_of "$program" | head -n 1)"
+done
+say "$(du -sm "$folder" | sed 's/[^0-9].*//') MB in $SECONDS s; use them with: PATH=$folder/bin:\$PATH"
 say "to undo: rm -r $folder"

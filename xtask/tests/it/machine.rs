@@ -12,9 +12,9 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// What the scripts need besides the programs that they look for.
-const TOOLS: [&str; 25] = [
-    "bash", "cat", "chmod", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls", "mkdir", "mktemp",
-    "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat", "tail", "tr",
+const TOOLS: [&str; 26] = [
+    "bash", "cat", "chmod", "cp", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls", "mkdir",
+    "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat", "tail", "tr",
 ];
 const WANTED: [&str; 17] = [
     "mariadbd",

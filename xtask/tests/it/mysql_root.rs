@@ -11,7 +11,11 @@ const APT_GET: &str = r#"
 echo "apt-get $*" >>"$LOOPTAX_SETUP_ROOT/asked"
 work=${APT_CONFIG%/*}
 case " $* " in
+  *' indextargets '*)
+    [ ! -e "$LOOPTAX_SETUP_ROOT/no-sources" ] || exit 0
+    echo "http://mirror.test/debian" ;;
   *' update '*)
+    cat "$work/sources.list" >>"$LOOPTAX_SETUP_ROOT/asked"
     [ -e "$LOOPTAX_SETUP_ROOT/mirror" ] || { echo 'E: Could not connect'; exit 100; }
     grep -q '^Dir::State::Status "'"$work/" "$APT_CONFIG" || exit 99
     echo 'Date: Fri, 30 Oct 2026 08:08:01 UTC' >"$work/lists/sid_InRelease" ;;
@@ -64,7 +68,8 @@ fn puts_programs_with_their_own_libraries_into_one_folder() {
         &[
             "of Fri, 30 Oct 2026",
             "fetching 58.0 MB, unpacking 373 MB",
-            "MySQL 9.7.4-2 and Valkey 9.1.2: ",
+            "mysqld: Ver 9.7.4-2 ",
+            "valkey-cli: Ver 9.7.4-2 v=9.1.2 ",
             "to undo: rm -r ",
         ],
     );
@@ -80,6 +85,7 @@ fn puts_programs_with_their_own_libraries_into_one_folder() {
         format!("--set-interpreter {}/ld-linux-here.so.2", libraries.display()),
         format!("--force-rpath --set-rpath {} ", libraries.display()),
         "usr/bin/valkey-check-rdb".to_owned(),
+        "keyring.gpg] http://mirror.test/debian sid main".to_owned(),
     ] {
         assert!(asked.contains(&expected), "{expected}: {asked}");
     }
@@ -91,7 +97,7 @@ fn does_nothing_when_all_is_there_and_mends_what_is_not() {
     let machine = machine();
     check(&machine.run("mysql-root.sh", &[]), 0, &["to undo"]);
     let asked = machine.asked();
-    check(&machine.run("mysql-root.sh", &[]), 0, &["MySQL and Valkey are in "]);
+    check(&machine.run("mysql-root.sh", &[]), 0, &["mysqld mysql valkey-server valkey-cli valkey-benchmark are in "]);
     assert_eq!(machine.asked(), asked);
     fs::remove_file(machine.path("servers/usr/sbin/mysqld")).expect("the program was there");
     check(&machine.run("mysql-root.sh", &[]), 0, &["to undo"]);
@@ -102,9 +108,32 @@ fn does_nothing_when_all_is_there_and_mends_what_is_not() {
 fn a_mirror_that_cannot_be_had_is_one_line_and_leaves_nothing() {
     let machine = machine();
     fs::remove_file(machine.path("mirror")).expect("the file was there");
-    let words = ["error: no package lists of Debian unstable from http", ": Could not connect"];
+    let words = ["error: no package lists of Debian sid from http://mirror.test/debian: ", ": Could not connect"];
     check(&machine.run("mysql-root.sh", &[]), 2, &words);
     assert_nothing_left(&machine);
+}
+
+#[test]
+fn other_releases_and_programs_can_be_named() {
+    let machine = machine();
+    check(&machine.run("mysql-root.sh", &["sid+experimental", "valkey-cli", "valkey-tools"]), 0, &["valkey-cli: Ver "]);
+    let asked = machine.asked();
+    for suite in ["sid", "experimental"] {
+        assert!(asked.contains(&format!("keyring.gpg] http://mirror.test/debian {suite} main")), "{asked}");
+    }
+    assert!(asked.contains("--download-only valkey-tools"), "{asked}");
+    assert!(machine.has_file("servers/bin/valkey-cli") && !machine.has_file("servers/bin/mysqld"));
+}
+
+#[test]
+fn r50_no_mirror_is_named_but_that_of_apts_own_sources() {
+    let machine = machine();
+    machine.add_file("no-sources", "");
+    let words = ["error: apt's sources on this machine have no mirror of Debian", "`apt-get update`"];
+    check(&machine.run("mysql-root.sh", &[]), 2, &words);
+    assert_nothing_left(&machine);
+    let script = include_str!("../../../scripts/mysql-root.sh");
+    assert!(!script.contains("://"), "an address is written down");
 }
 
 #[test]
