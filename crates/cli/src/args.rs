@@ -299,7 +299,7 @@ pub(crate) struct CompareArgs {
     /// Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket's abstract name; tls and
     /// tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; redirect,
     /// opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are
-    /// measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it.
+    /// measured. Default: unix,tcp, and tls on a MySQL, MariaDB or PostgreSQL server that offers it.
     #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,
     /// The arm the others are held against. Default: the first of --arms.

@@ -46,7 +46,9 @@ pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
         experiment.check().map(|()| experiment)
     };
     let all: Result<Vec<Experiment>, Failure> = words.into_iter().map(of_workload).collect();
-    Ok(Asked::workloads(all?))
+    let asked = Asked::workloads(all?);
+    let is_of_all = args.targets.is_empty() && args.exec.exec.is_none() && args.exec.exec_unix.is_none();
+    Ok(if is_of_all { asked.naming_unfit_servers() } else { asked })
 }
 
 fn asked_remedies(args: &CompareArgs, workload: Option<String>) -> Result<Asked, Failure> {

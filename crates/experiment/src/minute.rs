@@ -7,7 +7,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::servers::find_binary;
+use crate::servers::{find_binary, unfit};
 use looptax_bench::Placement;
 use looptax_model::dsn::Kind;
 use looptax_model::failure::Failure;
@@ -129,7 +129,7 @@ fn start_of(kind: Kind) -> Duration {
 }
 
 /// One server per protocol that is installed, those that start quickly first, and echo, which is the transport
-/// alone, last.
+/// alone, last. A kind of which only a program is there that cannot be started is among them, so that its failure is told.
 fn installed_by_start() -> Vec<Kind> {
     let is_there = |kind: &Kind| kind.is_usual() && find_binary(*kind).is_some();
     let there: Vec<Kind> = Kind::ALL.into_iter().filter(is_there).collect();
@@ -139,6 +139,7 @@ fn installed_by_start() -> Vec<Kind> {
         _ => true,
     };
     let mut kinds: Vec<Kind> = there.iter().filter(is_wanted).copied().collect();
+    kinds.extend(unfit().into_iter().map(|(kind, _)| kind));
     kinds.sort_by_key(|kind| (*kind == Kind::Echo, start_of(*kind)));
     kinds
 }

@@ -95,9 +95,11 @@ pub struct SealedSession {
 }
 
 impl SealedSession {
-    /// Its C library, which MariaDB's own programs use, asks for TLS by itself.
-    fn is_mariadb(&self) -> bool {
-        self.library.starts_with("libmariadb")
+    /// MariaDB's own programs ask for TLS by themselves and give their name; its library, which others use too, asks for
+    /// it only if it is told to.
+    fn is_of_mariadbs_programs(&self) -> bool {
+        let is_named = ["mariadb", "mysql"].iter().any(|name| self.program.starts_with(name));
+        is_named && self.library.starts_with("libmariadb")
     }
 }
 
@@ -132,8 +134,8 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
         let next = format!("{ends}; {}", measures(kind, target, is_on_socket));
         (!sessions.is_empty()).then(|| Point::new(Topic::Tls, code, Outcome::Note, what, how).with_next(next))
     };
-    let is_mariadb = on_socket.iter().any(|it| it.is_mariadb());
-    let ends_on_socket = if is_mariadb { ends_tls(kind, true) } else { INSISTS };
+    let is_of_programs = on_socket.iter().any(|it| it.is_of_mariadbs_programs());
+    let ends_on_socket = if is_of_programs { ends_tls(kind, true) } else { INSISTS };
     [
         point(&on_socket, PointCode::SessionsSealedOnSocket, "on the socket", ends_on_socket),
         point(&over_tcp, PointCode::SessionsSealedOverTcp, "over TCP from this machine", ends_tls(kind, false)),
@@ -212,11 +214,13 @@ mod tests {
             program: "mysql".to_owned(),
             library: library.to_owned(),
         };
+        let other = SealedSession { program: "worker".to_owned(), ..session(true, "libmariadb 3.4.10") };
         let (maria, mysql) = ("libmariadb 3.4.10", "libmysql 9.7.4");
         for (kind, sessions, expected) in [
             ("mysql", vec![], &[][..]),
             ("mysql", vec![session(true, maria); 2], &["--skip-ssl beside --socket"]),
             ("mysql", vec![session(true, mysql)], &["insist on TLS"]),
+            ("mariadb", vec![other], &["insist on TLS"]),
             ("mysql", vec![session(false, mysql)], &["the socket ends it for MySQL's"]),
             ("mysql", vec![session(false, maria)], &["until they have --skip-ssl"]),
             ("postgres", vec![session(false, "")], &["on which PostgreSQL has no TLS"]),

@@ -4,11 +4,12 @@
 
 use std::fmt::Write;
 
-use looptax_model::dsn::Arm;
+use looptax_model::dsn::{Arm, Kind};
 use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 use crate::measure::plan;
+use crate::servers::unfit;
 use crate::spec::{Experiment, remedies};
 
 /// What was asked for, before anything is planned.
@@ -43,6 +44,16 @@ impl Asked {
     pub fn workloads(all: Vec<Experiment>) -> Self {
         let title = |it: &Experiment| it.requests.workload.clone().unwrap_or_default();
         Self { all: all.into_iter().map(|it| (title(&it), it)).collect(), today: None, left_out: Vec::new() }
+    }
+
+    /// Names the kinds of server of which only a program is there that cannot be started. Memcached is measured only if it
+    /// is named.
+    #[must_use]
+    pub fn naming_unfit_servers(mut self) -> Self {
+        let unfit = unfit().into_iter().filter(|(kind, _)| *kind != Kind::Memcached);
+        let reasons = unfit.map(|(kind, why)| not_measured(kind.name(), &Failure::new(why)));
+        self.left_out.extend(reasons);
+        self
     }
 
     /// What would help programs that go over `today`.

@@ -6,7 +6,7 @@
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use looptax_host::program::{is_executable, trusted_program};
 use looptax_host::read;
@@ -58,12 +58,43 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
             continue;
         }
         match version_text(&path) {
-            Ok(text) if (private.prints)(&text) => return Ok(path),
-            Ok(_) => {}
+            Ok(answer) if (private.prints)(&answer.text) => return Ok(path),
+            Ok(answer) if answer.is_of_another_kind() => {}
+            Ok(answer) => {
+                missing = ServerError::BinaryUnfit { kind, path, what: answer.describe(), hint: how_to_get(kind) };
+            }
             Err(source) => missing = ServerError::BinaryNotAsked { path, source },
         }
     }
     Err(missing)
+}
+
+/// Usual kinds of which only a program is there that cannot be started: too old, broken, or in the reach of other users.
+pub(crate) fn unfit() -> Vec<(Kind, ServerError)> {
+    let failure = |kind: Kind| match require_binary(kind) {
+        Ok(_) | Err(ServerError::BinaryMissing { .. }) => None,
+        Err(why) => Some((kind, why)),
+    };
+    Kind::ALL.into_iter().filter(|kind| kind.is_usual()).filter_map(failure).collect()
+}
+
+/// What a program printed for `--version`, and how it ended.
+struct Answer {
+    text: String,
+    status: ExitStatus,
+}
+
+impl Answer {
+    fn is_of_another_kind(&self) -> bool {
+        let mut privates = Kind::startable().filter_map(|kind| kind.facts().private.as_ref());
+        privates.any(|it| !it.programs.is_empty() && (it.prints)(&self.text))
+    }
+
+    fn describe(&self) -> String {
+        let line = self.text.lines().map(str::trim).find(|line| !line.is_empty());
+        let printed = line.map_or_else(|| "printed nothing".to_owned(), |line| format!("printed `{line}`"));
+        if self.status.success() { printed } else { format!("{printed} and ended with {}", self.status) }
+    }
 }
 
 /// How to get a program that is missing.
@@ -89,8 +120,25 @@ fn how_to_get(kind: Kind) -> Option<String> {
 
 /// The version that the program prints: `10.11.19-MariaDB-0+deb12u1`; `unknown` when it prints none.
 pub(crate) fn version_of(binary: &Path) -> String {
-    let text = version_text(binary).unwrap_or_default();
+    let text = version_text(binary).map(|it| it.text).unwrap_or_default();
     find_version(&text).unwrap_or("unknown").to_owned()
+}
+
+/// Whether the installed server of this kind has TLS without being told so, so that its own programs take it.
+///
+/// # Source
+/// MariaDB 11.4's release notes: a certificate is made at start where none is given; seen with 11.8.9.
+pub fn offers_tls_unasked(kind: Kind) -> bool {
+    match kind {
+        Kind::Mysql => true,
+        Kind::Mariadb => find_binary(kind).is_some_and(|binary| is_since_11_4(&version_of(&binary))),
+        _ => false,
+    }
+}
+
+fn is_since_11_4(version: &str) -> bool {
+    let mut numbers = version.split('.').map_while(|it| it.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(11), Some(4))
 }
 
 /// PATH's folders, then the usual ones, each once. Relative ones are left out: what they hold depends
@@ -122,12 +170,12 @@ fn versioned_folders() -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-fn version_text(binary: &Path) -> io::Result<String> {
+fn version_text(binary: &Path) -> io::Result<Answer> {
     #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
     let output = Command::new(binary).arg("--version").stdin(Stdio::null()).output()?;
     // Pgpool-II prints it as an error.
     let text = [output.stdout, output.stderr].concat();
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(Answer { text: String::from_utf8_lossy(&text).into_owned(), status: output.status })
 }
 
 /// The first word that starts with a digit, after an optional `v=`.
@@ -140,6 +188,8 @@ fn find_version(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
     use super::*;
 
     #[track_caller]
@@ -154,6 +204,21 @@ mod tests {
     }
 
     #[test]
+    fn r50_a_program_that_is_too_old_or_broken_is_told_from_one_of_another_kind() {
+        let answer = |text: &str, code: i32| Answer { text: text.to_owned(), status: ExitStatus::from_raw(code << 8) };
+        let old = answer("memcached 1.6.9\n", 0);
+        assert!(!old.is_of_another_kind());
+        assert_eq!(old.describe(), "printed `memcached 1.6.9`");
+        let broken = answer("\nmysqld: error while loading shared libraries: libx.so.1\n", 127);
+        assert!(!broken.is_of_another_kind());
+        let words = "printed `mysqld: error while loading shared libraries: libx.so.1` and ended with exit status: 127";
+        assert_eq!(broken.describe(), words);
+        assert_eq!(answer("", 1).describe(), "printed nothing and ended with exit status: 1");
+        let other = answer("mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64", 0);
+        assert!(other.is_of_another_kind());
+    }
+
+    #[test]
     fn finds_the_version_in_what_each_server_prints() {
         check("mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu", Some("10.11.19-MariaDB-0+deb12u1"));
         check("version: v1.24.2\ncommit: unknown", Some("1.24.2"));
@@ -161,6 +226,20 @@ mod tests {
         check("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", Some("15.18"));
         check("Redis server v=7.0.15 sha=00000000:0", Some("7.0.15"));
         check("no number here", None);
+    }
+
+    #[test]
+    fn r50_mariadb_has_tls_by_itself_from_11_4_on() {
+        for (version, expected) in [
+            ("10.11.19-MariaDB-0+deb12u1", false),
+            ("11.3.2-MariaDB", false),
+            ("11.4.5-MariaDB", true),
+            ("11.8.9-MariaDB-0+deb13u1", true),
+            ("12.0.2-MariaDB", true),
+            ("unknown", false),
+        ] {
+            assert_eq!(is_since_11_4(version), expected, "{version}");
+        }
     }
 
     #[test]

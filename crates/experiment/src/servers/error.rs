@@ -65,6 +65,9 @@ pub enum ServerError {
     /// A program is not started as root.
     #[error("`{}` is not started as root, since others than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
+    /// A program has the server's name, and its answer to `--version` is not that of a server which can be started.
+    #[error("`{}` is not a {kind} server that looptax can start: asked for its --version, it {what}", path.display())]
+    BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
     /// A program with the server's name could not be run, so that nobody knows what it is.
     #[error("cannot run `{} --version`", path.display())]
     BinaryNotAsked { path: PathBuf, source: io::Error },
@@ -165,7 +168,7 @@ impl Explain for ServerError {
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
                 Some("a private memcached forgets nothing to make room: fewer --rows, or a smaller --value-size".to_owned())
             }
-            Self::BinaryMissing { hint, .. } => hint.clone(),
+            Self::BinaryMissing { hint, .. } | Self::BinaryUnfit { hint, .. } => hint.clone(),
             Self::PathTooLong { .. } | Self::PathCharacter { .. } => {
                 Some("name a shorter, plain scratch root, for instance `TMPDIR=/tmp`".to_owned())
             }

@@ -30,7 +30,8 @@ mod spawn;
 mod stopping;
 mod sys;
 
-pub use binary::find_binary;
+pub(crate) use binary::unfit;
+pub use binary::{find_binary, offers_tls_unasked};
 pub use error::ServerError;
 pub use kind::{protocol_of, startable};
 pub use reaper::Reaper;

@@ -19,8 +19,8 @@ pub mod waits;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::servers::find_binary;
 use crate::servers::pooler::PoolMode;
+use crate::servers::{find_binary, offers_tls_unasked};
 use looptax_bench::{ClientModel, Placement};
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::Kind;
@@ -147,12 +147,12 @@ impl Experiment {
 
     /// The arms that are asked of a server, and the one among them that it may turn out not to have.
     ///
-    /// TLS is on unless somebody turned it off in MySQL, whatever a running server may say.
+    /// TLS is on unless somebody turned it off in MySQL and in MariaDB from 11.4 on, whatever a running server may say.
     pub fn arms_for(&self, spec: &TargetSpec) -> (Vec<Arm>, Option<Arm>) {
         let may_offer = match spec {
-            TargetSpec::Private(kind) => *kind == Kind::Mysql,
+            TargetSpec::Private(kind) => offers_tls_unasked(*kind),
             TargetSpec::Running(running) => {
-                running.tls.is_some() || matches!(spec.kind(), Kind::Mysql | Kind::Postgres)
+                running.tls.is_some() || matches!(spec.kind(), Kind::Mysql | Kind::Mariadb | Kind::Postgres)
             }
         };
         let mut arms = self.arms.clone();

@@ -2,7 +2,8 @@
 //!
 //! # Source
 //! The clients of MariaDB 10.11.19 and 11.8.9, MySQL 9.7.4 and PostgreSQL 15 and 17, PHP 8.2 and 8.4, `PyMySQL`, mysqlclient
-//! and sysbench, asked for their cipher on both transports: `cargo lab clients tls`.
+//! and sysbench, asked for their cipher on both transports: `cargo lab clients tls`. libmariadb 3.3.20 and 3.4.10 took none
+//! over either from MariaDB 11.8.9, 2026-11-28.
 
 use looptax_model::record::Comparison;
 
@@ -28,8 +29,8 @@ pub(super) fn note(comparison: &Comparison) -> Option<String> {
              MariaDB's take it over both; sysbench and PHP take `tcp`"
         }
         "mariadb" => {
-            "MariaDB's own programs take it wherever it is offered, so their ways are `tls` and `tls-unix`; sysbench \
-             and PHP take `tcp`"
+            "MariaDB's own programs take it wherever it is offered, so their ways are `tls` and `tls-unix`; its library \
+             takes it only if it is told to, so sysbench, PHP and most others take `tcp`"
         }
         "postgres" => {
             "psql and whatever else uses libpq take it over TCP unless told otherwise (sslmode=prefer) and never over \

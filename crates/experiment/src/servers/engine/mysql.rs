@@ -1,11 +1,12 @@
 //! MariaDB and MySQL: a fresh data folder, one account with a random password, settings that keep
 //! disk and background work out of the measured path.
 //!
-//! Tested live with MariaDB 10.11 and MySQL 9.7.
+//! Tested live with MariaDB 10.11 and MySQL 9.7; others: `cargo lab versions`.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use looptax_host::read;
 use looptax_model::dsn::Kind;
@@ -145,6 +146,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
         .unwrap_or_else(|| PathBuf::from("mariadb-install-db"));
     let args = [
         "--no-defaults".to_owned(),
+        format!("--basedir={}", base_of(&site.binary)),
         format!("--datadir={}", site.path_text("data")),
         format!("--tmpdir={}", site.path_text("tmp")),
         "--auth-root-authentication-method=normal".to_owned(),
@@ -154,6 +156,14 @@ fn install_mariadb(site: &Site<'_>) -> Program {
         "--innodb-use-native-aio=0".to_owned(),
     ];
     Program { path, args: args.to_vec(), input: String::new(), secret: None }
+}
+
+/// The folder whose `bin` or `sbin` has the server. The script's own default is the system's folder, and so another
+/// server than this one where both are there.
+fn base_of(binary: &Path) -> String {
+    let real = fs::canonicalize(binary).unwrap_or_else(|_| binary.to_owned());
+    let base = real.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));
+    base.display().to_string()
 }
 
 /// MySQL's server fills its data folder itself; root has no password until the init file locks it.
