@@ -72,6 +72,15 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
 
 /// What a link of the kernel says.
 ///
+/// Whether our processes are numbered apart from the machine's.
+///
+/// # Source
+/// `PID_NS_INIT_INO` in Linux' include/uapi/linux/nsfs.h: the number that the first namespace always has.
+pub(crate) fn is_contained() -> bool {
+    let ours = link("/proc/self/ns/pid");
+    ours.is_ok_and(|it| it.as_os_str() != "pid:[4026531836]")
+}
+
 /// # Errors
 /// As [`read`].
 pub fn link(path: impl AsRef<Path>) -> io::Result<PathBuf> {

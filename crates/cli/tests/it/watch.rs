@@ -137,6 +137,20 @@ fn without_the_right_it_says_what_is_missing_and_what_there_is() {
     assert!(run.stderr.contains("looptax find"), "{}", run.stderr);
 }
 
+/// It said that there was no request, with thousands in a second.
+#[test]
+fn r50_with_process_numbers_of_its_own_it_says_that_it_cannot_count() {
+    if !is_root() {
+        return skip("eyes: tests run without root");
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--mount", "--fork", "--mount-proc"]).arg(exe()).args(["watch", "--once", "--for", "1s"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("process namespace") && words.contains("looptax find"), "{words}");
+}
+
 #[test]
 fn json_into_a_file_needs_one_look() {
     let scratch = Scratch::new();

@@ -112,7 +112,7 @@ pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
     if is_unlisted {
         problems.push(Problem::UnlistedProcesses);
     }
-    if servers.is_empty() && is_contained() {
+    if servers.is_empty() && kernel::is_contained() {
         problems.push(Problem::ContainedProcesses);
     }
     let is_closed = { networks.closed.iter() }.any(|(_, error)| !error.is_of_ended_process());
@@ -131,15 +131,6 @@ pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
     problems.extend(hidden_sockets(servers, clients));
     problems.extend(deserted(networks).into_iter().map(|path| Problem::DesertedSocket { path, is_certain }));
     problems
-}
-
-/// Whether our processes are numbered apart from the machine's.
-///
-/// # Source
-/// `PID_NS_INIT_INO` in Linux' include/uapi/linux/nsfs.h: the number that the first namespace always has.
-fn is_contained() -> bool {
-    let ours = kernel::link("/proc/self/ns/pid");
-    ours.is_ok_and(|it| it.as_os_str() != "pid:[4026531836]")
 }
 
 /// An error with its causes, in one line.

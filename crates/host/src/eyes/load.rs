@@ -6,6 +6,7 @@ use aya::programs::{BtfTracePoint, Iter};
 use aya::{Btf, Ebpf, EbpfLoader};
 
 use super::refused::{self, Refused};
+use crate::kernel;
 
 /// Has the kernel admit an object: the program that lists what is there, and those of tracepoints.
 ///
@@ -17,6 +18,9 @@ pub(super) fn admitted<'a>(
 ) -> Result<Ebpf, Refused> {
     if !refused::has_rights() {
         return Err(Refused::Rights);
+    }
+    if kernel::is_contained() {
+        return Err(Refused::OwnProcesses);
     }
     let btf = Btf::from_sys_fs().map_err(|_| Refused::NoTypes)?;
     let mut loader = EbpfLoader::new();

@@ -13,6 +13,11 @@ use thiserror::Error;
 pub enum Refused {
     #[error("the kernel lets only root, or CAP_BPF with CAP_PERFMON, count on sockets")]
     Rights,
+    #[error(
+        "looptax runs in a process namespace of its own, as in a container, and the kernel counts by the process numbers \
+         of the machine: counting on sockets takes those (docker run --pid=host, hostPID: true)"
+    )]
+    OwnProcesses,
     #[error("this kernel does not tell its types (no /sys/kernel/btf/vmlinux), which counting on sockets needs")]
     NoTypes,
     #[error("this kernel has no tracepoint `{0}`: counting on sockets takes Linux 6.3 or newer")]

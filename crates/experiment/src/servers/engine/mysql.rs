@@ -4,7 +4,6 @@
 //! Tested live with MariaDB 10.11 and MySQL 9.7; others: `cargo lab versions`.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -161,7 +160,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
 /// The folder whose `bin` or `sbin` has the server. The script's own default is the system's folder, and so another
 /// server than this one where both are there.
 fn base_of(binary: &Path) -> String {
-    let real = fs::canonicalize(binary).unwrap_or_else(|_| binary.to_owned());
+    let real = read::real_path(binary).unwrap_or_else(|_| binary.to_owned());
     let base = real.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));
     base.display().to_string()
 }
