@@ -135,7 +135,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
 /// the server does, and has an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
-    let beside = site.binary.parent().map(|folder| [folder.to_owned(), folder.join("../bin")]);
+    let beside =
+        site.binary.parent().map(|folder| [folder.to_owned(), folder.join("../bin"), folder.join("../scripts")]);
     let path = beside
         .into_iter()
         .flatten()
