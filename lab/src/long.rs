@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 19] = [
+const STEPS: [(&str, &str); 20] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
@@ -28,6 +28,7 @@ const STEPS: [(&str, &str); 19] = [
     ("layers with both arms alike", "lab why alike --runs 5"),
     ("layers with a microsecond injected", "lab why injected --runs 5"),
     ("the report page in a browser", "lab web browser"),
+    ("the versions that people run", "lab versions"),
     ("an ordinary user attacks root's looptax", "lab attacks"),
     ("peers", "lab peers"),
 ];

@@ -29,6 +29,7 @@ mod records;
 mod servers;
 mod storms;
 mod trials;
+mod versions;
 mod web;
 mod why;
 mod workspace;
@@ -78,6 +79,10 @@ enum Chore {
     /// Series of `looptax trial` whose truth is known
     #[command(subcommand)]
     Trials(trials::Chore),
+    /// The commands with servers in the versions that people run, held against the servers themselves
+    Versions(versions::Options),
+    #[command(hide = true)]
+    VersionsPart(versions::Part),
     /// The report page in a browser: tested, measured, photographed
     #[command(subcommand)]
     Web(web::Chore),
@@ -107,6 +112,8 @@ fn main() -> ExitCode {
         Chore::Records(options) => records::run(&options),
         Chore::Storms(options) => storms::run(&options),
         Chore::Trials(chore) => trials::run(&chore),
+        Chore::Versions(options) => versions::run(&options),
+        Chore::VersionsPart(part) => part.run(),
         Chore::Web(chore) => web::run(&chore),
         Chore::Why(chore) => why::run(&chore),
         Chore::Long => long::run(),

@@ -45,6 +45,7 @@ const STEPS: &[Step] = &[
         repeat: "cargo lab oracle spellings --short",
         work: Work::Own(spellings),
     },
+    Step { name: "versions that people run", repeat: "cargo lab versions --short", work: Work::Own(versions) },
     Step { name: "changed records", repeat: "cargo lab records --short", work: Work::Own(records) },
     // The last one, so that a machine that lacks a server hears of everything else first.
     Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) },
@@ -85,6 +86,14 @@ fn book() -> Result<()> {
 fn records() -> Result<()> {
     let mut command = Command::new(built("lab")?);
     command.args(["records", "--short", "--looptax"]);
+    command.arg(built("looptax")?);
+    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
+}
+
+/// Holds the commands against the machine's own servers: four columns of the table of versions.
+fn versions() -> Result<()> {
+    let mut command = Command::new(built("lab")?);
+    command.args(["versions", "--short", "--looptax"]);
     command.arg(built("looptax")?);
     run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
 }
