@@ -102,6 +102,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(path) => path.clone(),
         None => debug_looptax()?,
     };
+    let looptax = fs::canonicalize(looptax).context("no looptax there")?;
+    if ["/tmp", "/run"].iter().any(|hidden| looptax.starts_with(hidden)) {
+        println!("versions: skipped, since the namespaces have their own /tmp and /run, and looptax is there");
+        return Ok(());
+    }
     let folder = std::env::var_os("LOOPTAX_VERSIONS")
         .map_or_else(|| Ok(root()?.join("target/versions")), |it| Ok::<_, anyhow::Error>(PathBuf::from(it)))?;
     fs::create_dir_all(&folder)?;
