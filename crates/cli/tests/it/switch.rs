@@ -113,7 +113,10 @@ fn what_nobody_connects_by_does_not_stay_unless_somebody_says_so() {
     let run = scene.switch(&["--yes", "--within", "1s"]);
     run.expect_code(1);
     let words = run.words();
-    assert!(words.contains("not proved:") && words.contains("nothing connected") && words.contains("--keep-unproved"), "{words}");
+    assert!(
+        words.contains("not proved:") && words.contains("nothing connected") && words.contains("--keep-unproved"),
+        "{words}"
+    );
     assert_eq!(scene.now(), scene.before);
     assert_eq!(scene.standings(), ["put-back"]);
 }

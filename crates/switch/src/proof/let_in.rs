@@ -1,0 +1,170 @@
+//! Whether the server let the application in over the socket: what says so of what was seen.
+//!
+//! Each way holds also where others use the same account there, or are refused. Called by `seen`, which judges.
+
+use looptax_model::dsn::Protocol;
+
+use super::seen::Seen;
+
+/// More connections over TCP than these may have used one port twice, which is counted once.
+const MOST_COUNTED: u64 = 1000;
+/// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
+pub(super) const FEWEST_COUNTED: u64 = 2;
+
+/// A login that is refused takes no more turns than these.
+///
+/// # Source
+/// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and two
+/// of TLS before. PostgreSQL: a question for TLS, the start, and two of SCRAM.
+fn most_login_turns(protocol: Protocol) -> Option<u64> {
+    match protocol {
+        Protocol::Mysql => Some(6),
+        Protocol::Postgres => Some(4),
+        _ => None,
+    }
+}
+
+/// What processes did over the socket, by the kernel's count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Asks {
+    pub(super) n_opened: u64,
+    /// Questions that were answered.
+    pub(super) n_turns: u64,
+}
+
+impl Asks {
+    pub(super) fn add(&mut self, other: Self) {
+        self.n_opened += other.n_opened;
+        self.n_turns += other.n_turns;
+    }
+}
+
+impl Seen {
+    /// Connections that came over the socket by the server's count: all but those that the kernel saw over TCP, and
+    /// those that were refused. Good for nothing where it is not known that the kernel sees those over TCP.
+    pub(super) fn n_counted_over_socket(&self) -> u64 {
+        let is_known = (self.n_over_socket > 0 || self.is_tcp_seen_whole) && self.held.is_empty();
+        let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
+        let counted = self.n_counted.filter(|_| is_countable).unwrap_or(0);
+        let rest = counted.saturating_sub(self.n_over_tcp).saturating_sub(self.n_refused.unwrap_or(0));
+        if rest < FEWEST_COUNTED { 0 } else { rest }
+    }
+
+    /// Whether the application was let in over the socket: its own processes came, and the server let them in. Others may
+    /// use the same account there.
+    pub(super) fn is_over_socket(&self) -> bool {
+        self.has_come_itself() && (self.n_listed > 0 || self.is_let_in_unasked() || self.is_let_in_by_count())
+    }
+
+    /// Whether a process of its was seen on the socket.
+    pub(super) fn has_come_itself(&self) -> bool {
+        self.n_of_application > 0 || self.by_kernel.is_some_and(|it| it.n_opened > 0)
+    }
+
+    /// What can be said if the server is not asked: that it answers, and refused nobody that it tells of.
+    fn is_let_in_unasked(&self) -> bool {
+        let is_answered = self.by_kernel.is_none_or(|it| it.n_turns > 0);
+        self.unasked.is_some() && is_answered && self.n_refused.is_none_or(|it| it == 0)
+    }
+
+    /// Whether more of its logins, or of its questions, were answered than can have been refused.
+    fn is_let_in_by_count(&self) -> bool {
+        let Some(now) = self.by_kernel else {
+            return self.is_let_in_by_rest();
+        };
+        let before = self.asked_before;
+        let has_worked =
+            { self.protocol.and_then(most_login_turns) }.is_some_and(|most| now.n_turns > most * now.n_opened);
+        let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
+        match self.protocol {
+            Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
+            // Each question before a login is refused.
+            Some(Protocol::Redis) => is_not_refused(before.n_turns),
+            Some(Protocol::Postgres) => {
+                let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
+                has_worked || self.n_counted.is_some() && refused.is_none_or(|it| now.n_opened > it)
+            }
+            _ => false,
+        }
+    }
+
+    /// The same where only the server counts, by what is left of all connections. Nobody else may be about then.
+    fn is_let_in_by_rest(&self) -> bool {
+        let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
+        let rest = self.n_counted_over_socket();
+        match self.protocol {
+            // It counts those that it let in.
+            Some(Protocol::Postgres) => is_alone && rest > 0,
+            // And these also those who never log in, which stay.
+            Some(Protocol::Mysql) => is_alone && rest >= self.n_open_of_application + FEWEST_COUNTED,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proof::seen::tests::{S, holds};
+
+    #[test]
+    fn without_the_kernel_s_count_what_is_left_of_the_server_s_is_a_proof_where_nobody_else_is_about() {
+        let mut seen = Seen {
+            protocol: Some(Protocol::Mysql),
+            n_counted: Some(4),
+            n_over_tcp: 1,
+            n_over_socket: 1,
+            n_of_application: 1,
+            first_over_socket: Some(S(1)),
+            ..Seen::default()
+        };
+        assert!(holds(&seen, 3));
+        // Those that are open may never have logged in.
+        seen.n_open_of_application = 2;
+        assert!(!holds(&seen, 3));
+        seen.n_open_of_application = 0;
+        // Another looptax logs in, or somebody else came.
+        seen.is_looptax_about = true;
+        assert!(!holds(&seen, 3));
+        seen.is_looptax_about = false;
+        seen.strangers = ["mariadb 9".to_owned()].into();
+        assert!(!holds(&seen, 3));
+        seen.strangers.clear();
+        // All of them came over TCP.
+        seen.n_over_tcp = 4;
+        assert!(!holds(&seen, 3));
+        // Redis counts also those that said nothing.
+        seen = Seen { n_over_tcp: 1, protocol: Some(Protocol::Redis), ..seen };
+        assert!(!holds(&seen, 3));
+    }
+
+    #[test]
+    fn by_the_kernel_s_count_the_application_was_let_in_if_more_was_answered_than_refused() {
+        let asks = |n_opened, n_turns| Asks { n_opened, n_turns };
+        let base = Seen { first_over_socket: Some(S(1)), n_refused: Some(3), n_counted: Some(9), ..Seen::default() };
+        let with = |protocol, now, asked_before| Seen {
+            protocol: Some(protocol),
+            by_kernel: Some(now),
+            asked_before,
+            ..base.clone()
+        };
+        // As many connections as were refused, and a question each.
+        assert!(!holds(&with(Protocol::Mysql, asks(3, 3), asks(3, 3)), 3));
+        assert!(holds(&with(Protocol::Mysql, asks(4, 4), asks(4, 4)), 3));
+        // One whose refusal is not counted yet, or who said nothing.
+        assert!(!holds(&with(Protocol::Mysql, asks(4, 4), asks(3, 3)), 3));
+        assert!(!holds(&with(Protocol::Mysql, asks(9, 0), asks(9, 0)), 3));
+        // More questions than a login has.
+        assert!(holds(&with(Protocol::Mysql, asks(1, 7), asks(0, 0)), 3));
+        assert!(!holds(&with(Protocol::Redis, asks(1, 3), asks(1, 3)), 3));
+        assert!(holds(&with(Protocol::Redis, asks(1, 4), asks(1, 4)), 3));
+        // Of eleven that anybody opened nine were let in.
+        let mut postgres = Seen { n_opened_by_all: 11, ..with(Protocol::Postgres, asks(2, 6), asks(2, 6)) };
+        assert!(!holds(&postgres, 3));
+        postgres.by_kernel = Some(asks(3, 9));
+        assert!(holds(&postgres, 3));
+        // A server that counts nothing.
+        postgres.n_counted = None;
+        assert!(!holds(&postgres, 3));
+    }
+}
