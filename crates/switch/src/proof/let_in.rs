@@ -4,12 +4,10 @@
 
 use looptax_model::dsn::Protocol;
 
-use super::seen::Seen;
+use super::seen::{FEWEST_COUNTED, Seen};
 
 /// More connections over TCP than these may have used one port twice, which is counted once.
 const MOST_COUNTED: u64 = 1000;
-/// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
-pub(super) const FEWEST_COUNTED: u64 = 2;
 
 /// A login that is refused takes no more turns than these.
 ///
@@ -21,21 +19,6 @@ fn most_login_turns(protocol: Protocol) -> Option<u64> {
         Protocol::Mysql => Some(6),
         Protocol::Postgres => Some(4),
         _ => None,
-    }
-}
-
-/// What processes did over the socket, by the kernel's count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Asks {
-    pub(super) n_opened: u64,
-    /// Questions that were answered.
-    pub(super) n_turns: u64,
-}
-
-impl Asks {
-    pub(super) fn add(&mut self, other: Self) {
-        self.n_opened += other.n_opened;
-        self.n_turns += other.n_turns;
     }
 }
 
@@ -105,6 +88,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proof::seen::Asks;
     use crate::proof::seen::tests::{S, holds};
 
     #[test]

@@ -8,12 +8,27 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-use super::let_in::{Asks, FEWEST_COUNTED};
-
 /// So long nothing of the application may open a connection over TCP before it counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
 /// A refusal has to last this long before it counts: a program that restarts may be refused at first.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
+/// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
+pub(super) const FEWEST_COUNTED: u64 = 2;
+
+/// What processes did over the socket, by the kernel's count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Asks {
+    pub(super) n_opened: u64,
+    /// Questions that were answered.
+    pub(super) n_turns: u64,
+}
+
+impl Asks {
+    pub(super) fn add(&mut self, other: Self) {
+        self.n_opened += other.n_opened;
+        self.n_turns += other.n_turns;
+    }
+}
 
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]

@@ -17,9 +17,8 @@ use crate::clock::Since;
 use super::application::{Application, Kin};
 use super::counter::Asking;
 use super::eye::{Eye, Session};
-use super::let_in::Asks;
 use super::log::Logs;
-use super::seen::{Judgement, OverTcp, Seen};
+use super::seen::{Asks, Judgement, OverTcp, Seen};
 
 #[derive(Debug, Clone)]
 pub struct Watched {
