@@ -105,7 +105,7 @@ impl<'a> Shop<'a> {
     pub(super) fn switch(&self, words: &[&str]) -> Run<'a> {
         let file = self.app.join(FILE).display().to_string();
         let socket = self.socket.display().to_string();
-        let first = ["switch", &file, "--as", "sidekiq", "--yes", "--no-times", "--socket", &socket];
+        let first = ["switch", &file, "--as", "sidekiq", "--yes", "--keep-unproved", "--no-times", "--socket", &socket];
         self.ground.looptax(first.iter().chain(words).copied())
     }
 
