@@ -1,7 +1,7 @@
 //! Whether an application came over the socket: what the kernel and the server saw since, and what follows from it.
 //!
 //! `application` says whose connections count, `counter` asks the kernel, `eye` the server, `page` a page of the
-//! application, `log` the server's log; `watch` looks through all of them again and again, `seen` holds what came of it and
+//! application, `log` the server's log; `watch` looks at what is `watched` through all of them again and again, `seen` holds what came of it and
 //! judges, by `let_in`, which knows what shows that the server let the application in; `watches` are those of all
 //! connections that move. Nothing is written here.
 
@@ -13,6 +13,7 @@ mod log;
 mod page;
 mod seen;
 mod watch;
+mod watched;
 mod watches;
 
 use std::path::PathBuf;
@@ -27,7 +28,8 @@ use crate::journal::Step;
 pub use application::{Application, Kin};
 pub use page::Page;
 pub use seen::Judgement;
-pub use watch::{Watch, Watched};
+pub use watch::Watch;
+pub use watched::Watched;
 pub use watches::Watches;
 
 /// What shows that a switch worked, and that all works again after the old files are back.

@@ -40,7 +40,8 @@ pub(super) struct Seen {
     pub(super) by_kernel: Option<Asks>,
     /// The same when the server was asked for its counts the time before the last.
     pub(super) asked_before: Asks,
-    /// Connections that anybody opened, over whatever way, by the kernel's count.
+    /// Connections that anybody opened, over whatever way, by the kernel's count since before what is counted began: the
+    /// server may count later who was on the way in then.
     pub(super) n_opened_by_all: u64,
     /// Those of them that are not the application's.
     pub(super) n_opened_by_others: u64,

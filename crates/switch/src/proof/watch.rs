@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use looptax_bench::path::{Limits, ServerCounts};
-use looptax_host::discover::{Outlook, Process, Server, Sighting, any_process, holders, is_at};
-use looptax_host::eyes::{Asked, Name};
+use looptax_host::discover::{Outlook, Process, Server, Sighting, any_process, holders};
+use looptax_host::eyes::Asked;
 use looptax_host::waiting;
-use looptax_model::dsn::Address;
-use rustix::fs::Stat;
+use looptax_model::dsn::Protocol;
 
 use crate::clock::Since;
 
@@ -19,54 +17,7 @@ use super::counter::Asking;
 use super::eye::{Eye, Session};
 use super::log::Logs;
 use super::seen::{Asks, Judgement, OverTcp, Seen};
-
-#[derive(Debug, Clone)]
-pub struct Watched {
-    /// Which, for a person: `mysql at 127.0.0.1:3306`.
-    pub title: String,
-    /// Where it goes now, with its password.
-    pub address: Address,
-    /// The same as an address of TCP.
-    pub tcp: SocketAddr,
-    /// The socket that it will take; `None` until a plan knows it.
-    pub socket: Option<PathBuf>,
-    /// The server behind both, where it is seen.
-    pub server: Option<Server>,
-    /// Whether nothing else of the application's file goes to this address and stays there.
-    pub is_whole: bool,
-    /// The application's file as it is before it is written.
-    pub file: Option<Stat>,
-}
-
-impl Watched {
-    /// Of programs that use one account those that may read the file, if one of them may: others have files of their own.
-    fn readers_of(&self, all: Vec<Process>) -> Vec<Process> {
-        let may_read = |it: &Process| self.file.as_ref().is_none_or(|file| it.viewer().may_read(file));
-        let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(may_read);
-        if readers.is_empty() { others } else { readers }
-    }
-
-    /// Whether somebody asked this server: over the socket, or over TCP.
-    fn takes(&self, asked: &Asked) -> bool {
-        let is_socket = |at: &Path| matches!(asked, Asked::Unix { name: Name::Path(path), .. } if path == at);
-        let endpoints = self.server.iter().flat_map(|it| &it.endpoints);
-        self.socket.as_deref().is_some_and(is_socket) || endpoints.into_iter().any(|it| is_at(asked, it))
-    }
-
-    /// The server's own view, over TCP and over the socket if that is known; beside it why there is none over the socket.
-    fn eye(&self, limits: Limits) -> (Eye, Option<String>) {
-        let kind = self.server.as_ref().map(|it| it.kind);
-        if let Some(kind) = kind.filter(|it| it.is_pooler()) {
-            // What is asked through it is answered by the server behind, which lists the pooler's connections.
-            let why = format!("{kind} hands questions on to the server behind it");
-            return (Eye::default(), Some(why));
-        }
-        let mut eye = Eye::open(&self.address, self.tcp, limits);
-        let socket = self.socket.as_deref();
-        let why = socket.and_then(|it| eye.open_socket(&self.address, it, limits));
-        (eye, why)
-    }
-}
+use super::watched::Watched;
 
 pub struct Watch {
     of: Watched,
@@ -101,6 +52,8 @@ pub struct Watch {
     counted: Since,
     /// What the kernel had counted at the last count.
     asked_then: Asks,
+    /// Whether who the application is was only guessed: nobody who uses the account may read the file.
+    is_guessed: bool,
     /// Who asks over TCP before anything is written, as long as nobody knows who the application is.
     asking: Vec<Process>,
     seen: Seen,
@@ -157,6 +110,7 @@ impl Watch {
             base: ServerCounts::default(),
             counted: Since::now(),
             asked_then: Asks::default(),
+            is_guessed: false,
             asking: Vec::new(),
             seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
@@ -202,7 +156,9 @@ impl Watch {
             }
         }
         if !is_named {
-            for process in self.of.readers_of(users) {
+            let users = self.of.readers_of(users);
+            self.is_guessed = !users.iter().any(|it| self.of.may_be_read_by(it));
+            for process in users {
                 self.application.add(&process);
             }
         }
@@ -223,6 +179,7 @@ impl Watch {
     /// Counts only processes of this user as the application's.
     pub(crate) fn is_only_of(&mut self, uid: u32) {
         self.application.retain(uid);
+        self.is_guessed = false;
         let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));
         let others: Vec<SocketAddr> = self.own_tcp.keys().copied().filter(|it| !own(it)).collect();
         for from in others {
@@ -259,7 +216,7 @@ impl Watch {
     /// Counts from now on: what was there until now is known.
     pub fn restart(&mut self) {
         let unasked = self.seen.unasked.take();
-        let Seen { is_tcp_seen_whole, was_used, protocol, .. } = self.seen;
+        let Seen { is_tcp_seen_whole, was_used, protocol, n_opened_by_all, .. } = self.seen;
         let by_kernel = self.seen.by_kernel.map(|_| Asks::default());
         self.ask();
         self.look();
@@ -268,7 +225,8 @@ impl Watch {
         self.earlier_tcp = self.own_tcp.clone();
         // What is on the socket already is not of the new file.
         self.own_inodes.clear();
-        self.seen = Seen { protocol, unasked, by_kernel, is_tcp_seen_whole, was_used, ..Seen::default() };
+        self.seen =
+            Seen { protocol, unasked, by_kernel, n_opened_by_all, is_tcp_seen_whole, was_used, ..Seen::default() };
     }
 
     /// The application has read the new file, by a command of ours or by somebody else: what connects from now on does so
@@ -473,6 +431,11 @@ impl Watch {
         }
     }
 
+    /// Whether the server counts connections once they are let in.
+    pub(super) fn counts_late(&self) -> bool {
+        self.of.address.protocol == Protocol::Postgres
+    }
+
     /// Takes what the kernel counted since the last look.
     pub(super) fn take_asked(&mut self, all: &[Asking]) {
         let now = self.start.elapsed();
@@ -529,7 +492,9 @@ impl Watch {
 
     /// Learns who the application is from who asks over TCP before anything is written, if that is one program alone.
     pub(super) fn learn(&mut self, all: &[Asking]) {
-        if !self.application.is_unknown() {
+        let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
+        self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();
+        if !self.application.is_unknown() && !self.is_guessed {
             return;
         }
         let is_tcp = |it: &&Asking| matches!(it.counted.asked, Asked::Tcp { .. }) && self.of.takes(&it.counted.asked);
@@ -543,7 +508,15 @@ impl Watch {
 
     /// Takes for the application what was learnt.
     pub(super) fn has_learnt(&mut self) {
-        let all = self.of.readers_of(std::mem::take(&mut self.asking));
+        let mut all = self.of.readers_of(std::mem::take(&mut self.asking));
+        if self.application.is_seen() {
+            all.retain(|it| self.of.may_be_read_by(it));
+            if all.is_empty() {
+                return;
+            }
+            self.application = Application::default();
+            self.own_tcp.clear();
+        }
         let kin: Vec<Kin> = all.iter().map(Kin::new).collect();
         if kin.iter().all(|it| Some(it) == kin.first()) {
             for process in &all {

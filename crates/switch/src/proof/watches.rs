@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use looptax_host::readers::Readers;
+use looptax_host::waiting;
 use looptax_model::record::{StepCode, SwitchStep};
 
 use super::counter::Counter;
 use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
+
+/// Whoever is let in has come less than this long before.
+const ON_THE_WAY_IN: Duration = Duration::from_secs(1);
 
 /// A watch over each connection that moves.
 #[derive(Default)]
@@ -60,6 +64,9 @@ impl Proof for Watches {
             self.counter = Counter::open();
         }
         self.all.iter_mut().for_each(Watch::calibrate);
+        if self.counter.is_some() && self.all.iter().any(Watch::counts_late) {
+            waiting::pause(ON_THE_WAY_IN);
+        }
         self.learn();
         self.all.iter_mut().for_each(Watch::has_learnt);
         let moved_from =

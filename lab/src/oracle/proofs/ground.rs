@@ -140,6 +140,9 @@ impl Ground {
         thread::sleep(AFTER);
         let all = attempts(&log)?;
         drop(playing);
+        // Also those that were started anew before the one before them had said its number.
+        let own = folder.path().display().to_string();
+        let _none_left = Command::new("pkill").args(["-KILL", "-f", &own]).status()?;
         Ok((ended, all))
     }
 
