@@ -1,11 +1,12 @@
 //! Who opens a file, from now on: what the kernel tells root.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags};
-use rustix::fs::{fstat, stat};
+use rustix::fs::fstat;
 
-use crate::FileId;
+use crate::{FileId, Folder};
 
 /// So often what the kernel has to tell is read in one look: somebody may open files faster than we read.
 const MOST_READS: usize = 64;
@@ -14,7 +15,8 @@ const MOST_READS: usize = 64;
 #[derive(Debug)]
 pub struct Readers {
     group: Fanotify,
-    files: Vec<PathBuf>,
+    /// Each in its folder, which is held: another one that takes its name is not looked at.
+    files: Vec<(Folder, OsString)>,
 }
 
 impl Readers {
@@ -24,19 +26,21 @@ impl Readers {
         let open = EventFFlags::O_RDONLY | EventFFlags::O_CLOEXEC | EventFFlags::O_LARGEFILE;
         // A pipe without a writer is not waited for.
         let group = Fanotify::init(init, open | EventFFlags::O_NONBLOCK).ok()?;
+        let named = |it: &PathBuf| Some((Folder::open(it.parent()?).ok()?, it.file_name()?.to_owned()));
+        let files: Vec<_> = files.iter().map(named).collect::<Option<_>>()?;
         // The folder: the file is about to be another one.
-        let folders = files.iter().filter_map(|it| it.parent());
-        for folder in folders {
+        for (folder, _) in &files {
             let mask = MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD;
-            group.mark(MarkFlags::FAN_MARK_ADD, mask, rustix::fs::CWD, Some(folder)).ok()?;
+            group.mark(MarkFlags::FAN_MARK_ADD, mask, folder, Some(".")).ok()?;
         }
-        Some(Self { group, files: files.to_vec() })
+        Some(Self { group, files })
     }
 
     /// The processes that opened one since the last look, but for this one.
     pub fn look(&self) -> Vec<u32> {
         let mut found = Vec::new();
-        let ids: Vec<FileId> = { self.files.iter() }.filter_map(|it| id_of(it)).collect();
+        let now = self.files.iter().filter_map(|(folder, name)| folder.look(name).ok().flatten());
+        let ids: Vec<FileId> = now.map(|it| FileId::from(&it)).collect();
         for events in (0..MOST_READS).map_while(|_| self.group.read_events().ok()).take_while(|it| !it.is_empty()) {
             for event in &events {
                 let opened = event.fd().and_then(|it| fstat(it).ok()).map(|it| FileId::from(&it));
@@ -50,12 +54,9 @@ impl Readers {
     }
 }
 
-fn id_of(path: &Path) -> Option<FileId> {
-    stat(path).ok().map(|it| FileId::from(&it))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::process::{Command, Stdio};
 
     use looptax_testkit::scratch::Scratch;
