@@ -126,12 +126,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     of_file.push(of_restart(&name, restart.as_deref(), &lost.join("; ")));
     of_file.extend(access.iter().flat_map(Access::remarks));
     let shown = SwitchFile { path: text.original.path().display().to_string(), lines: written.edits, remarks: of_file };
-    let Some(edited) = text.edited(&written.rewrites) else {
-        return Err(Failure::usage(
-            "the server's file is in an encoding that the socket's path is not written in",
-            "write the lines by hand",
-        ));
-    };
+    let edited = text.edited(&written.rewrites).ok_or_else(not_encoded)?;
     let watches = before.watches(&plan, survey);
     plan.edited.insert(0, edited);
     plan.files.insert(0, shown);
@@ -158,6 +153,13 @@ fn written(file: &ServerFile, text: &str, (named, mode): (&str, Option<u32>), ba
         written.edits.extend(of_queue.edits);
     }
     written
+}
+
+fn not_encoded() -> Failure {
+    Failure::usage(
+        "the server's file is in an encoding that the socket's path is not written in",
+        "write the lines by hand",
+    )
 }
 
 /// What tests the server's file and has the server read it, and the same on the way back.
