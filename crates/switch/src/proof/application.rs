@@ -158,6 +158,10 @@ impl Application {
         if !self.is_seen() {
             let is_users = self.user.is_none_or(|it| it == process.uid);
             return match &self.readers {
+                // systemd reads a unit's file of variables, and sets them.
+                Some(readers) if readers.contains(&1) && self.user.is_some() => {
+                    is_users && (Kin::new(process).unit.is_some() || Self::is_reader(process, readers))
+                }
                 Some(readers) => is_users && Self::is_reader(process, readers),
                 None => self.user.is_some() && is_users,
             };

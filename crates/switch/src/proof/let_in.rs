@@ -4,7 +4,7 @@
 
 use looptax_model::dsn::Protocol;
 
-use super::seen::{FEWEST_COUNTED, Seen};
+use super::seen::{Asks, FEWEST_COUNTED, Seen};
 
 /// More connections over TCP than these may have used one port twice, which is counted once.
 const MOST_COUNTED: u64 = 1000;
@@ -55,12 +55,13 @@ impl Seen {
         let Some(now) = self.by_kernel else {
             return self.is_let_in_by_rest();
         };
-        let before = self.asked_before;
-        let has_worked =
-            { self.protocol.and_then(most_login_turns) }.is_some_and(|most| now.n_turns > most * now.n_opened);
+        // What is asked over a connection of before says nothing of the new ones.
+        let n_turns = if self.has_earlier { 0 } else { now.n_turns };
+        let before = if self.has_earlier { Asks::default() } else { self.asked_before };
+        let has_worked = { self.protocol.and_then(most_login_turns) }.is_some_and(|most| n_turns > most * now.n_opened);
         let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
         match self.protocol {
-            Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
+            Some(Protocol::Mysql) => has_worked || n_turns > 0 && is_not_refused(before.n_opened),
             // Each question before a login is refused.
             Some(Protocol::Redis) => is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
@@ -88,7 +89,6 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proof::seen::Asks;
     use crate::proof::seen::tests::{S, holds};
 
     #[test]
@@ -132,6 +132,10 @@ mod tests {
             asked_before,
             ..base.clone()
         };
+        // What is asked over a connection of before.
+        let earlier = |it: Seen| Seen { has_earlier: true, ..it };
+        assert!(!holds(&earlier(with(Protocol::Mysql, asks(1, 50), asks(1, 50))), 3));
+        assert!(!holds(&earlier(with(Protocol::Redis, asks(1, 50), asks(1, 50))), 3));
         // As many connections as were refused, and a question each.
         assert!(!holds(&with(Protocol::Mysql, asks(3, 3), asks(3, 3)), 3));
         assert!(holds(&with(Protocol::Mysql, asks(4, 4), asks(4, 4)), 3));

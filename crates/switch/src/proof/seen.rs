@@ -40,6 +40,8 @@ pub(super) struct Seen {
     pub(super) by_kernel: Option<Asks>,
     /// The same when the server was asked for its counts the time before the last.
     pub(super) asked_before: Asks,
+    /// Whether the application had a connection to the socket before, which it may still ask over.
+    pub(super) has_earlier: bool,
     /// Connections that anybody opened, over whatever way, by the kernel's count since before what is counted began: the
     /// server may count later who was on the way in then.
     pub(super) n_opened_by_all: u64,

@@ -42,6 +42,8 @@ pub struct Watch {
     n_looks: u64,
     /// Who holds the client's end of connections over TCP.
     clients: BTreeMap<SocketAddr, Process>,
+    /// The same of connections to the socket.
+    over_socket: BTreeMap<u64, Process>,
     /// Connections over TCP that are open now.
     open_tcp: BTreeSet<SocketAddr>,
     /// The application's connections over TCP, of whatever time.
@@ -104,6 +106,7 @@ impl Watch {
             open_since: BTreeMap::new(),
             n_looks: 0,
             clients: BTreeMap::new(),
+            over_socket: BTreeMap::new(),
             open_tcp: BTreeSet::new(),
             own_tcp: BTreeMap::new(),
             earlier_tcp: BTreeMap::new(),
@@ -225,6 +228,7 @@ impl Watch {
         self.earlier_tcp = self.own_tcp.clone();
         // What is on the socket already is not of the new file.
         self.own_inodes.clear();
+        self.asked_then = Asks::default();
         self.seen =
             Seen { protocol, unasked, by_kernel, n_opened_by_all, is_tcp_seen_whole, was_used, ..Seen::default() };
     }
@@ -259,6 +263,7 @@ impl Watch {
         for session in new {
             self.take_session(&session, now);
         }
+        self.seen.has_earlier |= self.has_earlier();
         let open = self.open_since.keys();
         self.seen.n_open_of_application = open.filter(|it| self.own_inodes.contains(it)).count() as u64;
         self.seen.n_listed = self.seen.n_listed.max(self.n_listed_alone());
@@ -273,9 +278,11 @@ impl Watch {
     }
 
     fn count(&mut self) {
+        // A login that was begun before the last count has been counted by now, if that was long enough ago.
+        if self.counted.elapsed() >= BETWEEN_COUNTS {
+            self.seen.asked_before = std::mem::replace(&mut self.asked_then, self.seen.by_kernel.unwrap_or_default());
+        }
         self.counted = Since::now();
-        // A login that was begun before the last count has been counted by now.
-        self.seen.asked_before = std::mem::replace(&mut self.asked_then, self.seen.by_kernel.unwrap_or_default());
         self.seen.is_looptax_about = any_process(|it| is_looptax(it) && it.pid != std::process::id());
         let now = self.eye.counts();
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
@@ -346,6 +353,9 @@ impl Watch {
                 }
                 (None, Some(holder)) if holder.pid == std::process::id() => {
                     self.our_inodes.insert(sighting.inode);
+                }
+                (None, Some(holder)) => {
+                    self.over_socket.insert(sighting.inode, holder.clone());
                 }
                 _ => {}
             }
@@ -463,6 +473,12 @@ impl Watch {
                 _ => {}
             }
         }
+    }
+
+    /// Whether the application still has a connection to the socket of before.
+    fn has_earlier(&self) -> bool {
+        let earlier = self.open_since.keys().filter(|it| !self.own_inodes.contains(it));
+        earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
     /// How many more sessions the server has listed over the socket since some look than others had connections there all
