@@ -105,5 +105,5 @@ fn piling() {
     let count = |line: &str| line.strip_prefix("supervisor has ")?.split(' ').next()?.parse().ok();
     let counts: Vec<u32> = done.stdout.lines().filter_map(count).collect();
     assert_eq!(counts.len(), 2, "{done:#?}");
-    assert!(counts[1] <= counts[0], "{counts:?}");
+    assert!(counts[1] <= counts[0], "{done:#?}");
 }

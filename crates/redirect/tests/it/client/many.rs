@@ -184,28 +184,38 @@ fn descriptors(told: &Told<'_>) {
     println!("way {}", raw::read(fd).trim_end());
 }
 
-/// Connects and closes so many times, then says how many descriptors each supervisor above has.
+/// Connects and closes so many times, and says after a tenth and at the end what the supervisor above has open.
 fn repeat(told: &Told<'_>) {
     let n = number(told, 0);
+    let mut n_first = 0;
     for idx in 0..n {
         let fd = connected(told.to);
         if idx + 1 == n / 10 || idx + 1 == n {
             // The supervisor takes a call when it is done with the one before.
             raw::name(true, fd, 16);
-            let parent = unsafe { libc::getppid() };
-            // The fewest of several looks: a call that is being answered holds some for a moment, a leak for good.
-            let looks = (0..20).map(|_| {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-                std::fs::read_dir(format!("/proc/{parent}/fd")).unwrap().count()
-            });
-            let count = looks.min().unwrap();
-            let status = std::fs::read_to_string(format!("/proc/{parent}/status")).unwrap();
-            let memory = status.lines().find(|line| line.starts_with("RssAnon"));
-            println!("supervisor has {count} descriptors, {}", memory.unwrap_or_default());
+            // The fewest of several looks: a thread that ends late holds some for a while, a leak for good.
+            let n_looks = if n_first == 0 { 20 } else { 1_000 };
+            let mut fewest = open_above();
+            for _ in 1..n_looks {
+                if n_first > 0 && fewest.len() <= n_first {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                fewest = std::cmp::min_by_key(fewest, open_above(), Vec::len);
+            }
+            n_first = fewest.len();
+            println!("supervisor has {n_first} descriptors {fewest:?}");
         }
         raw::close(fd);
     }
     println!("dials {n}");
+}
+
+/// What the parent process has open.
+fn open_above() -> Vec<String> {
+    let parent = unsafe { libc::getppid() };
+    let open = std::fs::read_dir(format!("/proc/{parent}/fd")).unwrap();
+    open.filter_map(|it| Some(std::fs::read_link(it.ok()?.path()).ok()?.display().to_string())).collect()
 }
 
 /// One thread connects a number that another closes and opens again, all the time.
