@@ -245,6 +245,13 @@ impl From<&Stat> for Identity {
     }
 }
 
+impl Identity {
+    /// For a part of a name that no other folder gives.
+    pub(crate) fn mark(self) -> String {
+        format!("{:x}-{:x}", self.dev, self.ino)
+    }
+}
+
 /// An open journal that nobody else works on.
 #[derive(Debug)]
 pub(crate) struct Journal {

@@ -48,27 +48,27 @@ fn replace_and(
             return create((above, &original.path), created, new, staged);
         }
     };
-    if let Err(error) = stage(original, (folder, file), new, &part) {
-        // It is ours: no other program makes such names. Without it nothing has happened.
+    let failed = |what| move |source: io::Error| SwitchError::Stage { path: original.path.clone(), what, source };
+    let made = folder.create(&part, 0o600).map_err(failed("its folder takes no new file"))?;
+    if let Err((what, error)) = stage((folder, file), made, new) {
+        // Without it nothing has happened.
         let _gone = folder.remove(&part);
-        return Err(error);
+        return Err(failed(what)(error));
     }
     take_place(original, folder, (&part, staged), with_old)
 }
 
-/// Makes the neighbour, and has it on the disk.
-fn stage(original: &Original, (folder, old): (&Folder, &File), new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
-    let failed = |what| move |source: io::Error| SwitchError::Stage { path: original.path.clone(), what, source };
-    let made = folder.create(staged, 0o600);
-    let mut file = made.map_err(failed("its folder takes no new file"))?;
+/// Fills the neighbour, and has it on the disk. The error has what could not be done.
+fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<(), (&'static str, io::Error)> {
+    let failed = |what| move |source| (what, source);
     file.write_all(new).map_err(failed("not all of it was written"))?;
-    let stat = fstat(old).map_err(|error| failed("the old one cannot be looked at")(error.into()))?;
+    let stat = fstat(old).map_err(|error| ("the old one cannot be looked at", error.into()))?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
-        .map_err(|error| failed("it cannot be given to the old one's owner")(error.into()))?;
+        .map_err(|error| ("it cannot be given to the old one's owner", error.into()))?;
     // What changes a user or group on execution is for no file that is configured by.
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
-        .map_err(|error| failed("its permissions cannot be set")(error.into()))?;
+        .map_err(|error| ("its permissions cannot be set", error.into()))?;
     copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
     file.sync_all().map_err(failed("it did not get to the disk"))?;
     folder.sync().map_err(failed("its folder did not get to the disk"))

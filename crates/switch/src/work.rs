@@ -119,6 +119,7 @@ impl Work {
         if let Some(fix) = &fix {
             keep(FIX_FILE, fix.kept)?;
         }
+        let mark = Identity::from(&folder.stat().map_err(failed)?).mark();
         let mut files = Vec::new();
         for (idx, Edited { original, new }) in edited.iter().enumerate() {
             for (side, bytes) in [(Side::Old, &original.bytes), (Side::New, new)] {
@@ -133,7 +134,8 @@ impl Work {
             let folder = folder.map(Folder::stat).transpose().map_err(read)?;
             files.push(PlannedFile {
                 path: original.path.clone(),
-                staged: format!(".{}.looptax-{id}", short(&original.name)),
+                // Another user's switches have the same names as one's own.
+                staged: format!(".{}.looptax-{id}-{mark}", short(&original.name)),
                 old: Digest::of_bytes(&original.bytes),
                 new: Digest::of_bytes(new),
                 folder: folder.as_ref().map(Identity::from),

@@ -36,6 +36,7 @@ fn check_nothing_heard(fake: &Fake, args: &[&str]) {
     let scratch = Scratch::new();
     let run = looptax(&scratch, args).run();
     let said = format!("{}{}", run.stdout, run.stderr);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("(uid 65534)"), "{args:?}: {said}");
     assert!(said.contains("--trust-peer"), "{args:?}: {said}");
     assert_eq!(fake.heard(), b"", "{args:?}");

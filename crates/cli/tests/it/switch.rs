@@ -17,6 +17,8 @@ use serde_json::Value;
 use crate::fixture::{Server, exe, is_root, is_there};
 use crate::record::check_fits;
 
+const NOBODY: u32 = 65_534;
+
 /// Prepared for one switch: a server, and a file that goes to it over TCP.
 struct Scene {
     server: Server,
@@ -229,12 +231,12 @@ fn who_may_not_write_the_folder_is_told_and_nothing_is_kept() {
     fs::create_dir(&folder).unwrap();
     let file = folder.join("shop.env");
     fs::copy(&scene.file, &file).unwrap();
-    scene.scratch.give_to(65534);
+    scene.scratch.give_to(NOBODY);
     std::os::unix::fs::chown(&folder, Some(0), Some(0)).unwrap();
     let socket = scene.server.socket();
     let run = scene
         .looptax(&[file.to_str().unwrap(), "--as", "sidekiq", "--yes", "--socket", &socket, "--within", "1s"])
-        .uid(65534)
+        .uid(NOBODY)
         .run();
     run.expect_error(2, &["cannot be written", "takes no new file of this user"]);
     assert_eq!(fs::read(&file).unwrap(), scene.before);
@@ -280,6 +282,41 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
     let left: Vec<_> = fs::read_dir(scene.scratch.work()).unwrap().flatten().map(|it| it.file_name()).collect();
     let stray = left.iter().filter(|it| it.to_string_lossy().contains("looptax"));
     assert_eq!(stray.count(), 0, "{left:?}");
+}
+
+/// Both have switches of the same name, each in a folder of its own.
+#[test]
+fn two_users_switch_one_file_in_one_instant_and_one_is_refused() {
+    let Some(scene) = Scene::new().filter(|_| is_root()) else { return };
+    let of_server = scene.server.it.socket.parent().unwrap();
+    for (path, mode) in [(of_server, 0o711), (&*scene.server.it.socket, 0o777)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    scene.scratch.give_to(NOBODY);
+    let folders = ["of-root", "of-another"].map(|it| scene.scratch.file(it));
+    for (folder, user) in folders.iter().zip([0, NOBODY]) {
+        fs::create_dir(folder).unwrap();
+        std::os::unix::fs::chown(folder, Some(user), Some(user)).unwrap();
+    }
+    let (file, socket) = (scene.file.to_str().unwrap(), scene.server.socket());
+    for _ in 0..4 {
+        let begin = |place: usize| {
+            let words = [file, "--as", "sidekiq", "--yes", "--keep-unproved", "--socket", &socket, "--within", "1s"];
+            let looptax = scene.looptax(&words).env("XDG_DATA_HOME", &folders[place]);
+            if place == 0 { looptax.spawn() } else { looptax.uid(NOBODY).spawn() }
+        };
+        let runs = [begin(0), begin(1)].map(looptax_testkit::runner::Running::wait);
+        // One that comes very late finds nothing to do.
+        let wrote = runs.each_ref().map(|it| it.words().contains("undo it with"));
+        assert!(wrote == [true, false] || wrote == [false, true], "{runs:#?}");
+        let done = usize::from(wrote[1]);
+        assert_ne!(scene.now(), scene.before);
+        let undo = scene.looptax(&["--undo", "last", "--yes"]).env("XDG_DATA_HOME", &folders[done]);
+        if done == 0 { undo.run() } else { undo.uid(NOBODY).run() }.expect_code(0);
+        assert_eq!(scene.now(), scene.before);
+        let left: Vec<_> = fs::read_dir(scene.scratch.work()).unwrap().flatten().map(|it| it.file_name()).collect();
+        assert!(!left.iter().any(|it| it.to_string_lossy().contains("looptax")), "{left:?}");
+    }
 }
 
 #[test]

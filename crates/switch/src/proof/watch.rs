@@ -567,9 +567,10 @@ fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: 
     now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
 }
 
-/// Whoever else asks servers just now is no application.
+/// A looptax asks servers too, and is not an application; its file may have another name.
 fn is_looptax(process: &Process) -> bool {
-    process.pid == std::process::id() || process.program_name() == "looptax"
+    let is_own_file = || process.program.is_some() && process.program == std::env::current_exe().ok();
+    process.program_name() == "looptax" || is_own_file()
 }
 
 fn named(process: Option<&Process>) -> String {

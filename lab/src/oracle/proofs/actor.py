@@ -45,7 +45,7 @@ def connected(to):
             case "unable":
                 raise Unable("this driver knows no sockets")
             case "refused":
-                user, password = (user, "wrong") if it["kind"] != "postgres" else ("nobody-of-all", "wrong")
+                user, password = ("nobody-of-all" if it["kind"] in ("postgres", "pgbouncer") else user, "wrong")
             case "drops":
                 with socket.socket(socket.AF_UNIX) as link:
                     link.connect(to)

@@ -1,6 +1,7 @@
 //! A server of one's own, and the programs of a machine beside it.
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -79,11 +80,17 @@ impl Ground {
                 Kind::Mariadb => ["localhost", "127.0.0.1"]
                     .map(|host| format!("CREATE USER {name}@'{host}' IDENTIFIED BY '{PASSWORD}'"))
                     .to_vec(),
-                Kind::Postgres => vec![format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")],
+                Kind::Postgres | Kind::Pgbouncer => vec![format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")],
                 _ => bail!("{kind} is not played"),
             };
             for sql in all {
                 talk.execute(&sql).with_context(|| sql.clone())?;
+            }
+            if kind == Kind::Pgbouncer {
+                // It looks there once more for a name that it does not know.
+                let users = self.server.socket.with_file_name("pgbouncer.users");
+                let mut users = fs::OpenOptions::new().append(true).open(users)?;
+                users.write_all(format!("\"{name}\" \"{PASSWORD}\"\n").as_bytes())?;
             }
         }
         Ok(())
@@ -247,7 +254,7 @@ impl Ground {
     fn ask_on(&self, folder: &Path, is_over: &AtomicBool) {
         let scheme = match self.server.kind {
             Kind::Redis => "redis",
-            Kind::Postgres => "postgres",
+            Kind::Postgres | Kind::Pgbouncer => "postgres",
             _ => "mysql",
         };
         let address = format!("{scheme}://shop@{}", self.server.tcp);

@@ -31,7 +31,7 @@ pub(crate) struct Options {
     /// The first machine; the others have the seeds that follow
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[arg(long, value_delimiter = ',', default_value = "redis,mariadb,postgres")]
+    #[arg(long, value_delimiter = ',', default_value = "redis,mariadb,postgres,pgbouncer")]
     kinds: Vec<String>,
     /// So many at once, each with a server of its own
     #[arg(long, default_value_t = 4)]
