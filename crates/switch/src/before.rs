@@ -19,6 +19,8 @@ pub(crate) struct Before {
     pub(crate) client: Client,
     watches: Vec<Watch>,
     named: Vec<Process>,
+    /// The user that was named.
+    user: Option<u32>,
 }
 
 impl Before {
@@ -32,15 +34,12 @@ impl Before {
         let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
         let mut client = Client::for_file(wish.path, wish.pid, wish.user)?;
         let mut watches: Vec<Watch> = Vec::new();
+        let user = wish.user.and(client.rights.as_ref()).map(|it| it.uid);
         let file = read::look(wish.path).ok().flatten();
         for (address, tcp) in targets(&client)? {
             if !watches.iter().any(|it| is_over(it, &address, tcp)) {
                 let of = Watched { file, ..watched(address, tcp, survey) };
-                let mut watch = Watch::begin(of, &named);
-                if let (Some(_), Some(rights)) = (wish.user, &client.rights) {
-                    watch.is_only_of(rights.uid);
-                }
-                watches.push(watch);
+                watches.push(Watch::begin(of, &named, user));
             }
         }
         let is_named = wish.pid.is_some() || wish.user.is_some();
@@ -48,7 +47,7 @@ impl Before {
         if let Some(seen) = example.and_then(|it| Client::find(Some(it.pid), None).ok()) {
             client = Client { unit: client.unit.take(), ..seen };
         }
-        Ok(Self { client, watches, named })
+        Ok(Self { client, watches, named, user })
     }
 
     pub(crate) fn applications(&self) -> Vec<&Application> {
@@ -83,7 +82,7 @@ impl Before {
                     let of = Watched { file: earlier.watched().file, ..of };
                     earlier.with_socket(of, named)
                 }
-                None => Watch::begin(of, named),
+                None => Watch::begin(of, named, self.user),
             };
             watches.all.push(watch);
         }

@@ -104,6 +104,11 @@ impl Application {
         self.users_of_server.retain(is_its);
     }
 
+    /// The user that was named.
+    pub(crate) fn user(&self) -> Option<u32> {
+        self.user
+    }
+
     /// Whether a process belongs to the unit or container of those that were counted in.
     fn is_of_a_unit(&self, process: &Process) -> bool {
         let kin = Kin::new(process);

@@ -52,6 +52,8 @@ pub(super) struct Seen {
     pub(super) n_listed: u64,
     /// Whether nothing says who the application is: then whoever comes may be it.
     pub(super) is_unknown: bool,
+    /// Connections over TCP that the kernel counted for processes that had ended when they were looked at.
+    pub(super) n_tcp_of_unknown: u64,
     /// Whether another looptax runs, whose logins the server counts.
     pub(super) is_looptax_about: bool,
     /// Connections of the application's processes to the socket, as the kernel lists them.
@@ -290,8 +292,17 @@ impl Seen {
 
     fn words_of_tcp(&self, still: &BTreeSet<&str>) -> String {
         let who: Vec<&str> = still.iter().copied().collect();
-        let beside = if self.is_over_socket() { ", beside others over the socket" } else { "" };
-        format!("still over TCP: {}{beside}", who.join(", "))
+        let who = who.join(", ");
+        if self.is_over_socket() {
+            return format!("still over TCP: {who}, beside others over the socket");
+        }
+        if self.has_come_itself() {
+            return format!(
+                "over TCP came {who}, over the socket{}, and nothing shows that it was let in",
+                self.whose()
+            );
+        }
+        format!("still over TCP: {who}")
     }
 
     fn refusals(&self) -> String {

@@ -69,13 +69,17 @@ const BETWEEN_CALIBRATIONS: Duration = Duration::from_millis(50);
 
 impl Watch {
     /// Looks for the first time, before anything is written: who uses the account over TCP is the application, beside
-    /// the processes that are named.
-    pub fn begin(of: Watched, named: &[Process]) -> Self {
+    /// the processes that are named; of a user that is named only that user's processes.
+    pub fn begin(of: Watched, named: &[Process], user: Option<u32>) -> Self {
         let mut application = Application::default();
         for process in named {
             application.add(process);
         }
-        Self::begin_as(of, application)
+        let mut watch = Self::begin_as(of, application);
+        if let Some(uid) = user {
+            watch.is_only_of(uid);
+        }
+        watch
     }
 
     /// The same server after a restart: what was connected before has ended.
@@ -128,7 +132,7 @@ impl Watch {
     pub(crate) fn with_socket(mut self, of: Watched, named: &[Process]) -> Self {
         if !self.eye.sees_tcp() {
             // Only the server's list over the socket says which clients are of the account.
-            return Self::begin(of, named);
+            return Self::begin(of, named, self.application.user());
         }
         let socket = of.socket.as_deref();
         let open = |it| self.eye.open_socket(&of.address, it, self.limits);
@@ -180,7 +184,7 @@ impl Watch {
     }
 
     /// Counts only processes of this user as the application's.
-    pub(crate) fn is_only_of(&mut self, uid: u32) {
+    fn is_only_of(&mut self, uid: u32) {
         self.application.retain(uid);
         self.is_guessed = false;
         let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));
@@ -470,6 +474,7 @@ impl Watch {
                     let who = named(client.as_ref());
                     self.seen.over_tcp.push(OverTcp { who, at: now, session: None, is_open: false });
                 }
+                (Asked::Tcp { .. }, false) if client.is_none() => self.seen.n_tcp_of_unknown += asks.n_opened,
                 _ => {}
             }
         }
@@ -548,7 +553,9 @@ impl Watch {
             return;
         };
         let holder = self.clients.get(&from);
-        if holder.is_some_and(is_looptax) {
+        // Whose a short one is the kernel's count says, if it says so of all.
+        let is_told = self.seen.by_kernel.is_some() && self.of.is_whole && self.seen.n_tcp_of_unknown == 0;
+        if holder.is_some_and(is_looptax) || holder.is_none() && is_told {
             return;
         }
         let is_other = !self.application.is_unknown() && holder.is_some_and(|it| !self.application.has(it));

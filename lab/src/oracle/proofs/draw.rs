@@ -102,6 +102,13 @@ impl Machine {
         Self { kind, application, others, is_asked_by_looptax, named, within: Duration::from_secs(8), keeps }
     }
 
+    /// Whether somebody goes on over TCP who is the application by all that looptax is told: one of its user, with its
+    /// account.
+    pub(super) fn has_alike(&self) -> bool {
+        let is_alike = |it: &Actor| it.user == APPLICATION && it.has_account && it.is_over_tcp;
+        self.named != Named::Pid && self.others.iter().any(is_alike)
+    }
+
     /// In a line.
     pub(super) fn words(&self) -> String {
         let others = self.others.iter().map(|it| format!("; beside it {}", it.words()));

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use looptax_model::dsn::Kind;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ use crate::workspace::{root, run_to_success};
 const PROGRAM: &str = include_str!("actor.py");
 const PASSWORD: &str = "secret";
 /// So long the application's log is written after looptax has ended.
-const AFTER: Duration = Duration::from_millis(1500);
+pub(super) const AFTER: Duration = Duration::from_millis(1500);
 
 pub(super) struct Ground {
     looptax: PathBuf,
@@ -86,11 +86,15 @@ impl Ground {
             for sql in all {
                 talk.execute(&sql).with_context(|| sql.clone())?;
             }
-            if kind == Kind::Pgbouncer {
-                // It looks there once more for a name that it does not know.
-                let users = self.server.socket.with_file_name("pgbouncer.users");
-                let mut users = fs::OpenOptions::new().append(true).open(users)?;
-                users.write_all(format!("\"{name}\" \"{PASSWORD}\"\n").as_bytes())?;
+        }
+        if kind == Kind::Pgbouncer {
+            let users = ["shop", "other"].map(|it| format!("\"{it}\" \"{PASSWORD}\"\n")).concat();
+            let file = self.server.socket.with_file_name("pgbouncer.users");
+            let mut file = fs::OpenOptions::new().append(true).open(file)?;
+            file.write_all(users.as_bytes())?;
+            for pid in &self.server.pooler_pids {
+                let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw).context("a pooler has a number")?;
+                kill_process(pid, Signal::HUP)?;
             }
         }
         Ok(())
@@ -121,7 +125,7 @@ impl Ground {
         if machine.application.after.is_none() {
             let answered = || Ok(attempts(&log)?.iter().any(|it| it.is_ok));
             wait_until("the application gets no answer", answered)
-                .with_context(|| fs::read_to_string(&log).unwrap_or_default())?;
+                .with_context(|| format!("{:?}", attempts(&log).ok().and_then(|it| it.last().cloned())))?;
         }
         let began = now();
         let is_over = AtomicBool::new(false);

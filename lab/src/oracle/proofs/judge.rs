@@ -1,6 +1,6 @@
 //! What an application really got, by its own log, and whether looptax said so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::draw::{Machine, OverSocket, Reads};
+use super::ground::AFTER;
 
 /// So long an application has to have been on the socket before looptax has to have seen it, in seconds: the quiet time
 /// of a proof, the time between two counts, and a slow machine.
@@ -58,7 +59,7 @@ pub(super) struct Verdict {
     pub(super) outcome: Outcome,
     /// What must not be.
     pub(super) wrong: Vec<String>,
-    /// Whether the application was on the socket long enough and worked.
+    /// Whether the application was on the socket long enough and worked, and can be told from the others.
     pub(super) is_moved: bool,
 }
 
@@ -106,7 +107,9 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
         Outcome::PutBack => {
             let reads_again = machine.application.reads != Reads::Never;
             let hangs = matches!(machine.application.over_socket, OverSocket::Dies | OverSocket::Hangs);
-            let is_alive = !hangs && reads_again;
+            // One that reads it late may do so after its log was ended.
+            let is_late = machine.application.reads == Reads::Late && machine.application.late > AFTER;
+            let is_alive = !hangs && reads_again && !is_late;
             let is_seldom = machine.application.every.as_secs() > 5;
             let is_back = all.iter().any(|it| it.at > ended.at - 2.0 && it.is_tcp && it.is_ok);
             if is_alive && !is_seldom && !is_back && machine.application.after.is_none() {
@@ -125,6 +128,11 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
         let mut after = during().filter(|it| it.at > first + SLACK_S && it.at < last_good);
         after.all(|it| it.is_ok && !it.is_tcp)
     };
-    let is_moved = first.is_some_and(|first| last_good - first > SEEN_AFTER_S && is_clean(first));
+    // A worker that sleeps all the time has its connection of before.
+    let n_workers = { over_socket() }.filter(|it| it.is_ok).map(|it| it.pid).collect::<BTreeSet<u32>>().len();
+    let are_all = n_workers >= machine.application.n_workers as usize;
+    let is_moved = are_all
+        && !machine.has_alike()
+        && first.is_some_and(|first| last_good - first > SEEN_AFTER_S && is_clean(first));
     Verdict { outcome, wrong, is_moved }
 }
