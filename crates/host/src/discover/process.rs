@@ -14,6 +14,7 @@ use crate::discover::namespace_id::NamespaceId;
 
 /// Longest command line that is looked at: proxies say in theirs where they lead.
 const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
+const MOST_MAPS_BYTES: u64 = 4 << 20;
 const MOST_CGROUP_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +56,16 @@ impl Process {
             .filter(|word| !word.is_empty())
             .map(|word| String::from_utf8_lossy(word).into_owned())
             .collect()
+    }
+
+    /// Whether it has mapped a shared library of this name: `libpq` for `libpq.so.5` or `libpq-3f9d.so.5.17`. False where
+    /// we may not look.
+    pub fn has_library(&self, name: &str) -> bool {
+        let maps = kernel::read_up_to(self.file("maps"), MOST_MAPS_BYTES).unwrap_or_default();
+        String::from_utf8_lossy(&maps).lines().any(|line| {
+            let file = line.rsplit_once('/').map_or("", |it| it.1);
+            { file.strip_prefix(name) }.is_some_and(|rest| rest.starts_with(['.', '-']) && rest.contains(".so"))
+        })
     }
 
     /// Its files as it sees them, as far as its user could read them.

@@ -9,17 +9,23 @@ use super::seen::{Asks, FEWEST_COUNTED, Seen};
 /// More connections over TCP than these may have used one port twice, which is counted once.
 const MOST_COUNTED: u64 = 1000;
 
-/// A login that is refused takes no more turns than these.
+/// A login that is refused takes no more turns than these; `None` where that is not known.
 ///
 /// # Source
 /// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and two
-/// of TLS before. PostgreSQL: a question for TLS, the start, and two of SCRAM.
-fn most_login_turns(protocol: Protocol) -> Option<u64> {
+/// of TLS before. PostgreSQL: questions for GSSAPI and for TLS, the start, and two of SCRAM; over a socket libpq asks
+/// neither question (`fe-connect.c`).
+pub(super) fn most_login_turns(protocol: Protocol, has_libpq: bool) -> Option<u64> {
     match protocol {
         Protocol::Mysql => Some(6),
-        Protocol::Postgres => Some(4),
+        Protocol::Postgres => Some(if has_libpq { 3 } else { 5 }),
         _ => None,
     }
+}
+
+/// Whether a server of this protocol may refuse whoever connects.
+fn has_logins(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Mysql | Protocol::Postgres | Protocol::Redis | Protocol::Mongodb)
 }
 
 impl Seen {
@@ -44,10 +50,19 @@ impl Seen {
         self.n_of_application > 0 || self.by_kernel.is_some_and(|it| it.n_opened > 0)
     }
 
-    /// What can be said if the server is not asked: that it answers, and refused nobody that it tells of.
+    /// What can be said if the server is not asked: that it answers more than logins that it refuses, or refused nobody
+    /// that it tells of, or that a page of the application works as before.
     fn is_let_in_unasked(&self) -> bool {
-        let is_answered = self.by_kernel.is_none_or(|it| it.n_turns > 0);
-        self.unasked.is_some() && is_answered && self.n_refused.is_none_or(|it| it == 0)
+        let lets_all_in = self.is_asked || self.protocol.is_some_and(|it| !has_logins(it));
+        let is_answered = self.by_kernel.map_or(lets_all_in, |it| it.n_turns > 0 && !self.has_earlier);
+        self.unasked.is_some() && is_answered && (lets_all_in || self.has_worked() || self.n_refused == Some(0))
+    }
+
+    /// Whether more of its questions were answered than those of logins that are refused.
+    fn has_worked(&self) -> bool {
+        // What is asked over a connection of before says nothing of the new ones.
+        let new = self.by_kernel.filter(|_| !self.has_earlier);
+        new.is_some_and(|it| it.n_login_turns.is_some_and(|most| it.n_turns > most))
     }
 
     /// Whether more of its logins, or of its questions, were answered than can have been refused.
@@ -55,10 +70,9 @@ impl Seen {
         let Some(now) = self.by_kernel else {
             return self.is_let_in_by_rest();
         };
-        // What is asked over a connection of before says nothing of the new ones.
         let n_turns = if self.has_earlier { 0 } else { now.n_turns };
         let before = if self.has_earlier { Asks::default() } else { self.asked_before };
-        let has_worked = { self.protocol.and_then(most_login_turns) }.is_some_and(|most| n_turns > most * now.n_opened);
+        let has_worked = self.has_worked();
         let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
         match self.protocol {
             Some(Protocol::Mysql) => has_worked || n_turns > 0 && is_not_refused(before.n_opened),
@@ -123,8 +137,35 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_is_not_asked_let_it_in_if_more_was_answered_than_logins_that_it_refuses() {
+        let asks = |n_turns, n_login_turns| Asks { n_opened: 2, n_turns, n_login_turns };
+        let with = |protocol, now| Seen {
+            protocol: Some(protocol),
+            unasked: Some("a pooler".to_owned()),
+            first_over_socket: Some(S(1)),
+            n_of_application: 2,
+            by_kernel: now,
+            ..Seen::default()
+        };
+        assert!(!holds(&with(Protocol::Postgres, Some(asks(6, Some(6)))), 3));
+        assert!(holds(&with(Protocol::Postgres, Some(asks(7, Some(6)))), 3));
+        // What is asked over a connection of before.
+        let earlier = Seen { has_earlier: true, ..with(Protocol::Postgres, Some(asks(7, Some(6)))) };
+        assert!(!holds(&earlier, 3));
+        // Without the kernel's count only who is let in anyway is.
+        assert!(!holds(&with(Protocol::Postgres, None), 3));
+        assert!(holds(&with(Protocol::Memcached, None), 3));
+        assert!(!holds(&with(Protocol::Memcached, Some(asks(0, None))), 3));
+        assert!(holds(&with(Protocol::Memcached, Some(asks(1, None))), 3));
+        assert!(holds(&Seen { is_asked: true, ..with(Protocol::Postgres, None) }, 3));
+        // One that tells of refusals elsewhere, and has none.
+        assert!(!holds(&with(Protocol::Redis, Some(asks(4, None))), 3));
+        assert!(holds(&Seen { n_refused: Some(0), ..with(Protocol::Redis, Some(asks(4, None))) }, 3));
+    }
+
+    #[test]
     fn by_the_kernel_s_count_the_application_was_let_in_if_more_was_answered_than_refused() {
-        let asks = |n_opened, n_turns| Asks { n_opened, n_turns };
+        let asks = |n_opened, n_turns| Asks { n_opened, n_turns, n_login_turns: Some(6 * n_opened) };
         let base = Seen { first_over_socket: Some(S(1)), n_refused: Some(3), n_counted: Some(9), ..Seen::default() };
         let with = |protocol, now, asked_before| Seen {
             protocol: Some(protocol),

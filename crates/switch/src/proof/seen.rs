@@ -16,17 +16,26 @@ const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
 /// What processes did over the socket, by the kernel's count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asks {
     pub(super) n_opened: u64,
     /// Questions that were answered.
     pub(super) n_turns: u64,
+    /// So many of them at most are those of logins, if the server refused all; `None` where that is not known.
+    pub(super) n_login_turns: Option<u64>,
+}
+
+impl Default for Asks {
+    fn default() -> Self {
+        Self { n_opened: 0, n_turns: 0, n_login_turns: Some(0) }
+    }
 }
 
 impl Asks {
     pub(super) fn add(&mut self, other: Self) {
         self.n_opened += other.n_opened;
         self.n_turns += other.n_turns;
+        self.n_login_turns = self.n_login_turns.zip(other.n_login_turns).map(|(one, more)| one + more);
     }
 }
 
@@ -215,7 +224,12 @@ impl Seen {
             );
         }
         if self.has_come_itself() && !self.is_over_socket() {
-            return format!("the application came to the socket{}, and nothing shows that it was let in", self.whose());
+            let why =
+                { self.unasked.as_ref() }.map_or_else(String::new, |it| format!(": the server was not asked, {it}"));
+            return format!(
+                "the application came to the socket{}, and nothing shows that it was let in{why}",
+                self.whose()
+            );
         }
         if !self.strangers.is_empty() {
             let who: Vec<&str> = self.strangers.iter().map(|it| &**it).collect();
@@ -248,7 +262,7 @@ impl Seen {
                 let n = self.n_listed;
                 format!("the server saw {n} {} over the socket{whose}", plural(n, "session"))
             }
-            (None, Some(Asks { n_opened, n_turns })) => {
+            (None, Some(Asks { n_opened, n_turns, .. })) => {
                 let (connections, questions) = (plural(n_opened, "connection"), plural(n_turns, "question"));
                 let refused = match self.n_refused {
                     Some(0) => ", and the server refused none",
@@ -452,13 +466,18 @@ pub(super) mod tests {
     #[test]
     fn without_the_server_the_kernel_alone_counts_and_says_so() {
         let seen = Seen {
-            unasked: Some("the password is not known".to_owned()),
+            protocol: Some(Protocol::Memcached),
+            unasked: Some("it lists no connections".to_owned()),
             n_of_application: 1,
             first_over_socket: Some(S(0)),
             ..Seen::default()
         };
         let Some(Judgement::Holds(words)) = seen.judge(S(3), false) else { panic!("{seen:?}") };
         assert!(words.contains("the server was not asked"), "{words}");
+        // One that may refuse it.
+        let seen = Seen { protocol: Some(Protocol::Mysql), ..seen };
+        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };
+        assert!(words.contains("let in") && words.contains("lists no connections"), "{words}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::clock::Since;
 use super::application::{Application, Kin};
 use super::counter::Asking;
 use super::eye::{Eye, Session};
+use super::let_in::most_login_turns;
 use super::log::Logs;
 use super::seen::{Asks, Judgement, OverTcp, Seen};
 use super::watched::Watched;
@@ -453,9 +454,14 @@ impl Watch {
     /// Takes what the kernel counted since the last look.
     pub(super) fn take_asked(&mut self, all: &[Asking]) {
         let now = self.start.elapsed();
+        let protocol = self.of.address.protocol;
         let counts = self.seen.by_kernel.get_or_insert_default();
         for Asking { counted, client } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
-            let asks = Asks { n_opened: counted.counts.n_opened, n_turns: counted.counts.n_turns() };
+            let has_libpq = || client.as_ref().is_some_and(|it| it.has_library("libpq"));
+            let n_opened = counted.counts.n_opened;
+            let n_login_turns =
+                if n_opened == 0 { Some(0) } else { most_login_turns(protocol, has_libpq()).map(|it| it * n_opened) };
+            let asks = Asks { n_opened, n_turns: counted.counts.n_turns(), n_login_turns };
             let is_of_application = |it: &Process| self.application.has(it) || self.application.is_unknown();
             let is_own = client.as_ref().is_some_and(|it| !is_looptax(it) && is_of_application(it));
             self.seen.n_opened_by_all += asks.n_opened;
