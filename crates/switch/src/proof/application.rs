@@ -211,6 +211,19 @@ impl Application {
     }
 }
 
+/// A looptax asks servers too, and is not an application; its file may have another name.
+pub(super) fn is_looptax(process: &Process) -> bool {
+    let is_own_file = || process.program.is_some() && process.program == std::env::current_exe().ok();
+    process.program_name() == "looptax" || is_own_file()
+}
+
+pub(super) fn named(process: Option<&Process>) -> String {
+    process.map_or_else(
+        || "a process that was gone before it was seen".to_owned(),
+        |it| format!("{} {}", it.program_name(), it.pid),
+    )
+}
+
 /// What tells programs of one interpreter apart: the first words of the command line, without numbers, which workers
 /// count in theirs.
 fn title(process: &Process) -> String {

@@ -62,7 +62,7 @@ impl Seen {
     fn has_worked(&self) -> bool {
         // What is asked over a connection of before says nothing of the new ones.
         let new = self.by_kernel.filter(|_| !self.has_earlier);
-        new.is_some_and(|it| it.n_login_turns.is_some_and(|most| it.n_turns > most))
+        new.is_some_and(|it| it.of_logins.is_some_and(|most| it.n_turns > most))
     }
 
     /// Whether more of its logins, or of its questions, were answered than can have been refused.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_asked_let_it_in_if_more_was_answered_than_logins_that_it_refuses() {
-        let asks = |n_turns, n_login_turns| Asks { n_opened: 2, n_turns, n_login_turns };
+        let asks = |n_turns, of_logins| Asks { n_opened: 2, n_turns, of_logins };
         let with = |protocol, now| Seen {
             protocol: Some(protocol),
             unasked: Some("a pooler".to_owned()),
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn by_the_kernel_s_count_the_application_was_let_in_if_more_was_answered_than_refused() {
-        let asks = |n_opened, n_turns| Asks { n_opened, n_turns, n_login_turns: Some(6 * n_opened) };
+        let asks = |n_opened, n_turns| Asks { n_opened, n_turns, of_logins: Some(6 * n_opened) };
         let base = Seen { first_over_socket: Some(S(1)), n_refused: Some(3), n_counted: Some(9), ..Seen::default() };
         let with = |protocol, now, asked_before| Seen {
             protocol: Some(protocol),

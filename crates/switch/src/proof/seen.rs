@@ -22,12 +22,12 @@ pub(super) struct Asks {
     /// Questions that were answered.
     pub(super) n_turns: u64,
     /// So many of them at most are those of logins, if the server refused all; `None` where that is not known.
-    pub(super) n_login_turns: Option<u64>,
+    pub(super) of_logins: Option<u64>,
 }
 
 impl Default for Asks {
     fn default() -> Self {
-        Self { n_opened: 0, n_turns: 0, n_login_turns: Some(0) }
+        Self { n_opened: 0, n_turns: 0, of_logins: Some(0) }
     }
 }
 
@@ -35,7 +35,7 @@ impl Asks {
     pub(super) fn add(&mut self, other: Self) {
         self.n_opened += other.n_opened;
         self.n_turns += other.n_turns;
-        self.n_login_turns = self.n_login_turns.zip(other.n_login_turns).map(|(one, more)| one + more);
+        self.of_logins = self.of_logins.zip(other.of_logins).map(|(one, more)| one + more);
     }
 }
 

@@ -12,7 +12,7 @@ use looptax_model::dsn::Protocol;
 
 use crate::clock::Since;
 
-use super::application::{Application, Kin};
+use super::application::{Application, Kin, is_looptax, named};
 use super::counter::Asking;
 use super::eye::{Eye, Session};
 use super::let_in::most_login_turns;
@@ -328,6 +328,15 @@ impl Watch {
         self.own_tcp.keys().any(|from| self.open_tcp.contains(from))
     }
 
+    /// Whether each process of it that was seen with a connection over TCP has one now.
+    pub fn is_wholly_over_tcp(&self) -> bool {
+        let is_open = |from: &SocketAddr| self.open_tcp.contains(from);
+        let open: BTreeSet<&String> =
+            { self.own_tcp.iter() }.filter(|(from, _)| is_open(from)).map(|it| it.1).collect();
+        let mut seen = self.own_tcp.iter().filter(|(from, _)| self.clients.contains_key(from));
+        !open.is_empty() && seen.all(|(_, who)| open.contains(who))
+    }
+
     /// New connections since the last look, with their holders.
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
         let mut new = Vec::new();
@@ -459,9 +468,9 @@ impl Watch {
         for Asking { counted, client } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
             let has_libpq = || client.as_ref().is_some_and(|it| it.has_library("libpq"));
             let n_opened = counted.counts.n_opened;
-            let n_login_turns =
+            let of_logins =
                 if n_opened == 0 { Some(0) } else { most_login_turns(protocol, has_libpq()).map(|it| it * n_opened) };
-            let asks = Asks { n_opened, n_turns: counted.counts.n_turns(), n_login_turns };
+            let asks = Asks { n_opened, n_turns: counted.counts.n_turns(), of_logins };
             let is_of_application = |it: &Process| self.application.has(it) || self.application.is_unknown();
             let is_own = client.as_ref().is_some_and(|it| !is_looptax(it) && is_of_application(it));
             self.seen.n_opened_by_all += asks.n_opened;
@@ -578,17 +587,4 @@ impl Watch {
 /// What is there now, with the look since which it is.
 fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: u64) -> BTreeMap<u64, u64> {
     now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
-}
-
-/// A looptax asks servers too, and is not an application; its file may have another name.
-fn is_looptax(process: &Process) -> bool {
-    let is_own_file = || process.program.is_some() && process.program == std::env::current_exe().ok();
-    process.program_name() == "looptax" || is_own_file()
-}
-
-fn named(process: Option<&Process>) -> String {
-    process.map_or_else(
-        || "a process that was gone before it was seen".to_owned(),
-        |it| format!("{} {}", it.program_name(), it.pid),
-    )
 }

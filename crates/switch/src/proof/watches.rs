@@ -148,7 +148,7 @@ impl Proof for Watches {
             None
         } else if self.all.iter().all(Watch::is_over_tcp_again) {
             Some("the application connects over TCP again")
-        } else if self.all.iter().all(Watch::is_still_over_tcp) {
+        } else if self.all.iter().all(Watch::is_wholly_over_tcp) {
             Some("the application is connected over TCP as it was before")
         } else {
             None

@@ -6,6 +6,9 @@ use looptax_model::dsn::Kind;
 use looptax_testkit::dice::Dice;
 use serde::Serialize;
 
+/// So long the application's log is written after looptax has ended.
+pub(super) const AFTER: Duration = Duration::from_millis(1500);
+
 /// Users that every distribution has.
 pub(super) const APPLICATION: &str = "www-data";
 const STRANGER: &str = "games";
@@ -102,11 +105,10 @@ impl Machine {
         Self { kind, application, others, is_asked_by_looptax, named, within: Duration::from_secs(8), keeps }
     }
 
-    /// Whether somebody goes on over TCP who is the application by all that looptax is told: one of its user, with its
-    /// account.
+    /// Whether somebody is the application by all that looptax is told, and goes on over TCP or is refused.
     pub(super) fn has_alike(&self) -> bool {
-        let is_alike = |it: &Actor| it.user == APPLICATION && it.has_account && it.is_over_tcp;
-        self.named != Named::Pid && self.others.iter().any(is_alike)
+        let fails = |it: &Actor| it.is_over_tcp && it.has_account || it.over_socket == OverSocket::Refused;
+        self.named != Named::Pid && self.others.iter().any(|it| it.user == APPLICATION && fails(it))
     }
 
     /// In a line.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use looptax_model::dsn::Kind;
@@ -16,15 +15,13 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::draw::{APPLICATION, Actor, Machine, Named, Reads};
+use super::draw::{AFTER, APPLICATION, Actor, Machine, Named, Reads};
 use super::judge::{Attempt, Ended, attempts};
 use crate::servers::{Private, wait_until};
 use crate::workspace::{root, run_to_success};
 
 const PROGRAM: &str = include_str!("actor.py");
 const PASSWORD: &str = "secret";
-/// So long the application's log is written after looptax has ended.
-pub(super) const AFTER: Duration = Duration::from_millis(1500);
 
 pub(super) struct Ground {
     looptax: PathBuf,

@@ -7,8 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::draw::{Machine, OverSocket, Reads};
-use super::ground::AFTER;
+use super::draw::{AFTER, Machine, OverSocket, Reads};
 
 /// So long an application has to have been on the socket before looptax has to have seen it, in seconds: the quiet time
 /// of a proof, the time between two counts, and a slow machine.
