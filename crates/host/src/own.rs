@@ -22,7 +22,8 @@ pub fn folder(path: &Path) -> io::Result<Folder> {
     walk(path, None)
 }
 
-/// The same, and makes it where it is missing, with all folders on the way, for the owner alone.
+/// The same, and makes it where it is missing, with all folders on the way, for the owner alone. Its name is on the disk
+/// when this comes back: what is kept in it outlasts a loss of power.
 ///
 /// # Errors
 /// As [`folder`].
@@ -35,15 +36,36 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     let mut walk = Walk::following(links);
     walk.make = make;
     let walked = walk.to(path)?;
-    if let (None, Some(mode)) = (&walked.last, make) {
-        match walked.folder.make_folder(&walked.name, mode) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        let made = walked.folder.folder(&walked.name)?;
-        return checked(made, true);
+    let Some(mode) = make else {
+        return checked(Folder::at_end(walked)?, false);
+    };
+    let above = walked.folder.again()?;
+    if walked.last.is_some() {
+        // Whoever made it may have been killed before that.
+        sync(&above)?;
+        return checked(Folder::at_end(walked)?, true);
     }
-    checked(Folder::at_end(walked)?, make.is_some())
+    // Those on the way first: where the last one is there, they are on the disk.
+    for path in above.path().ancestors().skip(1) {
+        sync(&Folder::following(links, path)?)?;
+    }
+    match above.make_folder(&walked.name, mode) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    sync(&above)?;
+    checked(above.folder(&walked.name)?, true)
+}
+
+/// Has the names in a folder on the disk, as far as the caller may and its file system can.
+fn sync(folder: &Folder) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    match folder.sync() {
+        Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | ReadOnlyFilesystem | Unsupported) => {
+            Ok(())
+        }
+        done => done,
+    }
 }
 
 /// Refuses a folder that is not the caller's own; root's is believed where nothing `is_made` in it.
