@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use looptax_host::output::{Existing, Output};
+use looptax_host::output::{self, Existing, Output};
 use looptax_host::{Folder, own};
 use rustix::fs::FileType;
 
@@ -50,13 +50,16 @@ impl Spool {
         Self { folder: folder.to_owned(), collector: collector.to_owned(), most_bytes: MOST_BYTES }
     }
 
-    /// Makes the folder where it is not there, for its owner alone.
+    /// Makes the folder where it is not there, for its owner alone; what a killed run began to write there is removed.
     ///
     /// # Errors
     /// [`FleetError::Spool`].
     pub fn make(&self) -> Result<(), FleetError> {
         let made = own::make_folder(&self.folder);
-        made.map(drop).map_err(|source| FleetError::Spool { path: self.folder.clone(), source })
+        let folder = made.map_err(|source| FleetError::Spool { path: self.folder.clone(), source })?;
+        // Room is made, and reports go without it.
+        let _removed = output::sweep(&folder);
+        Ok(())
     }
 
     /// The folder, held; it is believed only where it is the caller's own.

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-use rustix::fs::{FileType, Mode, OFlags, fchmod, openat};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, fchmod, flock, openat};
 use rustix::io::Errno;
 
 use crate::control::is_privileged;
@@ -128,6 +128,8 @@ impl Output {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_TRIES => {}
                 made => {
                     let begun = Begun { output: self, name, file: made?, is_done: false };
+                    // For `sweep`; without locks it finds out nothing, and leaves all there.
+                    let _held = flock(&begun.file, FlockOperation::NonBlockingLockExclusive);
                     if let Some(mode) = mode {
                         fchmod(&begun.file, Mode::from_raw_mode(mode))?;
                     }
@@ -137,6 +139,23 @@ impl Output {
         }
         unreachable!("the last try returns")
     }
+}
+
+/// Removes the neighbours that killed processes left in a folder: nobody holds them.
+///
+/// # Errors
+/// What the kernel reports; what can be removed is.
+pub fn sweep(folder: &Folder) -> io::Result<()> {
+    let mut outcome = Ok(());
+    for name in folder.names()?.iter().filter(|it| is_neighbour(it)) {
+        let Ok(file) = folder.open_own(name) else {
+            continue;
+        };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            outcome = outcome.and(folder.remove(name));
+        }
+    }
+    outcome
 }
 
 /// Makes the folder that results are to be written to, with those on the way, where it is missing.
@@ -160,6 +179,12 @@ fn neighbour(name: &OsStr, number: u32) -> OsString {
     let part = if filled.is_ok() { u64::from_ne_bytes(random) } else { u64::from(number) };
     let short: String = name.to_string_lossy().chars().filter(|it| *it != '\u{fffd}').take(40).collect();
     format!(".{short}.looptax-{part:016x}").into()
+}
+
+fn is_neighbour(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let part = name.strip_prefix('.').and_then(|it| it.rsplit_once(".looptax-"));
+    part.is_some_and(|(_, part)| part.len() == 16 && part.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
 /// A device or pipe is written to only where nobody else can exchange it.

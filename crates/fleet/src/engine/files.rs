@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use looptax_host::output::{Existing, Output};
+use looptax_host::output::{self, Existing, Output};
 use looptax_model::record::CollectorTables;
 
 use super::question::{Question, Rows};
@@ -33,6 +33,8 @@ impl Folder {
     fn write(&self, batch: &Batch) -> io::Result<()> {
         let name = format!("{}.jsonl", batch.report_id);
         let output = Output::find_or_make(&self.path.join(name))?;
+        // What a killed run left: a report that it sends again has a name of its own.
+        let _removed = output::sweep(output.folder());
         let begun = output.begin(Some(PRIVATE))?;
         begun.file().write_all(to_lines(batch).as_bytes())?;
         begun.file().sync_all()?;
