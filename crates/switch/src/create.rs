@@ -46,7 +46,7 @@ pub(crate) fn create(
     if named.is_err() {
         // Ours: no other program makes such names.
         let _gone = folder.remove(&part);
-        remove_folder(path, created);
+        let _gone = remove_folder(path, created);
     }
     named
 }
@@ -62,34 +62,43 @@ pub(crate) fn uncreate(
     // Nobody else makes names like that one.
     folder.rename(name, staged)?;
     settle(folder, name, new, staged)?;
-    remove_folder(path, created);
-    Ok(())
+    remove_folder(path, created)
 }
 
 /// Ends what was begun with the name that a file has while it is taken away: ours goes, another's gets its name back.
 pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr) -> io::Result<()> {
-    match folder.read(staged, MOST_BYTES) {
+    let found = folder.read(staged, MOST_BYTES);
+    match &found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok((_, bytes)) if Digest::of_bytes(&bytes) == *new => folder.remove(staged)?,
+        Ok((_, bytes)) if Digest::of_bytes(bytes) == *new => folder.remove(staged)?,
         // Where somebody wrote once more since, both are theirs.
         _ => match folder.rename_new(staged, name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             named => named?,
         },
     }
-    folder.sync()
+    folder.sync()?;
+    match found {
+        // It has its name again, and may be ours all the same.
+        Err(error) if !matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput) => Err(error),
+        _ => Ok(()),
+    }
 }
 
-/// Removes the folder that was made with the file, where nothing else is in it.
-pub(crate) fn remove_folder(path: &Path, created: &Created) {
+/// Removes the folder that was made with the file, where nothing else is in it, or holds it.
+pub(crate) fn remove_folder(path: &Path, created: &Created) -> io::Result<()> {
+    use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
     let folder = path.parent().filter(|_| created.with_folder);
     let Some((above, name)) = folder.and_then(|it| it.parent().zip(it.file_name())) else {
-        return;
+        return Ok(());
     };
-    if let Ok(above) = Folder::open(above)
-        && above.remove_folder(name).is_ok()
-    {
-        let _synced = above.sync();
+    let removed = Folder::open(above).and_then(|above| {
+        above.remove_folder(name)?;
+        above.sync()
+    });
+    match removed {
+        Err(error) if matches!(error.kind(), DirectoryNotEmpty | NotFound | ResourceBusy) => Ok(()),
+        done => done,
     }
 }
 

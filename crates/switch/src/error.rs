@@ -41,6 +41,15 @@ pub enum SwitchError {
     /// The old files are back, and the journal cannot say so.
     #[error("the old files are back, and the journal in {path} cannot say so")]
     Unnoted { path: PathBuf, source: io::Error },
+    /// Not all could be written, and what was is not all back.
+    #[error("{why}, and not all old files are back")]
+    NotBack {
+        id: String,
+        /// Where the old files lie.
+        kept: PathBuf,
+        why: String,
+        source: Box<SwitchError>,
+    },
     /// The journal cannot be read, or is none.
     #[error("cannot read the journal in {path}: {why}")]
     Unreadable { path: PathBuf, why: String },
@@ -88,6 +97,10 @@ impl Explain for SwitchError {
             Self::Unnoted { path, .. } => format!(
                 "make room in {} or let this user write there; `looptax switch --undo` changes nothing more, and notes it",
                 path.display()
+            ),
+            Self::NotBack { id, kept, .. } => format!(
+                "the old files are kept in {}, as 0.old and so on; once that is mended: looptax switch --undo {id}",
+                kept.display()
             ),
             Self::Unreadable { path, .. } => {
                 format!("the old and the new files lie in {}, as `0.old` and `0.new`", path.display())

@@ -6,6 +6,7 @@ use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 
 use looptax_host::Folder;
+use looptax_model::failure::with_causes;
 use looptax_model::record::{FileHolds, SwitchStanding};
 
 use crate::SwitchError;
@@ -230,7 +231,14 @@ impl Work {
         if let Err((idx, error)) = self.write_these(edited, which) {
             // That they are put back counts more than that it is noted.
             let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
-            self.bring_old(..idx)?;
+            // It may have its place already, and only not be on the disk; what somebody else wrote is theirs.
+            let may_be_new = match &error {
+                SwitchError::Exchange { .. } => true,
+                SwitchError::Stage { .. } => self.files[idx].created.is_some(),
+                _ => false,
+            };
+            let back = self.bring_old(..idx + usize::from(may_be_new));
+            back.map_err(|source| self.not_back(&error, source))?;
             noted.and_then(|()| self.journal.add(Step::PutBack))?;
             self.end(End::PutBack)?;
             return Err(error);
@@ -252,11 +260,21 @@ impl Work {
     }
 
     pub(crate) fn all_is_written(&mut self) -> Result<(), SwitchError> {
-        let written = self.journal.add(Step::Written);
-        if written.is_err() {
-            self.bring_old(..)?;
+        let Err(error) = self.journal.add(Step::Written) else {
+            return Ok(());
+        };
+        self.bring_old(..).map_err(|source| self.not_back(&error, source))?;
+        Err(error)
+    }
+
+    /// That the way back of what failed did not work either.
+    fn not_back(&self, why: &SwitchError, source: SwitchError) -> SwitchError {
+        SwitchError::NotBack {
+            id: self.id.clone(),
+            kept: self.folder.path().to_owned(),
+            why: with_causes(why),
+            source: Box::new(source),
         }
-        written
     }
 
     /// Writes those files that a killed looptax had not written yet.
@@ -277,7 +295,9 @@ impl Work {
         }
         self.journal.add(Step::Writing)?;
         for (idx, file) in self.files.iter().enumerate() {
-            if look(file) != FileHolds::New {
+            if look(file) == FileHolds::New {
+                on_disk(file)?;
+            } else {
                 put(file, &kept(&self.folder, idx, Side::New)?)?;
             }
         }
@@ -341,8 +361,9 @@ impl Work {
                 continue;
             }
             let is_shared = look(file) == FileHolds::Other;
-            if let Some(text) = text_back(&self.folder, &self.files[idx], idx)? {
-                put(file, &text)?;
+            match text_back(&self.folder, &self.files[idx], idx)? {
+                Some(text) => put(file, &text)?,
+                None => on_disk(file)?,
             }
             if is_shared {
                 self.shared.push(file.path.clone());
@@ -432,16 +453,23 @@ fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
     create((&above.map_err(read)?, &file.path), created, text, staged)
 }
 
+/// Has the name of a file on the disk: whoever gave it the file may have been killed before that, or it failed.
+fn on_disk(file: &PlannedFile) -> Result<(), SwitchError> {
+    let synced = folder_of(file).and_then(|it| it.sync());
+    synced.map_err(|source| SwitchError::Exchange { path: file.path.clone(), source })
+}
+
 /// Takes a file away that a switch made, and its folder where it made that.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
+    let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
+    // A neighbour that could not be removed would keep the folder.
+    settle(file).map_err(failed)?;
     if look(file) != FileHolds::Old {
-        let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
         let folder = folder_of(file).map_err(failed)?;
         let staged = OsStr::new(&file.staged);
         uncreate((&folder, &file.path), created, &file.new, staged).map_err(failed)?;
     }
-    remove_folder(&file.path, created);
-    Ok(())
+    remove_folder(&file.path, created).map_err(failed)
 }
 
 /// Makes a private folder with the first free name of the day.
