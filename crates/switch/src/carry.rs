@@ -22,6 +22,7 @@ use crate::data_folder::Kept;
 use crate::fix::{self, FixError};
 use crate::journal::{End, ServerOf, Step};
 use crate::line::{Commands, Line, ServerCommands};
+use crate::list::sweep;
 use crate::plan::Restart;
 use crate::proof::{Judged, Page, Proof, Watches};
 use crate::server::is_back_at_its_port;
@@ -93,6 +94,7 @@ pub struct Carried {
 /// That files or journal cannot be written; nothing is changed then.
 pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Result<Carried, SwitchError> {
     let _lock = order.kept.lock()?;
+    sweep(order.kept);
     let moving = proof.moving();
     let mut work = Work::plan(order.kept, order.named, order.edited)?;
     let id = work.id().to_owned();

@@ -339,6 +339,21 @@ pub(crate) fn is_busy(folder: &Folder) -> bool {
     locked == Err(Errno::WOULDBLOCK)
 }
 
+/// Whether there is a journal without a whole line, and no looptax works on it: whoever made it ended before it had a plan.
+pub(crate) fn is_without_plan(folder: &Folder) -> bool {
+    let begun = folder.read_own(NAME, MOST_BYTES);
+    begun.is_ok_and(|it| !it.contains(&b'\n')) && !is_busy(folder)
+}
+
+/// Removes a folder that has no plan: its journal last, so that what cannot be removed now is known for what it is later.
+pub(crate) fn discard(all: &Folder, id: &OsStr) -> io::Result<()> {
+    let own = all.folder(id)?;
+    for name in own.names()?.iter().filter(|it| *it != NAME) {
+        own.remove_all(name)?;
+    }
+    all.remove_all(id)
+}
+
 /// Reads the steps of a journal, whoever may be at work on it; a line that is no step is left out.
 pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
     let unreadable = |why: String| SwitchError::Unreadable { path: folder.path().to_owned(), why };

@@ -8,7 +8,7 @@ use looptax_model::record::{FileHolds, ListedFile, ListedSwitch, SwitchStanding}
 use crate::SwitchError;
 use crate::data_folder::Kept;
 use crate::journal::{self, Fix, PlannedFile, ServerOf, StackOf, Step, server_of, stack_of};
-use crate::settle::{look, original_of, standing};
+use crate::settle::{self, look, original_of, standing};
 use crate::work::{Work, text_back};
 
 /// A switch that was begun once.
@@ -86,12 +86,45 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     Ok((found, unread))
 }
 
+/// Takes away what nobody would come back to: what was laid down by a looptax that ended before it had a plan, and what a
+/// switch that is undone left beside its files. What cannot be is left for the next one.
+pub(crate) fn sweep(kept: &Kept) {
+    let Ok(all) = kept.open() else {
+        return;
+    };
+    for name in all.names().unwrap_or_default() {
+        let Ok(own) = all.folder(&name) else {
+            continue;
+        };
+        if journal::is_without_plan(&own) {
+            let _left_for_the_next = journal::discard(&all, &name);
+            continue;
+        }
+        match journal::read(&own) {
+            // Made in vain, or about to be filled: it goes only as long as nothing is in it.
+            Ok(steps) if steps.is_empty() => {
+                let _not_empty = all.remove_folder(&name);
+            }
+            Ok(steps) if matches!(standing(&steps), SwitchStanding::Undone | SwitchStanding::PutBack) => {
+                if let Some(Step::Planned { files, .. }) = steps.first() {
+                    for file in files {
+                        let _left_for_the_next = settle::sweep(file);
+                    }
+                }
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
 fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
     let steps = journal::read(folder)?;
     let Some(Step::Planned { at, title, files, fix, .. }) = steps.first() else {
         return Ok(None);
     };
     let listed = |file: &PlannedFile| ListedFile { path: file.path.display().to_string(), holds: look(file) };
+    let files: Vec<ListedFile> = files.iter().map(listed).collect();
+    let holds = |what: FileHolds| files.iter().any(|it| it.holds == what);
     Ok(Some(Switch {
         id: id.to_owned(),
         at: at.clone(),
@@ -100,9 +133,13 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
             SwitchStanding::Interrupted | SwitchStanding::Planned if journal::is_busy(folder) => {
                 SwitchStanding::UnderWay
             }
+            // Its journal took no more notes when it was half way back.
+            SwitchStanding::Moved | SwitchStanding::Unproved if holds(FileHolds::Old) && holds(FileHolds::New) => {
+                SwitchStanding::Interrupted
+            }
             standing => standing,
         },
-        files: files.iter().map(listed).collect(),
+        files,
         fix: fix.clone(),
         steps,
     }))

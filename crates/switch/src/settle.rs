@@ -160,6 +160,22 @@ pub(crate) fn let_go(file: &PlannedFile) -> io::Result<()> {
     if lies(&folder, staged, file) == FileHolds::Old { folder.remove(staged) } else { Ok(()) }
 }
 
+/// Takes away what a switch that is over left beside its file, since it could not be removed then.
+pub(crate) fn sweep(file: &PlannedFile) -> io::Result<()> {
+    let folder = folder_of(file)?;
+    let staged = OsStr::new(&file.staged);
+    let part = part_of(staged);
+    if folder.look(&part)?.is_some() {
+        folder.remove(&part)?;
+    }
+    let is_ours = match lies(&folder, staged, file) {
+        FileHolds::New => true,
+        FileHolds::Old => file.created.is_none(),
+        _ => false,
+    };
+    if is_ours { folder.remove(staged) } else { Ok(()) }
+}
+
 /// Takes away the neighbour that a killed looptax left. Where it holds what somebody else wrote in the very instant of
 /// the exchange, that is put back into its place instead.
 pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {

@@ -14,7 +14,9 @@ use crate::create::{create, remove_folder, uncreate};
 use crate::data_folder::Kept;
 use crate::digest::Digest;
 use crate::file::{Created, Original, State};
-use crate::journal::{End, Fix, Identity, Journal, PlannedFile, ServerOf, StackOf, Step, VERSION, server_of, stack_of};
+use crate::journal::{
+    End, Fix, Identity, Journal, PlannedFile, ServerOf, StackOf, Step, VERSION, discard, server_of, stack_of,
+};
 use crate::replace::{replace, replace_and_keep};
 use crate::settle::{folder_of, give_back, let_go, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
@@ -99,7 +101,7 @@ impl Work {
         let (id, folder) = make_folder(&all, named.day).map_err(failed)?;
         let planned = Self::lay_down(&id, folder, named, edited, fix);
         if planned.is_err() {
-            let _nothing_kept = all.remove_all(&id);
+            let _nothing_kept = discard(&all, OsStr::new(&id));
         }
         let planned = planned?;
         all.sync().map_err(failed)?;
