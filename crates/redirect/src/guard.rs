@@ -35,7 +35,7 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
     for signal in STOPS {
         fork::set_disposition(signal, libc::SIG_IGN);
     }
-    let _ = wait::poll(&[(watchdog.as_fd(), libc::POLLIN)], -1);
+    wait::until(&[(watchdog.as_fd(), libc::POLLIN)]);
     // It ended as it should: whom the program left behind, somebody else looks after.
     if page.has_left() {
         return fork::end(0);

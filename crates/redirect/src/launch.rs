@@ -280,15 +280,18 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// Nothing where it is gone already, and that was dealt with.
+    /// Nothing where it is gone already, and that was dealt with, or where it cannot be watched.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
-        let watchdog = process::pidfd_open(page.watchdog_pid(), 0).ok();
-        let found = watchdog.map(|watchdog| Self { watchdog, program_pid, keeps_running, ends_all: config.ends_all });
-        if found.is_none() {
-            Self::end(page, program_pid, keeps_running, config.ends_all);
-        }
-        found
+        let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
+                Self::end(page, program_pid, keeps_running, config.ends_all);
+                return None;
+            }
+            // It lives, and cannot be watched: its guard does that.
+            found => found.ok()?,
+        };
+        Some(Self { watchdog, program_pid, keeps_running, ends_all: config.ends_all })
     }
 
     fn is_gone(&self) -> bool {

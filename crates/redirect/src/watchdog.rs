@@ -321,8 +321,7 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
 pub(crate) fn keep(config: &Config, page: &'static Page, started: &Started, served_by: &OwnedFd) -> fork::Never {
     fork::withdraw("looptax-run");
     let heard = [(served_by.as_fd(), libc::POLLIN), (started.listener.fd(), 0)];
-    let found = wait::poll(&heard, -1).unwrap_or_default();
-    let has_died = found.first().is_some_and(|it| *it);
+    let has_died = wait::until(&heard)[0];
     if has_died && !started.listener.is_deserted(0) && serve(config, page, started).is_ok() {
         started.listener.is_deserted(-1);
     }

@@ -14,6 +14,9 @@ pub(crate) fn yield_for(time: Duration) {
     }
 }
 
+/// Before a call that failed is made again: short beside what a person notices, long beside what a core would be busy with.
+const BEFORE_ANOTHER_TRY: Duration = Duration::from_millis(5);
+
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);
 
@@ -133,6 +136,18 @@ pub(crate) fn poll(fds: &[(BorrowedFd<'_>, i16)], patience_ms: i32) -> io::Resul
         Err(error) if error.raw_os_error() == Some(libc::EINTR) => Ok(vec![false; fds.len()]),
         Err(error) => Err(error),
         Ok(_) => Ok(polled.iter().map(|it| it.revents != 0).collect()),
+    }
+}
+
+/// Waits until something happens at one of the descriptors, however often that is interrupted or fails.
+pub(crate) fn until(fds: &[(BorrowedFd<'_>, i16)]) -> Vec<bool> {
+    loop {
+        match poll(fds, -1) {
+            Ok(found) if found.contains(&true) => return found,
+            Ok(_) => {}
+            // Memory that is short now is free again, or we are killed.
+            Err(_) => std::thread::sleep(BEFORE_ANOTHER_TRY),
+        }
     }
 }
 
