@@ -45,6 +45,7 @@ const STEPS: &[Step] = &[
         repeat: "cargo lab oracle spellings --short",
         work: Work::Own(spellings),
     },
+    Step { name: "faults of system calls", repeat: "cargo lab oracle faults --short", work: Work::Own(faults) },
     Step { name: "versions that people run", repeat: "cargo lab versions --short", work: Work::Own(versions) },
     Step { name: "changed records", repeat: "cargo lab records --short", work: Work::Own(records) },
     // The last one, so that a machine that lacks a server hears of everything else first.
@@ -102,6 +103,13 @@ fn versions() -> Result<()> {
 fn spellings() -> Result<()> {
     let mut command = Command::new(built("lab")?);
     command.args(["oracle", "spellings", "--short"]);
+    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
+}
+
+/// Lets system calls of switches, reports and `run` fail, and kills their processes between two.
+fn faults() -> Result<()> {
+    let mut command = Command::new(built("lab")?);
+    command.args(["oracle", "faults", "--short"]);
     run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
 }
 

@@ -1,6 +1,7 @@
 //! `cargo lab oracle`: random cases, and somebody independent who says what is right.
 
 mod accounts;
+mod faults;
 mod libpq;
 mod live;
 mod logins;
@@ -15,6 +16,8 @@ use anyhow::Result;
 pub(crate) enum Chore {
     /// Whether `looptax check` is right of random accounts, and its advice ends what it complains of
     Accounts(accounts::Options),
+    /// Whether a switch, the spool and the processes of `run` keep what they promise if any call fails, or nothing comes after it
+    Faults(faults::Options),
     /// Whether `looptax check` is right of random parameters of libpq, by libpq 13 to 18
     Libpq(libpq::Options),
     /// Whether a login that `looptax run` moves to the socket ends as over TCP, for random rules of PostgreSQL
@@ -32,6 +35,7 @@ pub(crate) enum Chore {
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Accounts(options) => accounts::run(options),
+        Chore::Faults(options) => faults::run(options),
         Chore::Libpq(options) => libpq::run(options),
         Chore::Logins(options) => logins::run(options),
         Chore::Programs(options) => programs::run(options),

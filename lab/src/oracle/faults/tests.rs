@@ -1,0 +1,111 @@
+//! Faults that once did harm, each with all its kind.
+
+use super::*;
+
+const FAILS: What = What::Meets(Fate::Fails(libc::EIO));
+const DIES: What = What::Meets(Fate::Kills);
+
+/// Lets each call of a kind meet the same fault, of a switch that this picks, or of the spool.
+#[track_caller]
+fn check(which: fn(Switching) -> bool, of: fn(&Call) -> bool, what: What) {
+    let trial: Box<dyn Trial> = match Switching::all().into_iter().find(|it| which(*it)) {
+        Some(it) => Box::new(it),
+        None => Box::new(Spooling { is_told: false }),
+    };
+    let mut ground = Ground::new().unwrap();
+    let calls = ground.hold((0, &*trial), &[], &mut Odometer::default()).unwrap();
+    let mut n = 0;
+    for at in (0..calls.len()).filter(|at| of(&calls[*at])) {
+        n += 1;
+        let mut odometer = Odometer::default();
+        loop {
+            ground.hold((0, &*trial), &[Fault { at, what }], &mut odometer).unwrap();
+            if !odometer.turn() {
+                break;
+            }
+        }
+    }
+    assert!(n > 3, "{n} calls");
+    assert!(ground.wrong.is_empty(), "{:?}", ground.wrong);
+}
+
+/// A folder that did not get to the disk left a new file behind, of a switch that was said to be put back.
+#[test]
+fn r50_a_file_whose_new_name_is_not_on_the_disk_is_put_back() {
+    check(|it| !it.makes && !it.fails, Call::is_sync, FAILS);
+}
+
+/// A disk that was full for good left a new file behind, and the hint said that nothing was changed.
+#[test]
+fn r50_who_cannot_put_back_does_not_say_that_nothing_was_changed() {
+    check(|it| !it.makes && !it.fails, Call::is_sync, What::Stays(libc::ENOSPC));
+}
+
+/// The folder of the first switch of all was not synced into the one above it: after a loss of power there was no journal.
+#[test]
+fn r50_the_journal_of_the_first_switch_outlasts_a_loss_of_power() {
+    check(|it| !it.makes && !it.fails, Call::is_sync, What::Power);
+}
+
+/// What was laid down before there was a plan stayed for good, with passwords in it.
+#[test]
+fn r50_the_next_switch_takes_away_what_a_killed_one_laid_down() {
+    check(|it| !it.makes && it.finishes, Call::changes, DIES);
+}
+
+/// A made file that could not be read for a moment was taken for another's, and the switch was called undone.
+#[test]
+fn r50_a_made_file_that_cannot_be_read_is_not_said_to_be_away() {
+    check(|it| it.makes && it.fails, |it| it.name() == "read", FAILS);
+}
+
+/// Neighbours of reports stayed where a run was killed, and the spool's folder was not synced into the one above it.
+#[test]
+fn r50_a_killed_run_leaves_nothing_in_spool_and_collector() {
+    check(|_| false, Call::changes, DIES);
+    check(|_| false, Call::changes, What::Power);
+}
+
+/// Else the tests above would prove nothing.
+#[test]
+fn what_is_lost_of_a_file_that_nobody_synced_is_found() {
+    struct Careless;
+    impl Trial for Careless {
+        fn words(&self) -> String {
+            "a file written in its place".to_owned()
+        }
+        fn lay_down(&self, root: &Path) -> Result<()> {
+            Ok(fs::write(root.join("a"), "old")?)
+        }
+        fn n_phases(&self) -> usize {
+            1
+        }
+        fn work(&self, root: &Path, _: usize) -> i32 {
+            let done = fs::write(root.join("b"), "new").and_then(|()| fs::rename(root.join("b"), root.join("a")));
+            let folder = done.and_then(|()| fs::File::open(root)).and_then(|it| it.sync_all());
+            i32::from(folder.is_err())
+        }
+        fn judge(&self, root: &Path, _: usize, _: &Ended) -> Result<Vec<String>> {
+            let text = fs::read_to_string(root.join("a"))?;
+            Ok(if ["old", "new"].contains(&&*text) { Vec::new() } else { vec![text] })
+        }
+        fn settle(&self, _: &Path, _: &[Ended]) -> Result<Vec<String>> {
+            Ok(Vec::new())
+        }
+    }
+    let mut ground = Ground::new().unwrap();
+    let calls = ground.play(&Careless, &[], &mut |_| 0).unwrap().calls;
+    let last = calls.iter().rposition(Call::is_sync).unwrap();
+    let mut odometer = Odometer::default();
+    let mut found = Vec::new();
+    loop {
+        odometer.at = 0;
+        let fault = Fault { at: last, what: What::Power };
+        found.extend(ground.play(&Careless, &[fault], &mut |n| odometer.choose(n)).unwrap().wrong);
+        if !odometer.turn() {
+            break;
+        }
+    }
+    // The name is there, and its bytes are not.
+    assert!(found.contains(&String::new()), "{found:?}");
+}

@@ -1,0 +1,200 @@
+//! A process whose system calls stop one by one, so that each can be let pass, fail, or be the last one.
+//!
+//! The child is forked, puts a filter over itself that reports some calls, and does its work; this process is its
+//! tracer (ptrace(2)) and that of all that comes from it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use looptax_host::seccomp::bpf::{AT_NUMBER, Step, assemble};
+use nix::sys::ptrace::{self, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork};
+
+/// How long nothing may happen before the processes count as hanging.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// A call that waits for its fate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    pub(super) pid: i32,
+    pub(super) number: i64,
+    pub(super) args: [u64; 3],
+    /// The last one: flags of `renameat2`.
+    pub(super) flags: u64,
+}
+
+/// The number of a call that is none: the process has become another program.
+pub(super) const EXECUTED: i64 = -1;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Passes,
+    /// It is not made, and reports this error.
+    Fails(i32),
+    /// It is made with half of its bytes.
+    IsShort,
+    /// Its process is killed before it is made.
+    Kills,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Exited(i32),
+    Killed,
+    /// Nothing happened for a long time; all was killed.
+    Hung,
+}
+
+/// Runs `work` in a child; `decide` is asked about each call of these numbers. Its exit code is what `work` gives.
+pub(super) fn run(
+    numbers: impl Iterator<Item = i64>,
+    work: impl FnOnce() -> i32,
+    decide: &mut dyn FnMut(Call) -> Result<Fate>,
+) -> Result<End> {
+    // SAFETY: this process has one thread; the child goes no further than the closure.
+    let child = match unsafe { fork() }.context("fork")? {
+        ForkResult::Parent { child } => child,
+        ForkResult::Child => {
+            let ready = ptrace::traceme().is_ok()
+                && nix::sys::signal::raise(Signal::SIGSTOP).is_ok()
+                && filter(numbers).is_ok();
+            let code = if ready { work() } else { 99 };
+            // SAFETY: a number; nothing of the parent's is dropped or flushed.
+            unsafe { libc::_exit(code) }
+        }
+    };
+    waitpid(child, None).context("the child has not stopped")?;
+    ptrace::setoptions(
+        child,
+        Options::PTRACE_O_TRACESECCOMP
+            | Options::PTRACE_O_TRACECLONE
+            | Options::PTRACE_O_TRACEFORK
+            | Options::PTRACE_O_TRACEVFORK
+            | Options::PTRACE_O_TRACEEXEC
+            | Options::PTRACE_O_EXITKILL,
+    )?;
+    ptrace::cont(child, None)?;
+    follow(child, decide)
+}
+
+fn follow(child: Pid, decide: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<End> {
+    let (mut alive, mut end) = (BTreeSet::from([child]), None);
+    let mut greeted = BTreeSet::from([child]);
+    // One process is waited for by the kernel; of several one may hang.
+    let mut idle = Duration::ZERO;
+    while !alive.is_empty() {
+        let is_one = alive.len() == 1 && end.is_none();
+        let mut flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+        flags.set(WaitPidFlag::WNOHANG, !is_one);
+        let status = match waitpid(None, Some(flags)) {
+            Ok(WaitStatus::StillAlive) => {
+                std::thread::sleep(PAUSE);
+                idle += PAUSE;
+                if idle >= PATIENCE {
+                    end = Some(End::Hung);
+                    for it in &alive {
+                        let _gone = kill(*it, Signal::SIGKILL);
+                    }
+                    idle = Duration::ZERO;
+                }
+                continue;
+            }
+            Err(nix::errno::Errno::ECHILD) => break,
+            status => status.context("wait")?,
+        };
+        idle = Duration::ZERO;
+        let Some(pid) = status.pid() else { continue };
+        match status {
+            WaitStatus::Exited(_, code) => {
+                alive.remove(&pid);
+                if pid == child {
+                    end = end.or(Some(End::Exited(code)));
+                }
+            }
+            WaitStatus::Signaled(..) => {
+                alive.remove(&pid);
+                if pid == child {
+                    end = end.or(Some(End::Killed));
+                }
+            }
+            WaitStatus::PtraceEvent(_, _, event) if event == libc::PTRACE_EVENT_SECCOMP => {
+                met(pid, decide)?;
+            }
+            WaitStatus::PtraceEvent(_, _, event) if event == libc::PTRACE_EVENT_EXEC => {
+                decide(Call { pid: pid.as_raw(), number: EXECUTED, args: [0; 3], flags: 0 })?;
+                let _gone = ptrace::cont(pid, None);
+            }
+            WaitStatus::Stopped(_, signal) => {
+                let is_first = greeted.insert(pid);
+                alive.insert(pid);
+                let passed_on = (!(is_first && signal == Signal::SIGSTOP)).then_some(signal);
+                let _gone = ptrace::cont(pid, passed_on);
+            }
+            _ => {
+                alive.insert(pid);
+                let _gone = ptrace::cont(pid, None);
+            }
+        }
+    }
+    end.context("the child has no end")
+}
+
+/// Decides about a call that waits. An error of ptrace's means that the process is gone.
+#[cfg(target_arch = "x86_64")]
+fn met(pid: Pid, decide: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<()> {
+    let Ok(mut registers) = ptrace::getregs(pid) else { return Ok(()) };
+    let call = Call {
+        pid: pid.as_raw(),
+        number: registers.orig_rax.cast_signed(),
+        args: [registers.rdi, registers.rsi, registers.rdx],
+        flags: registers.r8,
+    };
+    match decide(call)? {
+        Fate::Passes => {}
+        Fate::Fails(errno) => {
+            registers.orig_rax = u64::MAX;
+            registers.rax = i64::from(-errno).cast_unsigned();
+            let _gone = ptrace::setregs(pid, registers);
+        }
+        Fate::IsShort => {
+            registers.rdx = registers.rdx.div_ceil(2);
+            let _gone = ptrace::setregs(pid, registers);
+        }
+        Fate::Kills => {
+            let _gone = kill(pid, Signal::SIGKILL);
+            return Ok(());
+        }
+    }
+    let _gone = ptrace::cont(pid, None);
+    Ok(())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn met(_: Pid, _: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<()> {
+    bail!("the registers of this machine are not known here: run it on x86_64")
+}
+
+/// Puts the filter over this process.
+fn filter(numbers: impl Iterator<Item = i64>) -> Result<()> {
+    #[derive(Clone, Copy, PartialEq)]
+    struct Met;
+    let mut steps = vec![Step::Load(AT_NUMBER)];
+    steps.extend(numbers.map(|number| Step::Equal(number as u32, Met)));
+    steps.extend([Step::Return(libc::SECCOMP_RET_ALLOW), Step::Here(Met), Step::Return(libc::SECCOMP_RET_TRACE)]);
+    let mut program = assemble(&steps);
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the structure and the program that it points to live; the kernel copies both.
+    let result = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const filter)
+    };
+    if result != 0 {
+        bail!("seccomp: {}", std::io::Error::last_os_error());
+    }
+    Ok(())
+}
