@@ -3,17 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnose::check::Client;
 use crate::diagnose::check::reach::reach;
+use crate::diagnose::check::{AT_PORT, Client, Count, Length};
 use looptax_advise::app::Rewrite;
 use looptax_advise::check::{End, reach as point_of};
-use looptax_host::discover::{Home, Place, Process, SocketFile, listens_on};
+use looptax_advise::{Connects, connects};
+use looptax_host::discover::{Home, Place, Process, SocketFile, listens_on, somaxconn};
 use looptax_host::{FileId, kernel, read};
 use looptax_model::failure::Failure;
 use looptax_model::record::{Edit, Outcome, Point, PointCode, Topic};
 use rustix::fs::Stat;
 
-use super::back::{BackProgram, Own};
+use super::back::{BackProgram, Backlog, Own, Wanted};
 use super::front::Front;
 use super::pair::Pair;
 use super::port::Port;
@@ -29,6 +30,10 @@ pub(super) struct Looking<'a> {
     pub(super) site: &'a Path,
     /// The other, and who reads it.
     pub(super) own: Own<'a>,
+    /// How many connections come at once.
+    pub(super) counted: Option<Count>,
+    /// Whether that is the most that the web server's files allow, and not what was typed.
+    pub(super) is_limit: bool,
 }
 
 /// What was found: points of the way, and what opens the socket, as bytes and as lines.
@@ -49,10 +54,16 @@ impl Looking<'_> {
             found.points.extend(self.others(port));
             found.points.push(self.folder(&client));
             found.points.extend(self.may_not_listen());
-            let point = self.rights(&mut found);
-            found.points.push(point);
+            let (of_rights, mut wanted) = self.rights();
+            found.points.push(of_rights);
+            let (of_queue, longer) = self.queue(true).unzip();
+            found.points.extend(of_queue);
+            wanted.extend(longer.flatten());
+            let written = { !wanted.is_empty() }.then(|| self.program().written(&self.own, &wanted)).flatten();
+            (found.rewrites, found.edits) = written.unwrap_or_default();
         } else {
             found.points.push(self.tried(&client));
+            found.points.extend(self.queue(false).map(|it| it.0));
         }
         Ok(found)
     }
@@ -165,8 +176,8 @@ impl Looking<'_> {
         }
     }
 
-    /// Whether the socket that will be made lets the workers in, and the lines that have it do so.
-    fn rights(&self, found: &mut Found) -> Point {
+    /// Whether the socket that will be made lets the workers in, and the settings that have it do so.
+    fn rights(&self) -> (Point, Vec<Wanted>) {
         let (user, program) = (self.user(), self.program());
         let how = format!("read {}", program.rights());
         let point = |code, outcome, what| Point::new(Topic::Path, code, outcome, what, &*how);
@@ -174,24 +185,55 @@ impl Looking<'_> {
             Ok(now) => now,
             Err(why) => {
                 let next = format!("write these lines by hand: looptax check --app {}", self.own.file.display());
-                return point(PointCode::PathNotTried, Outcome::Unknown, why).with_next(next);
+                return (point(PointCode::PathNotTried, Outcome::Unknown, why).with_next(next), Vec::new());
             }
         };
         let wanted = match program.opening(now, &user, &self.own) {
             Ok(wanted) => wanted,
             Err(closed) => {
                 let point = point(PointCode::SocketDenied, Outcome::Fail, closed.what);
-                return point.with_next(closed.next);
+                return (point.with_next(closed.next), Vec::new());
             }
         };
         let what = if wanted.is_empty() {
             format!("the socket will let {} in", user.name)
         } else {
-            let written = program.written(&self.own, &wanted);
-            (found.rewrites, found.edits) = written.unwrap_or_default();
             format!("with these lines the socket will let {} in, and without would not", user.name)
         };
-        point(PointCode::SocketWillLetIn, Outcome::Pass, what)
+        (point(PointCode::SocketWillLetIn, Outcome::Pass, what), wanted)
+    }
+
+    /// Whether the connections that the web server may open at once find room in the socket's queue, and the setting that
+    /// makes it longer, if a socket is made (`is_new`). `None` if the length is not known.
+    fn queue(&self, is_new: bool) -> Option<(Point, Option<Wanted>)> {
+        let (own, program) = (&self.own, self.program());
+        let Backlog { kind, key, of_file } = program.backlog(own)?;
+        let is_there = |place: &Place| match place {
+            Place::Path { path, .. } => !is_new && path == self.socket,
+            place => is_new && self.port.is_some_and(|it| place.takes(it.tcp)),
+        };
+        let by_kernel = || listens_on(own.master).into_iter().find(|it| is_there(&it.place)).map(|it| it.queue.backlog);
+        let said = of_file.filter(|_| is_new).map(|it| (it, "read the pool's file"));
+        let how = if is_new { AT_PORT } else { "asked the kernel for the socket's queue" };
+        let (now, how) = said.or_else(|| by_kernel().map(|it| (it, how)))?;
+        let word = Some(self.front.program.name());
+        let is_meant = |it: &&Connects| word.is_some_and(|word| it.is_meant(word, kind.name()));
+        let clients: Vec<&Connects> = connects().iter().filter(is_meant).collect();
+        let length = Length { now, how, is_written: is_new, process: own.master, kind, clients: &clients };
+        let (mut point, longer) = length.for_burst(self.counted.as_ref());
+        if point.code != PointCode::BacklogShort {
+            return Some((point, longer.map(|n| (key, n.to_string()))));
+        }
+        let n = self.counted.as_ref().map_or(0, |it| it.n);
+        let is_kernels = somaxconn(own.master).is_some_and(|most| now >= most || longer.is_some() && most < n);
+        if is_kernels && self.is_limit {
+            // It may open so many, and nothing says that it ever does; over TCP as many wait.
+            point.outcome = Outcome::Note;
+        }
+        if !is_new && !is_kernels {
+            point.next = Some(program.by_hand(own, &format!("{key} = {n}")));
+        }
+        Some((point, longer.map(|n| (key, n.to_string()))))
     }
 
     /// The socket that is there, tried as a worker; the line that mends it.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use crate::diagnose::check::Switchable;
+use crate::diagnose::check::{Count, Switchable};
 use looptax_host::discover::{Endpoint, Place, Process, listens_on};
 use looptax_host::read;
 use looptax_model::failure::Failure;
@@ -47,6 +47,8 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
         port,
         site: site.original.path(),
         own: Own { text: &pool.content, label: &pair.label, file: &pool.named, master: &master },
+        counted: wish.n_connections.map(Count::typed).or_else(|| front.at_once()),
+        is_limit: wish.n_connections.is_none(),
     }
     .look()?;
     let unknown = port.map(|_| unknown_targets(&front, site.original.path(), &pair));

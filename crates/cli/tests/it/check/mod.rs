@@ -5,7 +5,7 @@ mod accounts;
 mod grants;
 mod matrix;
 mod path;
-mod queue;
+pub(crate) mod queue;
 mod roles;
 mod way;
 mod whose;

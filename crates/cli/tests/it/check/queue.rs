@@ -50,7 +50,7 @@ fn answered(socket: &Path) -> Option<UnixStream> {
 }
 
 /// How many of so many connects fail at once.
-fn n_failed(socket: &Path, n: usize) -> usize {
+pub(crate) fn n_failed(socket: &Path, n: usize) -> usize {
     let address = SocketAddrUnix::new(socket).unwrap();
     let connected = |_| -> Option<OwnedFd> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

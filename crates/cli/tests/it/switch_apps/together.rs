@@ -12,10 +12,12 @@ use std::time::Duration;
 use looptax_testkit::patience;
 use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::{Finished, Looptax};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::shop::NGINX_MAIN;
 use crate::application::php::program;
 use crate::application::{Group, PATIENCE, Place, get};
+use crate::check::queue::n_failed;
 use crate::fixture::{exe, is_root};
 
 const GLOBAL: &str = "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n";
@@ -185,7 +187,9 @@ fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
     let owner = if is_root() { "\nlisten.owner = www-data" } else { "" };
     let moved = format!("listen = {socket} ; where nginx asks{owner}\n");
     let old = format!("listen = {behind} ; where nginx asks\n");
-    assert_eq!(pool, shop.place.fill(POOL).replace(&old, &moved));
+    // As many as nginx may send: 512 of its only worker.
+    let longer = shop.place.fill(POOL).replace(&old, &moved).replace("backlog = 64", "backlog = 512");
+    assert_eq!(pool, longer);
 
     let list = shop.looptax().args(["switch", "--list", "--json"]).run();
     assert_eq!(list.stdout.matches("\"standing\"").count(), 1, "one entry for both: {}", list.stdout);
@@ -194,6 +198,37 @@ fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
     // Not a moment later: both have read their files.
     assert!(get(shop.place.http, "/").is_ok(), "{}", undo.stdout);
     shop.expect_as_before(&before);
+}
+
+#[test]
+fn r49_the_pool_gets_a_queue_that_takes_all_that_nginx_may_send() {
+    let Some(shop) = Shop::open() else { return };
+    let before = shop.files();
+    let enough = shop.switching(&["--dry-run", "-c", "65"]).run();
+    assert!(!enough.stdout.contains("+ listen.backlog"), "{}", enough.stdout);
+    let kernel: u32 = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse().unwrap();
+    let too_many = (kernel + 2).to_string();
+    let stays = shop.switch(&["-c", &too_many]);
+    stays.expect_code(1);
+    expect_said(&stays, &format!("sysctl net.core.somaxconn={too_many} (now {kernel})"));
+    shop.expect_as_before(&before);
+    let plan = shop.switching(&["--dry-run", "--json"]).run();
+    let counted =
+        "513 connections may wait, 512 come at once (worker_connections 512 (its default), of nginx's only worker)";
+    assert!(plan.stdout.contains(counted), "{}", plan.stdout);
+    let run = shop.switch(&[]);
+    run.expect_code(0);
+    expect_said(&run, "- listen.backlog = 64 + listen.backlog = 512");
+    let children = shop.workers().swap_remove(0);
+    let of_group = Pid::from_raw(i32::try_from(shop.fpm.pid()).unwrap()).unwrap();
+    kill_process_group(of_group, Signal::STOP).unwrap();
+    let is_stopped = |pid: &str| fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|it| it.contains(") T "));
+    patience::wait_for("all of them to stop", PATIENCE, || children.split_whitespace().all(is_stopped).then_some(()));
+    let failed = n_failed(&shop.socket(), 514);
+    kill_process_group(of_group, Signal::CONT).unwrap();
+    assert_eq!(failed, 1, "one more than the queue waits");
+    shop.expect_page();
+    shop.expect_undone(&before);
 }
 
 #[test]
@@ -382,7 +417,7 @@ fn a_pool_that_would_keep_nginx_out_is_opened_in_the_plan() {
     if !is_root() {
         return;
     }
-    let rights = "listen.backlog = 64\nlisten.group = www-data\nlisten.mode = 0600";
+    let rights = "listen.backlog = 600\nlisten.group = www-data\nlisten.mode = 0600";
     let pool = POOL.replace("listen.backlog = 64", rights);
     let Some(shop) = Shop::with(&pool, &[]) else {
         return;
@@ -410,11 +445,13 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     let run = shop.switch(&[]);
     run.expect_code(1);
     expect_said(&run, "write listen.owner = www-data into [shut] of");
+    expect_said(&run, "write listen.backlog = 512 into [shut] of");
     expect_said(&run, "nothing was changed");
     assert!(!shop.place.path("data").exists(), "something is kept");
     shop.expect_as_before(&before);
 
     // As it says; then nginx's file alone has to change.
+    let named = named.replace("backlog = 64", "backlog = 512");
     shop.place.write(&[("pool.d/www.conf", &format!("{named}listen.owner = www-data\n"))]);
     shop.restart_fpm();
     let before = shop.files();

@@ -51,13 +51,13 @@ pub use logins::{HbaFile, hba_file};
 pub(crate) use logins::{login, password_of, sealing};
 pub(crate) use own_file::ask;
 pub use question::Question;
-pub(crate) use queue::ToBeMade;
+pub(crate) use queue::{AT_PORT, Length, ToBeMade};
 pub use rights::Rights;
 pub use sources::FileText;
 pub use subject::{Sources, Switchable};
 pub use unit::Unit;
 use unknown_listener::nobody_known;
-pub(crate) use workers::main_file_of_fpm;
+pub(crate) use workers::{Count, main_file_of_fpm};
 
 /// All points of a check, in the order in which a switch would meet them.
 pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {

@@ -7,10 +7,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use looptax_advise::check::{self, Burst};
-use looptax_advise::connects_to;
 use looptax_advise::serving::ServerFile;
-use looptax_host::discover::{Endpoint, Place, Server, process, somaxconn};
+use looptax_advise::{Connects, connects_to};
+use looptax_host::discover::{Endpoint, Place, Process, Server, process, somaxconn};
 use looptax_host::read;
+use looptax_model::dsn::Kind;
 use looptax_model::record::{Outcome, Point, PointCode};
 
 use super::client::Client;
@@ -28,6 +29,9 @@ const LANGUAGES: [(&str, &str, &str); 6] = [
     ("gunicorn", ".py", "python"),
     ("nginx", ".conf", "nginx"),
 ];
+
+/// Where the length of a queue comes from that is yet to be made.
+pub(crate) const AT_PORT: &str = "asked the kernel for the queue at its port, which its socket will have, too";
 
 /// What is said of it; `None` if no server that is known listens on the socket.
 pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
@@ -128,28 +132,20 @@ impl ToBeMade<'_> {
         let at_port = || {
             let is_there = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if self.is_at(at));
             let endpoint = server.endpoints.iter().find(|it| file.has_one_backlog() && is_there(it))?;
-            Some((
-                endpoint.queue.backlog,
-                "asked the kernel for the queue at its port, which its socket will have, too",
-            ))
+            Some((endpoint.queue.backlog, AT_PORT))
         };
         let Some((now, how)) = of_file.or_else(at_port) else { return (None, None) };
-        let most = somaxconn(&server.process);
-        let n = counted.map(|it| it.n);
-        let larger = n.filter(|it| *it > now.saturating_add(1) && file.has_backlog());
-        let backlog = larger.unwrap_or(now);
-        let burst = Burst {
-            backlog: most.map_or(backlog, |most| backlog.min(most)),
-            n_connections: n,
-            from: counted.map_or("", |it| &it.words),
-            somaxconn: most,
-            clients: &connects_to(server.kind.name(), language(self.client, Some(self.source))),
+        let clients = connects_to(server.kind.name(), language(self.client, Some(self.source)));
+        let length = Length {
+            now,
+            how,
+            is_written: file.has_backlog(),
+            process: &server.process,
+            kind: server.kind,
+            clients: &clients,
         };
-        let how = match larger {
-            Some(n) => format!("{how}: {now}, which becomes {n}"),
-            None => format!("{how}: {now}"),
-        };
-        (Some(check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how)), larger)
+        let (point, larger) = length.for_burst(counted);
+        (Some(point), larger)
     }
 
     fn is_at(&self, place: SocketAddr) -> bool {
@@ -157,10 +153,48 @@ impl ToBeMade<'_> {
     }
 }
 
+/// How long the queue of a socket is that a server's file makes.
+#[derive(Clone, Copy)]
+pub(crate) struct Length<'a> {
+    /// As listen(2) gets it.
+    pub(crate) now: u32,
+    /// Where that comes from.
+    pub(crate) how: &'a str,
+    /// Whether the file gets a longer one, if it is too short.
+    pub(crate) is_written: bool,
+    pub(crate) process: &'a Process,
+    pub(crate) kind: Kind,
+    /// The clients that may be meant, if it is known how they connect.
+    pub(crate) clients: &'a [&'static Connects],
+}
+
+impl Length<'_> {
+    /// What is said of it; and how long it has to be written for so many connections, if it has to.
+    pub(crate) fn for_burst(&self, counted: Option<&Count>) -> (Point, Option<u32>) {
+        let Self { now, how, clients, .. } = *self;
+        let most = somaxconn(self.process);
+        let n = counted.map(|it| it.n);
+        let larger = n.filter(|it| *it > now.saturating_add(1) && self.is_written);
+        let backlog = larger.unwrap_or(now);
+        let burst = Burst {
+            backlog: most.map_or(backlog, |most| backlog.min(most)),
+            n_connections: n,
+            from: counted.map_or("", |it| &it.words),
+            somaxconn: most,
+            clients,
+        };
+        let how = match larger {
+            Some(n) => format!("{how}: {now}, which becomes {n}"),
+            None => format!("{how}: {now}"),
+        };
+        (check::backlog(burst, self.kind.facts().how_to_raise_the_backlog, &how), larger)
+    }
+}
+
 /// All that counts connections: what was said, or else what runs, what files say, and what is open now.
 fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
     if let Some(n) = question.n_connections {
-        return vec![Count { n, words: "that is --connections".to_owned() }];
+        return vec![Count::typed(n)];
     }
     let Question { client, pool, near, .. } = question;
     let of_workers = match client.pid.or(client.worker) {

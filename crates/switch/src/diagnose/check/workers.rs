@@ -21,6 +21,13 @@ pub struct Count {
     pub(crate) words: String,
 }
 
+impl Count {
+    /// What was typed.
+    pub(crate) fn typed(n: u32) -> Self {
+        Self { n, words: "that is --connections".to_owned() }
+    }
+}
+
 /// Counts the workers beside a process, itself included, with the connections of each; `None` if nothing says how many.
 pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     let one = process(pid)?;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use looptax_advise::app::{Rewrite, Section};
 use looptax_host::discover::Process;
 use looptax_host::program::Variables;
+use looptax_model::dsn::Kind;
 use looptax_model::record::Edit;
 
 use super::super::program::{is_trusted, masters, reload};
 use super::super::rights::{Access, User, number_of};
-use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
+use super::known::{BackProgram, Backlog, Closed, NO_SECTION, Own, Wanted};
 use crate::diagnose::check::main_file_of_fpm;
 use crate::line::{Line, Question};
 
@@ -17,6 +18,8 @@ use crate::line::{Line, Question};
 const USUAL_FOLDER: &str = "/run/php";
 /// What the pool has where it says nothing.
 const USUAL_MODE: u32 = 0o660;
+/// How many connections may wait for a pool.
+const BACKLOG: &str = "listen.backlog";
 /// Stands for the pool's name in what it says.
 const POOL: &str = "$pool";
 
@@ -77,6 +80,13 @@ impl BackProgram for Fpm {
             what: format!("PHP-FPM does not run as root, so its socket is its own, and keeps {} out", user.name),
             next: "listen.group = a group that both are in, and listen.mode = 0660".to_owned(),
         })
+    }
+
+    /// Without a number, or with one below zero, it is as long as the kernel lets it be.
+    fn backlog(&self, own: &Own<'_>) -> Option<Backlog> {
+        let section = Section::find(own.text, own.label)?;
+        let said = section.value(BACKLOG).and_then(|it| it.parse().ok());
+        Some(Backlog { kind: Kind::PhpFpm, key: BACKLOG, of_file: said })
     }
 
     fn written(&self, own: &Own<'_>, wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::app::Rewrite;
 use looptax_host::discover::Process;
+use looptax_model::dsn::Kind;
 use looptax_model::record::Edit;
 
 use super::super::rights::{Access, User};
@@ -31,6 +32,15 @@ pub(in crate::stack) struct Own<'a> {
 pub(in crate::stack) struct Closed {
     pub(in crate::stack) what: String,
     pub(in crate::stack) next: String,
+}
+
+/// What a file says of the queue of its socket.
+#[derive(Debug)]
+pub(in crate::stack) struct Backlog {
+    pub(in crate::stack) kind: Kind,
+    pub(in crate::stack) key: &'static str,
+    /// `None` where the file leaves it to the program.
+    pub(in crate::stack) of_file: Option<u32>,
 }
 
 /// What is known of a server's program.
@@ -64,6 +74,10 @@ pub(in crate::stack) trait BackProgram: Debug + Sync {
     fn access(&self, own: &Own<'_>) -> Result<Access, String>;
     /// The fewest settings that let the user in; nothing where it gets in anyway.
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed>;
+    /// How many connections may wait on its socket, by its file; `None` if its setting for that is not written here.
+    fn backlog(&self, _own: &Own<'_>) -> Option<Backlog> {
+        None
+    }
     /// These settings as bytes of its text, and as lines for a person.
     fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         None

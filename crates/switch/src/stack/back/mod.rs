@@ -15,7 +15,7 @@ use looptax_host::discover::{Place, Process, listens_on};
 
 use super::program::masters;
 pub use fpm::pool_tests;
-pub(super) use known::{BackProgram, Own};
+pub(super) use known::{BackProgram, Backlog, Own, Wanted};
 
 pub(super) const ALL: [&dyn BackProgram; 4] = [&fpm::Fpm, &gunicorn::Gunicorn, &uwsgi::Uwsgi, &puma::Puma];
 

@@ -11,7 +11,8 @@ use looptax_host::read;
 use looptax_model::failure::Failure;
 
 use super::super::program::{reload, said};
-use super::known::{Files, FrontProgram};
+use super::known::{Files, FrontProgram, number};
+use crate::diagnose::check::Count;
 use crate::line::{Line, Question};
 
 /// Its options that have a word behind them and say which files it reads.
@@ -44,6 +45,13 @@ impl FrontProgram for Apache {
 
     fn is_serving(&self, _: &Process) -> bool {
         true
+    }
+
+    /// A worker has a connection to what is behind; streams of HTTP/2 have workers beside these.
+    fn at_once(&self, files: &Files, _: u32) -> Option<Count> {
+        let has_streams = files.iter().any(|(_, text)| text.contains("http2_module"));
+        let (n, path) = number(files, "MaxRequestWorkers").filter(|_| !has_streams)?;
+        Some(Count { n, words: format!("MaxRequestWorkers of {}", path.display()) })
     }
 
     fn test(&self, master: &Process) -> Line {

@@ -15,6 +15,7 @@ use looptax_host::read;
 use looptax_model::failure::Failure;
 
 use super::program::{masters, workers};
+use crate::diagnose::check::Count;
 pub(super) use known::{Files, FrontProgram};
 
 pub(super) const ALL: [&dyn FrontProgram; 5] =
@@ -35,6 +36,12 @@ pub(super) fn by_name(name: &str) -> Option<&'static dyn FrontProgram> {
 }
 
 impl Front {
+    /// The most connections that it opens at once, by its files.
+    pub(super) fn at_once(&self) -> Option<Count> {
+        let n_workers = workers(&self.master).iter().filter(|it| self.program.is_serving(it)).count();
+        self.program.at_once(&self.files, u32::try_from(n_workers.max(1)).ok()?)
+    }
+
     /// Finds the one that reads this file.
     ///
     /// # Errors
