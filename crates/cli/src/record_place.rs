@@ -75,8 +75,7 @@ impl RecordPlace {
 
     /// Puts the run into the history, unless the place of that was told to be out of reach already.
     pub(crate) fn remember(&mut self, record: &Record, terminal: Terminal) {
-        let is_empty = record.comparisons.is_empty() && record.looks.is_empty();
-        let can_be = !self.is_homeless && !is_empty;
+        let can_be = !self.is_homeless && !record.is_empty();
         self.is_remembered = can_be && remember(record, self.path(), terminal);
     }
 

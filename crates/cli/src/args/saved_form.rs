@@ -23,8 +23,6 @@ pub(crate) enum SavedForm {
     Switches,
     /// The checks of `selfcheck`.
     Selfcheck,
-    /// The storms of `compare --workload storm`.
-    Storms,
     /// What `report-to` sent.
     ReportTo,
     /// What `fleet init` made.

@@ -13,7 +13,7 @@ use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
     Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck, Spelling, StepCode,
-    Storms, Switched, Watched, schema_of,
+    Switched, Watched, schema_of,
 };
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
@@ -37,7 +37,6 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Switches => schema_of::<Vec<ListedSwitch>>(),
         SavedForm::Dsn => schema_of::<Vec<Spelling>>(),
         SavedForm::Selfcheck => schema_of::<Selfcheck>(),
-        SavedForm::Storms => schema_of::<Storms>(),
         SavedForm::ReportTo => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
         SavedForm::Fleet => schema_of::<Fleet>(),

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use looptax_experiment::comparison::record_begun;
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_experiment::spec::{new_seed, seed, typed};
 use looptax_experiment::storm::{self, KINDS, Spec};
 use looptax_model::failure::Failure;
-use looptax_report::terminal as report;
 
 use crate::args::CompareArgs;
 use crate::commands::begin;
 use crate::failure::Exit;
-use crate::outputs::{self, Outputs};
+use crate::record_place::RecordPlace;
+use crate::results;
 use crate::settings::target_of;
 use crate::signals::stop_flag;
 use crate::sys;
@@ -48,29 +49,33 @@ pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Makes the storms and shows what they gave.
+/// Makes the storms, keeps and shows what they gave.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     refuse_others(args)?;
     let spec = spec(args)?;
-    Outputs::default().writes("--json", args.result.json.path())?;
+    results::announce(&args.result)?;
     terminal.words(&format!("{}\n", plan(&spec)));
     if args.dry_run {
         return Ok(Exit::Done);
     }
     sys::require_measurable()?;
     let stop = stop_flag()?;
-    let Some(_alone) = begin::wait(&args.begin, args.turn.wait, terminal, &stop)? else {
+    let Some(alone) = begin::wait(&args.begin, args.turn.wait, terminal, &stop)? else {
         return Ok(Exit::Interrupted);
     };
     sys::raise_open_files();
+    let record = record_begun(std::env::args().collect(), spec.seed);
+    let (mut writer, mut place) = RecordPlace::prepare(&args.result, record, terminal)?;
+    writer.record.problems.extend(alone.problem());
     let mut stage = Stage::line(terminal);
     let found = storm::run(&spec, &mut stage, &stop)?;
     drop(stage);
-    let Some(found) = found else {
+    if found.is_none() {
         terminal.words("interrupted: the storms so far are not kept");
         return Ok(Exit::Interrupted);
-    };
-    outputs::show(&found, &args.result.json, || report::storms(&found, terminal.style()))?;
+    }
+    writer.record.storms = found;
+    results::keep(&args.result, &mut writer, &mut place, terminal)?;
     Ok(Exit::Done)
 }
 
@@ -140,13 +145,13 @@ fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
         (args.precise, "--precise"),
         (args.live, "--live"),
         (args.result.html.is_some(), "--html"),
-        (args.result.output.is_some(), "--output"),
+        (args.result.detail.at.is_some(), "--at"),
         (formats.is_any(), "--md, --csv, --openmetrics, --benchmark-json, --folded or --pprof"),
     ];
     match all.into_iter().find(|it| it.0) {
         Some((_, option)) => Err(Failure::usage(
             format!("{option} is not for --workload storm"),
-            "a storm takes -c, --client-like, --rate, --stall, --queue, --storms, --seed and --json",
+            "a storm takes -c, --client-like, --rate, --stall, --queue, --storms, --seed, --json, --output, --label and --no-history",
         )),
         None => Ok(()),
     }

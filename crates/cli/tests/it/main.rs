@@ -54,6 +54,7 @@ mod selfcheck;
 mod silent;
 mod site;
 mod slow;
+mod storms;
 mod strangers;
 mod switch;
 mod switch_apps;

@@ -88,7 +88,7 @@ impl RecordWriter {
 
     /// Whether nothing was measured: then nothing is saved either.
     pub fn is_empty(&self) -> bool {
-        self.record.comparisons.is_empty() && self.record.looks.is_empty()
+        self.record.is_empty()
     }
 
     /// Where the record is.

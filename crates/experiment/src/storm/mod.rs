@@ -1,8 +1,7 @@
 //! Storms: many connections at once to a private server, over the socket and over TCP in turns, also while the server
 //! is stopped.
 //!
-//! `ground` is the server that they come to, `stopped` stops it. Shows nothing; a storm has no epochs, so its result is
-//! a form apart from records.
+//! `ground` is the server that they come to, `stopped` stops it. Shows nothing.
 
 mod ground;
 mod stopped;
@@ -120,6 +119,7 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
         rate_per_s: spec.rate_per_s,
         queue,
         somaxconn: somaxconn(),
+        setting: spec.kind.facts().how_to_raise_the_backlog.to_owned(),
         sizes,
     }))
 }

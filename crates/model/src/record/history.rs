@@ -3,7 +3,7 @@
 use crate::stats::range::{AtLeastOne, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Client, Comparison, Direction, Estimate, Placement, Record, Verdict};
+use crate::record::{Client, Comparison, Direction, Estimate, Placement, Record, Storms, Verdict};
 
 /// A run, without its raw data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub struct PastVerdict {
     /// From where to where it may be, percent, where its size is uncertain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_pct: Option<[f64; 2]>,
+    /// Of a storm: connects that failed over the arm, percent, and the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_pct: Option<[f64; 3]>,
     pub verdict: Verdict,
     pub direction: Option<Direction>,
 }
@@ -64,10 +67,12 @@ impl PastRun {
                 arm: tax.arm.clone(),
                 throughput_pct: tax.throughput_pct.known().copied().filter(|_| tax.has_size()),
                 range_pct: tax.uncertain_size.as_ref().map(|it| [it.lo_pct, it.hi_pct]),
+                failed_pct: None,
                 verdict: tax.verdict,
                 direction: tax.direction,
             })
         });
+        let of_storms = record.storms.iter().flat_map(of_storms);
         Self {
             id: record.id.clone(),
             label: record.label.clone(),
@@ -78,9 +83,31 @@ impl PastRun {
             kernel: record.host.kernel.clone(),
             command: record.command.clone(),
             interrupted: record.interrupted,
-            verdicts: verdicts.collect(),
+            verdicts: verdicts.chain(of_storms).collect(),
         }
     }
+}
+
+/// A line for each size and arm. Nothing pins the ends of a storm's connections, and one thread makes those of most clients.
+fn of_storms(storms: &Storms) -> impl Iterator<Item = PastVerdict> {
+    let kind = storms.target.rsplit(':').next().unwrap_or_default();
+    storms.sizes.iter().flat_map(move |size| {
+        size.arms.iter().map(move |arm| PastVerdict {
+            kind: kind.to_owned(),
+            version: storms.version.clone(),
+            workload: format!("storm as {}", storms.client),
+            connections: size.connections,
+            placement: Placement::Free,
+            client: Client::Event,
+            baseline: String::new(),
+            arm: arm.arm.clone(),
+            throughput_pct: None,
+            range_pct: None,
+            failed_pct: Some(arm.failed_pct),
+            verdict: if arm.n_failed() > 0 { Verdict::Difference } else { Verdict::Equivalent },
+            direction: None,
+        })
+    })
 }
 
 fn workload_of(comparison: &Comparison) -> String {

@@ -6,7 +6,7 @@ use crate::stats::range::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Comparison, Hex64, Host, Look, METHOD_VERSION, Remedies, SCHEMA_VERSION};
+use crate::record::{Comparison, Hex64, Host, Look, METHOD_VERSION, Remedies, SCHEMA_VERSION, Storms};
 
 /// All that one command measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,9 @@ pub struct Record {
     /// What was looked at and not judged.
     #[serde(default)]
     pub looks: Vec<Look>,
+    /// Storms of connections, if they were asked for in place of comparisons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storms: Option<Storms>,
     /// What would help, where that was asked, by number of connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedies>,
@@ -69,9 +72,14 @@ impl Record {
             host: Host::default(),
             comparisons: Vec::new(),
             looks: Vec::new(),
+            storms: None,
             remedies: Vec::new(),
             problems: Vec::new(),
             interrupted: false,
         }
+    }
+    /// Whether nothing is measured in it.
+    pub fn is_empty(&self) -> bool {
+        self.comparisons.is_empty() && self.looks.is_empty() && self.storms.is_none()
     }
 }

@@ -1,6 +1,6 @@
 //! What a storm of connections gave: how many failed over either transport, and how long the last one took.
 //!
-//! Its own JSON, apart from records of runs: a storm has no epochs and no requests.
+//! A part of a record apart from its comparisons: a storm has no epochs and no requests.
 
 use crate::stats::range::{Count, Real, SmallCount};
 use schemars::JsonSchema;
@@ -39,6 +39,8 @@ pub struct Storms {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub somaxconn: Option<u32>,
+    /// What makes the server's queue longer: "set `back_log`".
+    pub setting: String,
     /// Size by size.
     pub sizes: Vec<StormSize>,
 }
@@ -103,6 +105,13 @@ pub struct StormFailure {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub connections: u64,
+}
+
+impl StormArm {
+    /// Connections that failed in all of its storms.
+    pub fn n_failed(&self) -> u64 {
+        self.storms.iter().map(Storm::n_failed).sum()
+    }
 }
 
 impl Storm {

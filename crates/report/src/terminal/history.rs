@@ -57,10 +57,11 @@ fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
         verdict.connections.to_string(),
         verdict.placement.to_string(),
         text.clean(&verdict.arm),
-        match (tax, verdict.range_pct) {
-            (Some(it), _) => shown_tax(it, text),
-            (None, Some([lo, hi])) => format!("{lo:.1} to {hi:.1} %"),
-            (None, None) => "-".to_owned(),
+        match (tax, verdict.range_pct, verdict.failed_pct) {
+            (Some(it), ..) => shown_tax(it, text),
+            (None, Some([lo, hi]), _) => format!("{lo:.1} to {hi:.1} %"),
+            (None, None, Some([value, lo, hi])) => format!("{value:.1} % [{lo:.1}, {hi:.1}]"),
+            (None, None, None) => "-".to_owned(),
         },
         words(verdict).to_owned(),
     ]
@@ -79,6 +80,8 @@ fn shown_tax(tax: &Estimate, text: Text) -> String {
 
 fn words(past: &PastVerdict) -> &'static str {
     match (past.verdict, past.direction) {
+        (Verdict::Difference, _) if past.failed_pct.is_some() => "fail to connect",
+        _ if past.failed_pct.is_some() => "none fails",
         (Verdict::Difference, Some(Direction::OtherSlower)) if past.throughput_pct.is_none() => {
             "slower, size uncertain"
         }

@@ -41,7 +41,6 @@ pub use minute::{AtRate, Minute};
 pub use replay::replay;
 pub use selfcheck::selfcheck;
 pub use spelled::{explained, spelled};
-pub use storms::storms;
 use style::LEAST_WIDTH;
 pub use style::{Style, cleaned};
 pub use switched::{is_failure, lines_back, switch_end, switch_plan, switch_step, switches};
@@ -77,6 +76,9 @@ pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
     let text = style.text();
     let mut lines = Lines::new(style);
     let story = words::story_for(record, text);
+    if let Some(found) = &record.storms {
+        storms::write(found, &mut lines);
+    }
     for server in &story.servers {
         lines.heading(0, &server.heading);
         if let Some(line) = &server.ways {

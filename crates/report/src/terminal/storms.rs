@@ -7,17 +7,18 @@ use looptax_model::stats::median;
 
 use super::columns::Table;
 use super::lines::Lines;
-use super::style::Style;
+use crate::format::Text;
+use crate::words::storms::smallest;
 
-/// A row for each size and arm, then the smallest queues. Ends with a line break.
-pub fn storms(found: &Storms, style: Style) -> String {
-    let mut lines = Lines::new(style);
-    lines.heading(0, &heading(found));
-    lines.wrapped(0, &queues(found));
+/// A row for each size and arm, then the smallest queues.
+pub(super) fn write(found: &Storms, lines: &mut Lines) {
+    let text = lines.style.text();
+    lines.heading(0, &heading(found, text));
+    lines.wrapped(0, &queues(found, text));
     lines.blank();
-    let rows = found.sizes.iter().flat_map(|size| size.arms.iter().map(|arm| row(size, arm)));
+    let rows = found.sizes.iter().flat_map(|size| size.arms.iter().map(|arm| row(size, arm, text)));
     let header = ["connections", "arm", "failed", "errors", "late", "last answer"];
-    Table::new(&header, rows.collect()).write(&mut lines);
+    Table::new(&header, rows.collect()).write(lines);
     lines.blank();
     for size in &found.sizes {
         lines.wrapped(0, &smallest(found, size));
@@ -28,12 +29,12 @@ pub fn storms(found: &Storms, style: Style) -> String {
         "failed: of all connections of all storms, with the interval of 95 %. late: answered more than half a second \
          after the server ran, on average per storm. last answer: from the first connect, median and range.",
     );
-    lines.wrapped(0, &format!("seed {}", found.seed));
-    lines.finish()
+    lines.blank();
 }
 
-fn heading(found: &Storms) -> String {
+fn heading(found: &Storms, text: Text) -> String {
     let Storms { target, version, library, stall_ms, .. } = found;
+    let [target, version, library] = [target, version, library].map(|it| text.clean(it));
     let came = match found.rate_per_s {
         Some(rate) => format!("{rate:.0} connects per second"),
         None => "all connects at once".to_owned(),
@@ -46,21 +47,23 @@ fn heading(found: &Storms) -> String {
     format!("storms on {target} ({version}): as {library} connects, {came}, {stall}; {n} storms each")
 }
 
-fn queues(found: &Storms) -> String {
+fn queues(found: &Storms, text: Text) -> String {
     let most = found.somaxconn.map_or_else(String::new, |it| format!("; net.core.somaxconn is {it}"));
-    let (queue, seen) = (found.queue, &found.seen);
+    let (queue, seen) = (found.queue, text.clean(&found.seen));
     format!("queue of the socket and of the port: {queue}, and one more{most}. How it connects was traced with {seen}.")
 }
 
-fn row(size: &StormSize, arm: &StormArm) -> Vec<String> {
+fn row(size: &StormSize, arm: &StormArm, text: Text) -> Vec<String> {
     let n_storms = arm.storms.len().max(1) as f64;
     let [value, lo, hi] = arm.failed_pct;
     let mut errors: BTreeMap<&str, u64> = BTreeMap::new();
     for failure in arm.storms.iter().flat_map(|it| &it.failed) {
         *errors.entry(&failure.error).or_default() += failure.connections;
     }
-    let errors: Vec<String> =
-        errors.iter().map(|(error, n)| format!("{error} {:.1} per storm", *n as f64 / n_storms)).collect();
+    let errors: Vec<String> = errors
+        .iter()
+        .map(|(error, n)| format!("{} {:.1} per storm", text.clean(error), *n as f64 / n_storms))
+        .collect();
     let n_late = arm.storms.iter().map(|it| it.late).sum::<u64>() as f64 / n_storms;
     let mut last: Vec<f64> = arm.storms.iter().map(|it| it.last_ms / 1e3).collect();
     let least = last.iter().copied().fold(f64::INFINITY, f64::min);
@@ -68,25 +71,10 @@ fn row(size: &StormSize, arm: &StormArm) -> Vec<String> {
     let last = median(&mut last).map_or_else(String::new, |it| format!("{it:.2} s ({least:.2} to {most:.2})"));
     vec![
         size.connections.to_string(),
-        arm.arm.clone(),
+        text.clean(&arm.arm),
         format!("{value:.1} % [{lo:.1}, {hi:.1}]"),
         errors.join(", "),
         if n_late > 0.0 { format!("{n_late:.1}") } else { "-".to_owned() },
         last,
     ]
-}
-
-fn smallest(found: &Storms, size: &StormSize) -> String {
-    let StormSize { connections, smallest_queue, tries_of_queue, .. } = size;
-    match smallest_queue {
-        Some(queue) if *queue <= found.queue => format!(
-            "{connections} connections: a queue of {queue} is the smallest at which none failed on the socket in {tries_of_queue} storms; this one has {}.",
-            found.queue
-        ),
-        Some(queue) => format!(
-            "{connections} connections: the queue of {} is too short; {queue} is the smallest at which none failed on the socket in {tries_of_queue} storms.",
-            found.queue
-        ),
-        None => format!("{connections} connections: some failed on the socket at every queue that the kernel allows."),
-    }
 }

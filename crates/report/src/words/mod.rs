@@ -22,6 +22,7 @@ pub(crate) mod row;
 mod run;
 pub(crate) mod sentence;
 pub(crate) mod small_table;
+pub(crate) mod storms;
 pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;

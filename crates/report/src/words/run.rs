@@ -2,12 +2,13 @@
 
 use looptax_model::record::{Placement, Record, Tax, Verdict};
 
+use super::storms;
 use crate::format::{Text, counted};
 
 /// Sentences about a run, in the order in which they are shown.
 #[derive(Debug)]
 pub(crate) struct RunWords {
-    /// How many verdicts there are, and what to think of them.
+    /// How many verdicts there are, and what to think of them; of storms what fails, and what to do.
     pub(crate) verdicts: Vec<String>,
     /// What the words of the tables mean.
     pub(crate) explained: Vec<String>,
@@ -19,7 +20,10 @@ pub(crate) struct RunWords {
 
 /// What is said of the whole run.
 pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
-    let verdicts = vec![how_many(record)];
+    let verdicts = match &record.storms {
+        Some(found) => vec![storms::verdict(found, text), storms::next(found, text)],
+        None => vec![how_many(record)],
+    };
     let mut explained = Vec::new();
     if has_judged(record, Placement::Same) && !has_judged(record, Placement::Free) {
         explained.push(
