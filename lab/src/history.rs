@@ -61,6 +61,7 @@ fn past_run(idx: u32) -> PastRun {
         baseline: "unix".to_owned(),
         arm: "tcp".to_owned(),
         range_pct: None,
+        failed_pct: None,
         throughput_pct: Some(Estimate { value: f64::from(idx % 300) / 10.0, lo: Some(1.0), hi: Some(30.0), n: 20 }),
         verdict: Verdict::Difference,
         direction: None,
