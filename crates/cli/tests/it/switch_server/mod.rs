@@ -133,6 +133,16 @@ impl Scene {
         [format!("--restart={}", self.line("restart")), "--reload".to_owned(), self.line("reload")]
     }
 
+    /// More lines at the end of the server's own file, with which it is started anew.
+    #[track_caller]
+    fn write_own(&mut self, lines: &str) {
+        let text = fs::read_to_string(&self.own).unwrap();
+        fs::write(&self.own, format!("{text}\n{lines}")).unwrap();
+        assert!(self.script().arg("restart").status().unwrap().success());
+        self.before = self.files();
+        self.expect_answers();
+    }
+
     fn n_answers(&self) -> usize {
         fs::read_to_string(self.folder().join("app/answers")).unwrap_or_default().lines().count()
     }
@@ -244,7 +254,13 @@ fn the_file_of_a_server_that_has_a_socket_stays() {
 /// The queue of a socket that is yet to be made was not looked at, and the plan wrote none that takes all workers.
 #[track_caller]
 fn a_longer_queue(kind: &'static str, line: &str) {
-    let Some(scene) = Scene::new(kind) else { return };
+    if let Some(scene) = Scene::new(kind) {
+        expect_a_longer_queue(&scene, line);
+    }
+}
+
+#[track_caller]
+fn expect_a_longer_queue(scene: &Scene, line: &str) {
     let files = [&*scene.app, &scene.own];
     let enough = scene.switch(files).args(["--dry-run", "-c", "5"]).run();
     assert!(!enough.stdout.contains("backlog") && !enough.stdout.contains("+ -b"), "{}", enough.stdout);
@@ -265,6 +281,11 @@ fn r49_redis_gets_a_queue_that_takes_all_workers() {
 }
 
 #[test]
+fn r49_valkey_gets_a_queue_that_takes_all_workers() {
+    a_longer_queue("valkey", "+ tcp-backlog 1300");
+}
+
+#[test]
 fn r49_memcached_gets_a_queue_that_takes_all_workers() {
     a_longer_queue("memcached", "+ -b 1300");
 }
@@ -272,6 +293,14 @@ fn r49_memcached_gets_a_queue_that_takes_all_workers() {
 #[test]
 fn r49_mariadb_gets_a_queue_that_takes_all_workers() {
     a_longer_queue("mariadb", "+ back_log = 1300");
+}
+
+#[test]
+fn r49_mysql_gets_a_queue_that_takes_all_workers() {
+    let Some(mut scene) = Scene::new("mysql") else { return };
+    // Without this one MySQL 9.7 takes 10,000, which is the kernel's limit then.
+    scene.write_own("[mysqld]\nback_log = 80\n");
+    expect_a_longer_queue(&scene, "+ back_log = 1300");
 }
 
 #[test]
@@ -283,12 +312,7 @@ fn r49_pgbouncer_gets_a_queue_that_takes_all_workers() {
 #[test]
 fn r49_a_server_that_has_a_socket_gets_a_longer_queue_only_if_that_is_too_short() {
     let Some(mut scene) = Scene::new("mariadb") else { return };
-    let socket = format!("\n[mysqld]\nsocket = {}\n", scene.socket().display());
-    let text = fs::read_to_string(&scene.own).unwrap() + &socket;
-    fs::write(&scene.own, text).unwrap();
-    assert!(scene.script().arg("restart").status().unwrap().success());
-    scene.before = scene.files();
-    scene.expect_answers();
+    scene.write_own(&format!("[mysqld]\nsocket = {}\n", scene.socket().display()));
     let files = [&*scene.app, &scene.own];
     let moved = scene.switch(files).args(["-c", "1300"]).run();
     moved.expect_code(0);
@@ -299,6 +323,27 @@ fn r49_a_server_that_has_a_socket_gets_a_longer_queue_only_if_that_is_too_short(
     again.expect_code(0);
     assert!(again.words().contains("on the socket already"), "{}", again.stdout);
     scene.undo().run().expect_code(0);
+    scene.expect_as_before();
+}
+
+/// Pgpool-II's socket has 10,000, which the kernel caps; no setting changes that.
+#[test]
+fn r49_pgpool_s_queue_is_said_as_the_kernel_has_it() {
+    let Some(scene) = Scene::new("pgpool") else { return };
+    let kernel: u32 = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse().unwrap();
+    let app = scene.app.to_str().unwrap();
+    let check = |n: u32| {
+        let looptax = Looptax::new(exe(), &scene.scratch);
+        looptax.args(["check", "--app", app, "--verbose", "-c", &n.to_string()]).run().words()
+    };
+    let (most, n) = (kernel.min(10_000), kernel + 2);
+    let enough = check(most + 1);
+    assert!(enough.contains(&format!("{0} connections may wait, {0} come at once", most + 1)), "{enough}");
+    let stays = scene.switch([&scene.app, &scene.own]).args(["-c", &n.to_string()]).run();
+    stays.expect_code(1);
+    let words = stays.words();
+    assert!(words.contains(&format!("too small for {n} connections")), "{words}");
+    assert!(words.contains("raise `net.core.somaxconn` (its socket takes 10,000 of that at most)"), "{words}");
     scene.expect_as_before();
 }
 
