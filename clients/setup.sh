@@ -48,6 +48,8 @@ c() {
   # shellcheck disable=SC2046
   cc "${flags[@]}" -o "$out/bin/libmariadb" c/libmariadb.c $(mariadb_config --include --libs)
   # shellcheck disable=SC2046
+  cc "${flags[@]}" -pthread -o "$out/bin/storm-libmariadb" c/storm.c $(mariadb_config --include --libs)
+  # shellcheck disable=SC2046
   cc "${flags[@]}" -o "$out/bin/libpq" c/libpq.c $(pkg-config --cflags --libs libpq)
   cc "${flags[@]}" -o "$out/bin/hiredis" c/hiredis.c -lhiredis
   # shellcheck disable=SC2046

@@ -1,6 +1,5 @@
 """Many connects at once with a driver of Python, a process for each, or through nginx: see ../README.md."""
 
-import ctypes
 import os
 import platform
 import select
@@ -14,25 +13,6 @@ import time
 import loop
 
 PATIENCE_S = float(os.environ["LOOP_PATIENCE_S"])
-
-
-def libmariadb():
-    """The C library itself."""
-    library = ctypes.CDLL("libmariadb.so.3")
-    library.mysql_init.restype = library.mysql_real_connect.restype = ctypes.c_void_p
-    library.mysql_get_client_info.restype = library.mysql_error.restype = ctypes.c_char_p
-    library.mysql_init.argtypes = library.mysql_error.argtypes = [ctypes.c_void_p]
-    text, number, pointer = ctypes.c_char_p, ctypes.c_uint, ctypes.c_void_p
-    library.mysql_real_connect.argtypes = [pointer, text, text, text, text, number, text, ctypes.c_ulong]
-
-    def connect(at):
-        words = [it and it.encode() for it in (at.host, at.user, at.password, at.database)]
-        own = library.mysql_init(None)
-        path = at.socket and at.socket.encode()
-        if not library.mysql_real_connect(own, *words, at.port or 0, path, 0):
-            raise OSError(library.mysql_error(own).decode())
-
-    return f"libmariadb {library.mysql_get_client_info().decode()}", connect
 
 
 def psycopg():
@@ -159,7 +139,7 @@ def nginx():
     return f"nginx {said.strip().rpartition('/')[2]}", through_nginx
 
 
-DRIVERS = {"libmariadb": libmariadb, "psycopg": psycopg, "redis-py": redis, "nginx": nginx}
+DRIVERS = {"psycopg": psycopg, "redis-py": redis, "nginx": nginx}
 
 name, address = sys.argv[1:]
 library, connect = DRIVERS[name]()

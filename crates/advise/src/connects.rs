@@ -32,6 +32,9 @@ pub struct Connects {
     pub blocks: bool,
     #[serde(default)]
     pauses_ms: Vec<f64>,
+    /// Whether it tries no more once the clock shows another second than at its first try.
+    #[serde(default)]
+    pub ends_with_second: bool,
     #[serde(default)]
     limit_s: Option<u32>,
     /// Library and language with the versions that were traced.
@@ -60,7 +63,7 @@ pub fn connects_to(kind: &str, word: Option<&str>) -> Vec<&'static Connects> {
 }
 
 /// What clients do on a full socket: `fails at once: PHP's mysqlnd, go-sql-driver; tries again, for
-/// 0.26 s at most: libmariadb`.
+/// 1.05 s at most: libmariadb`.
 pub(crate) fn on_full_socket(clients: &[&Connects]) -> String {
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for client in clients {

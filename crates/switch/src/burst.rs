@@ -36,6 +36,7 @@ impl Burst {
             gap: Duration::ZERO,
             blocks: false,
             pauses: Vec::new(),
+            ends_with_second: false,
             limit: None,
             question,
             stays: true,

@@ -155,7 +155,7 @@ mod tests {
         assert!(of("java").what.ends_with("waits: MariaDB Connector/J"));
         assert!(of("php").what.contains("fails at once: PHP's mysqlnd"));
         let unknown = of("cobol").what;
-        assert!(unknown.contains("tries again, for 0.26 s at most: libmariadb"), "{unknown}");
+        assert!(unknown.contains("tries again, for 1.05 s at most: libmariadb"), "{unknown}");
         assert!(unknown.contains("go-sql-driver"), "{unknown}");
     }
 

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, recv, send, socket_with, sockopt,
 };
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::path::Endpoint;
 
@@ -37,6 +38,8 @@ pub struct Storm<'a> {
     pub blocks: bool,
     /// Pauses before further tries after EAGAIN; it fails after the last.
     pub pauses: Vec<Duration>,
+    /// Whether it tries no more once the clock shows another second than at its first try.
+    pub ends_with_second: bool,
     /// How long a connection over TCP may take.
     pub limit: Option<Duration>,
     /// Sent when connected; empty where the server speaks first.
@@ -211,6 +214,8 @@ struct Try {
     state: State,
     first_due: Duration,
     n_pauses: usize,
+    /// The second of its first try.
+    first_second: Option<i64>,
     fd: Option<OwnedFd>,
     is_ready: bool,
     fate: Option<Fate>,
@@ -218,7 +223,15 @@ struct Try {
 
 impl Try {
     fn due_at(due: Duration) -> Self {
-        Self { state: State::Due(due), first_due: due, n_pauses: 0, fd: None, is_ready: false, fate: None }
+        Self {
+            state: State::Due(due),
+            first_due: due,
+            n_pauses: 0,
+            first_second: None,
+            fd: None,
+            is_ready: false,
+            fate: None,
+        }
     }
 
     /// Does what can be done now; returns how long nothing else can be done unless its descriptor becomes ready.
@@ -254,6 +267,7 @@ impl Try {
     }
 
     fn try_now(&mut self, storm: &Storm<'_>, now: Duration) {
+        let first = *self.first_second.get_or_insert_with(second);
         let connected = storm.socket(SocketFlags::NONBLOCK).and_then(|fd| {
             let connected = storm.connect(&fd);
             self.fd = Some(fd);
@@ -262,7 +276,9 @@ impl Try {
         match connected {
             Ok(()) => self.ask(storm, now),
             Err(Errno::INPROGRESS) => self.state = State::Connecting,
-            Err(Errno::AGAIN) if self.n_pauses < storm.pauses.len() => {
+            Err(Errno::AGAIN)
+                if self.n_pauses < storm.pauses.len() && !(storm.ends_with_second && second() != first) =>
+            {
                 self.fd = None;
                 self.state = State::Due(now + storm.pauses[self.n_pauses]);
                 self.n_pauses += 1;
@@ -301,6 +317,11 @@ impl Try {
     }
 }
 
+/// The second that the clock shows, as time(2).
+fn second() -> i64 {
+    clock_gettime(ClockId::Realtime).tv_sec
+}
+
 /// The name of an error as errno(3) has it; `refused by the server` is ours.
 fn name_of(errno: Errno) -> String {
     let name = match errno {
@@ -321,30 +342,48 @@ fn name_of(errno: Errno) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::net::UnixListener;
+    use std::os::unix::net::{UnixListener, UnixStream};
 
     /// A socket that does not accept, with the backlog that was asked for.
     #[track_caller]
     fn check(blocks: bool, pauses: &[u64], backlog: i32, n: u32, expected: (usize, usize)) {
+        let fates = fates(blocks, (pauses, false), backlog, n);
+        let with = |error: &str| fates.iter().filter(|it| it.error.as_deref() == Some(error)).count();
+        assert_eq!((fates.len(), with("EAGAIN")), expected, "{fates:?}");
+    }
+
+    fn fates(blocks: bool, (pauses, ends_with_second): (&[u64], bool), backlog: i32, n: u32) -> Vec<Fate> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let listener = UnixListener::bind(&path).unwrap();
         rustix::net::listen(&listener, backlog).unwrap();
+        // Takes the only place.
+        let _before = ends_with_second.then(|| UnixStream::connect(&path).unwrap());
         let storm = Storm {
             endpoint: &Endpoint::Unix(path),
             n_connections: n,
             gap: Duration::ZERO,
             blocks,
             pauses: pauses.iter().map(|ms| Duration::from_millis(*ms)).collect(),
+            ends_with_second,
             limit: None,
             question: b"",
             stays: true,
             refuses: |_| false,
-            patience: Duration::from_millis(200),
+            patience: Duration::from_millis(if ends_with_second { 60_000 } else { 200 }),
         };
-        let fates = storm.run(&|| ()).unwrap();
-        let with = |error: &str| fates.iter().filter(|it| it.error.as_deref() == Some(error)).count();
-        assert_eq!((fates.len(), with("EAGAIN")), expected, "{fates:?}");
+        storm.run(&|| ()).unwrap()
+    }
+
+    #[test]
+    fn r49_a_client_that_tries_until_the_clocks_next_second_fails_with_that() {
+        let pauses = [1_000_u64, 1, 1, 1, 1_000_000];
+        let begun = clock_gettime(ClockId::Realtime);
+        let fates = fates(false, (&pauses, true), 0, 1);
+        let ended = clock_gettime(ClockId::Realtime);
+        assert_eq!(fates[0].error.as_deref(), Some("EAGAIN"), "{fates:?}");
+        // The last pause, which is longer than the storm, was not begun.
+        assert!(ended.tv_sec > begun.tv_sec, "{fates:?}");
     }
 
     #[test]

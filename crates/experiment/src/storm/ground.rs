@@ -104,6 +104,7 @@ impl Ground {
             gap: spec.gap(),
             blocks: spec.client.blocks,
             pauses: spec.client.pauses().collect(),
+            ends_with_second: spec.client.ends_with_second,
             limit: spec.client.limit().filter(|_| !arm.is_unix()),
             question: &self.question,
             stays: self.server.protocol != Protocol::Fastcgi,
