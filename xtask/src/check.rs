@@ -38,19 +38,29 @@ const STEPS: &[Step] = &[
         work: Work::Own(|| commands::run(&built("looptax")?, false)),
     },
     Step { name: "book", repeat: "mdbook build docs", work: Work::Own(book) },
-    Step { name: "other load generators", repeat: "cargo lab peers --short", work: Work::Own(peers) },
-    Step { name: "attacks on root's looptax", repeat: "cargo lab attacks --short", work: Work::Own(attacks) },
+    Step {
+        name: "other load generators (looptax is not optimised here: all of it runs, and no figure counts)",
+        repeat: "cargo lab peers --short",
+        work: LAB,
+    },
+    Step { name: "attacks on root's looptax", repeat: "cargo lab attacks --short", work: LAB },
     Step {
         name: "files, and what their drivers make of them",
         repeat: "cargo lab oracle spellings --short",
-        work: Work::Own(spellings),
+        work: Work::Lab { takes_looptax: false },
     },
-    Step { name: "faults of system calls", repeat: "cargo lab oracle faults --short", work: Work::Own(faults) },
-    Step { name: "versions that people run", repeat: "cargo lab versions --short", work: Work::Own(versions) },
-    Step { name: "changed records", repeat: "cargo lab records --short", work: Work::Own(records) },
+    Step {
+        name: "faults of system calls",
+        repeat: "cargo lab oracle faults --short",
+        work: Work::Lab { takes_looptax: false },
+    },
+    Step { name: "versions that people run", repeat: "cargo lab versions --short", work: LAB },
+    Step { name: "changed records", repeat: "cargo lab records --short", work: LAB },
     // The last one, so that a machine that lacks a server hears of everything else first.
     Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) },
 ];
+
+const LAB: Work = Work::Lab { takes_looptax: true };
 
 const TESTS: Step = Step { name: "tests", repeat: "cargo xtask tests", work: Work::Own(|| tests::run(Which::Short)) };
 
@@ -81,51 +91,4 @@ fn book() -> Result<()> {
     }
     let mut command = Command::new("mdbook");
     run_to_success(command.args(["build", "docs"]).current_dir(root()?))
-}
-
-/// Shows that no record makes looptax panic or hang: some, changed at random.
-fn records() -> Result<()> {
-    let mut command = Command::new(built("lab")?);
-    command.args(["records", "--short", "--looptax"]);
-    command.arg(built("looptax")?);
-    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
-}
-
-/// Holds the commands against the machine's own servers: four columns of the table of versions.
-fn versions() -> Result<()> {
-    let mut command = Command::new(built("lab")?);
-    command.args(["versions", "--short", "--looptax"]);
-    command.arg(built("looptax")?);
-    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
-}
-
-/// Holds what looptax reads in files with random settings against their drivers.
-fn spellings() -> Result<()> {
-    let mut command = Command::new(built("lab")?);
-    command.args(["oracle", "spellings", "--short"]);
-    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
-}
-
-/// Lets system calls of switches, reports and `run` fail, and kills their processes between two.
-fn faults() -> Result<()> {
-    let mut command = Command::new(built("lab")?);
-    command.args(["oracle", "faults", "--short"]);
-    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
-}
-
-/// Shows that looptax and others can still be measured side by side, with what the tests were built with.
-fn peers() -> Result<()> {
-    println!("looptax is built without optimisation here: its figures say only that all of it runs");
-    let mut command = Command::new(built("lab")?);
-    command.args(["peers", "--short", "--looptax"]);
-    command.arg(built("looptax")?);
-    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
-}
-
-/// Has an ordinary user attack what root runs, for a minute; where we are not root the lab says so.
-fn attacks() -> Result<()> {
-    let mut command = Command::new(built("lab")?);
-    command.args(["attacks", "--short", "--looptax"]);
-    command.arg(built("looptax")?);
-    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
 }

@@ -2,11 +2,12 @@
 //!
 //! Called by `check`; knows nothing about what a step does.
 
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::workspace::run_cargo;
+use crate::workspace::{built, root, run_cargo, run_to_success};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
@@ -21,6 +22,11 @@ pub(crate) struct Step {
 pub(crate) enum Work {
     /// By the words of `repeat`, which begin with `cargo`.
     Cargo,
+    /// By the words of `repeat`, which begin with `cargo lab`, with what the tests were built with.
+    Lab {
+        /// Whether `--looptax` says where that is; else the lab looks there.
+        takes_looptax: bool,
+    },
     Own(fn() -> Result<()>),
 }
 
@@ -28,6 +34,14 @@ impl Step {
     fn run(&self) -> Result<()> {
         match self.work {
             Work::Cargo => run_cargo(&self.repeat.split(' ').skip(1).collect::<Vec<_>>()),
+            Work::Lab { takes_looptax } => {
+                let mut command = Command::new(built("lab")?);
+                command.args(self.repeat.split(' ').skip(2));
+                if takes_looptax {
+                    command.arg("--looptax").arg(built("looptax")?);
+                }
+                run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
+            }
             Work::Own(work) => work(),
         }
     }

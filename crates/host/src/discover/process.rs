@@ -58,14 +58,14 @@ impl Process {
             .collect()
     }
 
-    /// Whether it has mapped a shared library of this name: `libpq` for `libpq.so.5` or `libpq-3f9d.so.5.17`. False where
-    /// we may not look.
-    pub fn has_library(&self, name: &str) -> bool {
-        let maps = kernel::read_up_to(self.file("maps"), MOST_MAPS_BYTES).unwrap_or_default();
-        String::from_utf8_lossy(&maps).lines().any(|line| {
+    /// Whether it has mapped a shared library of this name: `libpq` for `libpq.so.5` or `libpq-3f9d.so.5.17`. `None` where
+    /// we may not look, or it has ended.
+    pub fn has_library(&self, name: &str) -> Option<bool> {
+        let maps = kernel::read_up_to(self.file("maps"), MOST_MAPS_BYTES).ok().filter(|it| !it.is_empty())?;
+        Some(String::from_utf8_lossy(&maps).lines().any(|line| {
             let file = line.rsplit_once('/').map_or("", |it| it.1);
             { file.strip_prefix(name) }.is_some_and(|rest| rest.starts_with(['.', '-']) && rest.contains(".so"))
-        })
+        }))
     }
 
     /// Its files as it sees them, as far as its user could read them.

@@ -130,6 +130,11 @@ impl Application {
         }
     }
 
+    /// Whether a process that may have ended by now has opened the file, where nothing else says who the application is.
+    pub(crate) fn has_read(&self, pid: u32) -> bool {
+        !self.is_seen() && self.user.is_none() && self.readers.as_ref().is_some_and(|it| it.contains(&pid))
+    }
+
     /// Whether a process has opened the file, or was started by one that had.
     fn is_reader(of: &Process, readers: &BTreeSet<u32>) -> bool {
         let mut above = Some(of.clone());

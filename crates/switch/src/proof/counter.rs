@@ -8,7 +8,7 @@ use looptax_host::eyes::{Counted, Eyes, Reach};
 pub(super) struct Counter {
     eyes: Eyes,
     /// Clients as they were before they ended, with the kernel's name of each.
-    known: BTreeMap<(u32, String), Process>,
+    known: BTreeMap<(u32, String), Client>,
 }
 
 /// What one process asked at one address since the last look.
@@ -17,6 +17,14 @@ pub(super) struct Asking {
     pub(super) counted: Counted,
     /// Who asked; the one that started it, if it had ended before it was seen.
     pub(super) client: Option<Process>,
+    /// Whether it asks by libpq; `None` if it had ended before it was seen.
+    pub(super) has_libpq: Option<bool>,
+}
+
+#[derive(Debug, Clone)]
+struct Client {
+    process: Process,
+    has_libpq: Option<bool>,
 }
 
 /// More clients than these are forgotten.
@@ -31,20 +39,26 @@ impl Counter {
     /// What was asked since the last look.
     pub(super) fn look(&mut self) -> Vec<Asking> {
         let counted = self.eyes.look().map(|it| it.counted).unwrap_or_default();
-        let counted = counted.into_iter();
-        counted.map(|counted| Asking { client: self.client(&counted), counted }).collect()
+        let asking = |counted: Counted| {
+            let client = self.client(&counted);
+            let has_libpq = client.as_ref().and_then(|it| it.has_libpq);
+            Asking { counted, client: client.map(|it| it.process), has_libpq }
+        };
+        counted.into_iter().map(asking).collect()
     }
 
-    fn client(&mut self, counted: &Counted) -> Option<Process> {
+    fn client(&mut self, counted: &Counted) -> Option<Client> {
         let end = counted.client.as_ref()?;
         let key = (end.pid, end.comm.clone());
         if end.has_ended {
-            return self.known.remove(&key).or_else(|| process(end.parent));
+            let parent = || Some(Client { process: process(end.parent)?, has_libpq: None });
+            return self.known.remove(&key).or_else(parent);
         }
         if let Some(known) = self.known.get(&key) {
             return Some(known.clone());
         }
-        let now = process(end.pid)?;
+        let process = process(end.pid)?;
+        let now = Client { has_libpq: process.has_library("libpq"), process };
         if self.known.len() >= MOST_KNOWN {
             self.known.clear();
         }

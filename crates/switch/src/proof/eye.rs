@@ -94,7 +94,7 @@ fn lists_sessions(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Mysql | Protocol::Postgres | Protocol::Redis)
 }
 
-fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, String> {
+pub(super) fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, String> {
     user_of(address).ok_or("the account is not known")?;
     let login = login(address);
     let sealing = Sealing::IfRefused;

@@ -2,25 +2,44 @@
 //!
 //! Each way holds also where others use the same account there, or are refused. Called by `seen`, which judges.
 
+use looptax_host::eyes::Counts;
 use looptax_model::dsn::Protocol;
 
-use super::seen::{Asks, FEWEST_COUNTED, Seen};
+use super::seen::{FEWEST_COUNTED, Seen};
 
 /// More connections over TCP than these may have used one port twice, which is counted once.
 const MOST_COUNTED: u64 = 1000;
 
-/// A login that is refused takes no more turns than these; `None` where that is not known.
+/// So many turns at most are those of logins, if the server refused all; `None` where that is not known. `method` is how
+/// `PostgreSQL`'s protocol asks who the account is, if that is known.
 ///
 /// # Source
 /// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and two
-/// of TLS before. PostgreSQL: questions for GSSAPI and for TLS, the start, and two of SCRAM; over a socket libpq asks
-/// neither question (`fe-connect.c`).
-pub(super) fn most_login_turns(protocol: Protocol, has_libpq: bool) -> Option<u64> {
-    match protocol {
-        Protocol::Mysql => Some(6),
-        Protocol::Postgres => Some(if has_libpq { 3 } else { 5 }),
-        _ => None,
-    }
+/// of TLS before. PostgreSQL: questions for GSSAPI and for TLS, the start, and one for a password or two of SCRAM; over a
+/// socket libpq asks neither question (`fe-connect.c`).
+pub(super) fn most_login_turns(
+    protocol: Protocol,
+    method: Option<&str>,
+    has_libpq: Option<bool>,
+    counts: &Counts,
+) -> Option<u64> {
+    let each = match protocol {
+        Protocol::Mysql => 6,
+        Protocol::Postgres => {
+            // If it is not known what it asks first, all may be of logins.
+            let Some(has_libpq) = has_libpq.filter(|_| counts.n_opened > 0) else {
+                return Some(if counts.n_opened > 0 { counts.n_turns() } else { 0 });
+            };
+            let of_method = match method {
+                Some("none") => 1,
+                Some("password" | "md5") => 2,
+                _ => 3,
+            };
+            if has_libpq { of_method } else { of_method + 2 }
+        }
+        _ => return None,
+    };
+    Some(each * counts.n_opened)
 }
 
 /// Whether a server of this protocol may refuse whoever connects.
@@ -54,15 +73,13 @@ impl Seen {
     /// that it tells of, or that a page of the application works as before.
     fn is_let_in_unasked(&self) -> bool {
         let lets_all_in = self.is_asked || self.protocol.is_some_and(|it| !has_logins(it));
-        let is_answered = self.by_kernel.map_or(lets_all_in, |it| it.n_turns > 0 && !self.has_earlier);
+        let is_answered = self.by_kernel.map_or(lets_all_in, |it| it.n_turns > 0);
         self.unasked.is_some() && is_answered && (lets_all_in || self.has_worked() || self.n_refused == Some(0))
     }
 
     /// Whether more of its questions were answered than those of logins that are refused.
     fn has_worked(&self) -> bool {
-        // What is asked over a connection of before says nothing of the new ones.
-        let new = self.by_kernel.filter(|_| !self.has_earlier);
-        new.is_some_and(|it| it.of_logins.is_some_and(|most| it.n_turns > most))
+        self.by_kernel.is_some_and(|it| it.of_logins.is_some_and(|most| it.n_turns > most))
     }
 
     /// Whether more of its logins, or of its questions, were answered than can have been refused.
@@ -70,12 +87,10 @@ impl Seen {
         let Some(now) = self.by_kernel else {
             return self.is_let_in_by_rest();
         };
-        let n_turns = if self.has_earlier { 0 } else { now.n_turns };
-        let before = if self.has_earlier { Asks::default() } else { self.asked_before };
-        let has_worked = self.has_worked();
+        let (before, has_worked) = (self.asked_before, self.has_worked());
         let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
         match self.protocol {
-            Some(Protocol::Mysql) => has_worked || n_turns > 0 && is_not_refused(before.n_opened),
+            Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
             // Each question before a login is refused.
             Some(Protocol::Redis) => is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
@@ -103,6 +118,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proof::seen::Asks;
     use crate::proof::seen::tests::{S, holds};
 
     #[test]
@@ -149,9 +165,6 @@ mod tests {
         };
         assert!(!holds(&with(Protocol::Postgres, Some(asks(6, Some(6)))), 3));
         assert!(holds(&with(Protocol::Postgres, Some(asks(7, Some(6)))), 3));
-        // What is asked over a connection of before.
-        let earlier = Seen { has_earlier: true, ..with(Protocol::Postgres, Some(asks(7, Some(6)))) };
-        assert!(!holds(&earlier, 3));
         // Without the kernel's count only who is let in anyway is.
         assert!(!holds(&with(Protocol::Postgres, None), 3));
         assert!(holds(&with(Protocol::Memcached, None), 3));
@@ -173,10 +186,6 @@ mod tests {
             asked_before,
             ..base.clone()
         };
-        // What is asked over a connection of before.
-        let earlier = |it: Seen| Seen { has_earlier: true, ..it };
-        assert!(!holds(&earlier(with(Protocol::Mysql, asks(1, 50), asks(1, 50))), 3));
-        assert!(!holds(&earlier(with(Protocol::Redis, asks(1, 50), asks(1, 50))), 3));
         // As many connections as were refused, and a question each.
         assert!(!holds(&with(Protocol::Mysql, asks(3, 3), asks(3, 3)), 3));
         assert!(holds(&with(Protocol::Mysql, asks(4, 4), asks(4, 4)), 3));

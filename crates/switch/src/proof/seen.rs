@@ -49,8 +49,6 @@ pub(super) struct Seen {
     pub(super) by_kernel: Option<Asks>,
     /// The same when the server was asked for its counts the time before the last.
     pub(super) asked_before: Asks,
-    /// Whether the application had a connection to the socket before, which it may still ask over.
-    pub(super) has_earlier: bool,
     /// Connections that anybody opened, over whatever way, by the kernel's count since before what is counted began: the
     /// server may count later who was on the way in then.
     pub(super) n_opened_by_all: u64,
@@ -224,11 +222,19 @@ impl Seen {
             );
         }
         if self.has_come_itself() && !self.is_over_socket() {
+            let counted = self.by_kernel.map_or_else(String::new, |it| {
+                let (connections, questions) = (plural(it.n_opened, "connection"), plural(it.n_turns, "question"));
+                let refused = it.of_logins.map_or_else(String::new, |n| format!(", as refused logins have up to {n}"));
+                format!(
+                    "; the kernel counted {} {connections}, {} answered {questions}{refused}",
+                    it.n_opened, it.n_turns
+                )
+            });
             let why =
-                { self.unasked.as_ref() }.map_or_else(String::new, |it| format!(": the server was not asked, {it}"));
+                { self.unasked.as_ref() }.map_or_else(String::new, |it| format!("; the server was not asked: {it}"));
+            let whose = self.whose();
             return format!(
-                "the application came to the socket{}, and nothing shows that it was let in{why}",
-                self.whose()
+                "the application came to the socket{whose}, and nothing shows that it was let in{counted}{why}"
             );
         }
         if !self.strangers.is_empty() {

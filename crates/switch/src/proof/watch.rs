@@ -57,6 +57,10 @@ pub struct Watch {
     asked_then: Asks,
     /// Whether who the application is was only guessed: nobody who uses the account may read the file.
     is_guessed: bool,
+    /// Whether the application had a connection to the socket before, and could still ask over it at the last look.
+    is_earlier_open: bool,
+    /// How a pooler asks over the socket who the account is.
+    method: Option<&'static str>,
     /// Who asks over TCP before anything is written, as long as nobody knows who the application is.
     asking: Vec<Process>,
     seen: Seen,
@@ -119,6 +123,8 @@ impl Watch {
             counted: Since::now(),
             asked_then: Asks::default(),
             is_guessed: false,
+            is_earlier_open: false,
+            method: of.method_of_pooler(limits),
             asking: Vec::new(),
             seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
@@ -158,7 +164,7 @@ impl Watch {
                 Some(sessions) => sessions.iter().any(|it| it.from == Some(from)),
                 None => true,
             };
-            if is_account && holder.pid != std::process::id() {
+            if is_account && !is_looptax(&holder) {
                 self.own_tcp.insert(from, named(Some(&holder)));
                 users.push(holder);
             }
@@ -236,6 +242,7 @@ impl Watch {
         self.asked_then = Asks::default();
         self.seen =
             Seen { protocol, unasked, by_kernel, n_opened_by_all, is_tcp_seen_whole, was_used, ..Seen::default() };
+        self.is_earlier_open = self.has_earlier();
     }
 
     /// The application has read the new file, by a command of ours or by somebody else: what connects from now on does so
@@ -268,7 +275,7 @@ impl Watch {
         for session in new {
             self.take_session(&session, now);
         }
-        self.seen.has_earlier |= self.has_earlier();
+        self.is_earlier_open = self.has_earlier();
         let open = self.open_since.keys();
         self.seen.n_open_of_application = open.filter(|it| self.own_inodes.contains(it)).count() as u64;
         self.seen.n_listed = self.seen.n_listed.max(self.n_listed_alone());
@@ -463,16 +470,17 @@ impl Watch {
     /// Takes what the kernel counted since the last look.
     pub(super) fn take_asked(&mut self, all: &[Asking]) {
         let now = self.start.elapsed();
-        let protocol = self.of.address.protocol;
+        let (protocol, is_earlier_open) = (self.of.address.protocol, self.is_earlier_open);
         let counts = self.seen.by_kernel.get_or_insert_default();
-        for Asking { counted, client } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
-            let has_libpq = || client.as_ref().is_some_and(|it| it.has_library("libpq"));
+        for Asking { counted, client, has_libpq } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
             let n_opened = counted.counts.n_opened;
-            let of_logins =
-                if n_opened == 0 { Some(0) } else { most_login_turns(protocol, has_libpq()).map(|it| it * n_opened) };
-            let asks = Asks { n_opened, n_turns: counted.counts.n_turns(), of_logins };
+            let of_logins = most_login_turns(protocol, self.method, *has_libpq, &counted.counts);
+            // What is asked over a connection of before says nothing of the new ones.
+            let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
+            let asks = Asks { n_opened, n_turns, of_logins };
             let is_of_application = |it: &Process| self.application.has(it) || self.application.is_unknown();
-            let is_own = client.as_ref().is_some_and(|it| !is_looptax(it) && is_of_application(it));
+            let has_read = counted.client.as_ref().is_some_and(|it| self.application.has_read(it.pid));
+            let is_own = has_read || client.as_ref().is_some_and(|it| !is_looptax(it) && is_of_application(it));
             self.seen.n_opened_by_all += asks.n_opened;
             self.seen.n_opened_by_others += if is_own { 0 } else { asks.n_opened };
             match (&counted.asked, is_own) {

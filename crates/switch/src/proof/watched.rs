@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_bench::path::Limits;
+use looptax_bench::path::{Endpoint, Limits};
 use looptax_host::discover::{Process, Server, is_at};
 use looptax_host::eyes::{Asked, Name};
 use looptax_model::dsn::Address;
 use rustix::fs::Stat;
 
-use super::eye::Eye;
+use super::eye::{Eye, log_in};
 
 #[derive(Debug, Clone)]
 pub struct Watched {
@@ -45,6 +45,13 @@ impl Watched {
         let is_socket = |at: &Path| matches!(asked, Asked::Unix { name: Name::Path(path), .. } if path == at);
         let endpoints = self.server.iter().flat_map(|it| &it.endpoints);
         self.socket.as_deref().is_some_and(is_socket) || endpoints.into_iter().any(|it| is_at(asked, it))
+    }
+
+    /// How a pooler, which is not asked, wants to know over the socket who the account is; `None` if that was not found out.
+    pub(super) fn method_of_pooler(&self, limits: Limits) -> Option<&'static str> {
+        let is_pooler = self.server.as_ref().is_some_and(|it| it.kind.is_pooler());
+        let socket = self.socket.as_ref().filter(|_| is_pooler)?;
+        log_in(&self.address, &Endpoint::Unix(socket.clone()), limits).ok()?.method()
     }
 
     /// The server's own view, over TCP and over the socket if that is known; beside it why there is none over the socket.
