@@ -49,6 +49,8 @@ pub struct Application {
     user: Option<u32>,
     /// The processes that have opened its file since that was written; `None` if nobody tells.
     readers: Option<BTreeSet<u32>>,
+    /// Those of its processes that have asked a server, by their numbers; they may have ended.
+    asked: BTreeSet<u32>,
 }
 
 /// A worker has no more masters above it than these.
@@ -130,9 +132,16 @@ impl Application {
         }
     }
 
-    /// Whether a process that may have ended by now has opened the file, where nothing else says who the application is.
-    pub(crate) fn has_read(&self, pid: u32) -> bool {
-        !self.is_seen() && self.user.is_none() && self.readers.as_ref().is_some_and(|it| it.contains(&pid))
+    /// Whether who asked a server is one of its processes, which may have ended by now: `pid` is its number, `client` what
+    /// is known of it.
+    pub(crate) fn has_asked(&mut self, pid: u32, client: Option<&Process>) -> bool {
+        let has_read = || self.readers.as_ref().is_some_and(|it| it.contains(&pid));
+        let had = self.asked.contains(&pid) || !self.is_seen() && self.user.is_none() && has_read();
+        let has = had || client.is_some_and(|it| !is_looptax(it) && (self.has(it) || self.is_unknown()));
+        if has {
+            self.asked.insert(pid);
+        }
+        has
     }
 
     /// Whether a process has opened the file, or was started by one that had.

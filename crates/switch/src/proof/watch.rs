@@ -57,7 +57,9 @@ pub struct Watch {
     asked_then: Asks,
     /// Whether who the application is was only guessed: nobody who uses the account may read the file.
     is_guessed: bool,
-    /// Whether the application had a connection to the socket before, and could still ask over it at the last look.
+    /// Connections to the socket that were open when what is counted began.
+    earlier_inodes: BTreeSet<u64>,
+    /// Whether the application had one of them, and could still ask over it at the last look.
     is_earlier_open: bool,
     /// How a pooler asks over the socket who the account is.
     method: Option<&'static str>,
@@ -123,6 +125,7 @@ impl Watch {
             counted: Since::now(),
             asked_then: Asks::default(),
             is_guessed: false,
+            earlier_inodes: BTreeSet::new(),
             is_earlier_open: false,
             method: of.method_of_pooler(limits),
             asking: Vec::new(),
@@ -242,6 +245,7 @@ impl Watch {
         self.asked_then = Asks::default();
         self.seen =
             Seen { protocol, unasked, by_kernel, n_opened_by_all, is_tcp_seen_whole, was_used, ..Seen::default() };
+        self.earlier_inodes = self.open_since.keys().copied().collect();
         self.is_earlier_open = self.has_earlier();
     }
 
@@ -337,11 +341,10 @@ impl Watch {
 
     /// Whether each process of it that was seen with a connection over TCP has one now.
     pub fn is_wholly_over_tcp(&self) -> bool {
-        let is_open = |from: &SocketAddr| self.open_tcp.contains(from);
-        let open: BTreeSet<&String> =
-            { self.own_tcp.iter() }.filter(|(from, _)| is_open(from)).map(|it| it.1).collect();
-        let mut seen = self.own_tcp.iter().filter(|(from, _)| self.clients.contains_key(from));
-        !open.is_empty() && seen.all(|(_, who)| open.contains(who))
+        let open = self.own_tcp.iter().filter(|(from, _)| self.open_tcp.contains(from));
+        let open: BTreeSet<&String> = open.map(|it| it.1).collect();
+        let is_open = |(from, who): (&SocketAddr, &String)| !self.clients.contains_key(from) || open.contains(who);
+        !open.is_empty() && self.own_tcp.iter().all(is_open)
     }
 
     /// New connections since the last look, with their holders.
@@ -478,9 +481,8 @@ impl Watch {
             // What is asked over a connection of before says nothing of the new ones.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
             let asks = Asks { n_opened, n_turns, of_logins };
-            let is_of_application = |it: &Process| self.application.has(it) || self.application.is_unknown();
-            let has_read = counted.client.as_ref().is_some_and(|it| self.application.has_read(it.pid));
-            let is_own = has_read || client.as_ref().is_some_and(|it| !is_looptax(it) && is_of_application(it));
+            let pid = counted.client.as_ref().map(|it| it.pid);
+            let is_own = pid.is_some_and(|it| self.application.has_asked(it, client.as_ref()));
             self.seen.n_opened_by_all += asks.n_opened;
             self.seen.n_opened_by_others += if is_own { 0 } else { asks.n_opened };
             match (&counted.asked, is_own) {
@@ -505,7 +507,7 @@ impl Watch {
 
     /// Whether the application still has a connection to the socket of before.
     fn has_earlier(&self) -> bool {
-        let earlier = self.open_since.keys().filter(|it| !self.own_inodes.contains(it));
+        let earlier = self.earlier_inodes.iter().filter(|it| self.open_since.contains_key(it));
         earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
