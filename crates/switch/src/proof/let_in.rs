@@ -2,7 +2,7 @@
 //!
 //! Each way holds also where others use the same account there, or are refused. Called by `seen`, which judges.
 
-use looptax_host::eyes::Counts;
+use looptax_host::eyes::{Counted, Counts};
 use looptax_model::dsn::Protocol;
 
 use super::seen::{FEWEST_COUNTED, Seen};
@@ -21,25 +21,24 @@ pub(super) fn most_login_turns(
     protocol: Protocol,
     method: Option<&str>,
     has_libpq: Option<bool>,
-    counts: &Counts,
+    counted: &Counted,
 ) -> Option<u64> {
-    let each = match protocol {
-        Protocol::Mysql => 6,
+    let Counts { n_opened, .. } = counted.counts;
+    match protocol {
+        Protocol::Mysql => Some(6 * n_opened),
         Protocol::Postgres => {
-            // If it is not known what it asks first, all may be of logins.
-            let Some(has_libpq) = has_libpq.filter(|_| counts.n_opened > 0) else {
-                return Some(if counts.n_opened > 0 { counts.n_turns() } else { 0 });
-            };
             let of_method = match method {
                 Some("none") => 1,
                 Some("password" | "md5") => 2,
                 _ => 3,
             };
-            if has_libpq { of_method } else { of_method + 2 }
+            let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
+            // One that had ended before it was seen may have been a short one by libpq; no turn of it comes later.
+            let is_over = has_libpq.is_none() && counted.client.as_ref().is_some_and(|it| it.has_ended);
+            Some(if is_over { most.min(counted.counts.n_turns()) } else { most })
         }
-        _ => return None,
-    };
-    Some(each * counts.n_opened)
+        _ => None,
+    }
 }
 
 /// Whether a server of this protocol may refuse whoever connects.

@@ -477,7 +477,7 @@ impl Watch {
         let counts = self.seen.by_kernel.get_or_insert_default();
         for Asking { counted, client, has_libpq } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
             let n_opened = counted.counts.n_opened;
-            let of_logins = most_login_turns(protocol, self.method, *has_libpq, &counted.counts);
+            let of_logins = most_login_turns(protocol, self.method, *has_libpq, counted);
             // What is asked over a connection of before says nothing of the new ones.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
             let asks = Asks { n_opened, n_turns, of_logins };
