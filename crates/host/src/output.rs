@@ -141,7 +141,7 @@ impl Output {
     }
 }
 
-/// Removes the neighbours that killed processes left in a folder: nobody holds them.
+/// Removes the neighbours that killed processes left in a folder: no process holds their lock.
 ///
 /// # Errors
 /// What the kernel reports; what can be removed is.

@@ -284,7 +284,7 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
     assert_eq!(stray.count(), 0, "{left:?}");
 }
 
-/// Both have switches of the same name, each in a folder of its own.
+/// Each user has a separate folder; their switches have the same name.
 #[test]
 fn two_users_switch_one_file_in_one_instant_and_it_is_old_or_new() {
     let Some(scene) = Scene::new().filter(|_| is_root()) else { return };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use looptax_host::discover::{Home, Process, process};
+use looptax_host::eyes::End;
 use serde::{Deserialize, Serialize};
 
 /// What the processes of one application have in common.
@@ -132,14 +133,15 @@ impl Application {
         }
     }
 
-    /// Whether who asked a server is one of its processes, which may have ended by now: `pid` is its number, `client` what
-    /// is known of it.
-    pub(crate) fn has_asked(&mut self, pid: u32, client: Option<&Process>) -> bool {
-        let has_read = || self.readers.as_ref().is_some_and(|it| it.contains(&pid));
-        let had = self.asked.contains(&pid) || !self.is_seen() && self.user.is_none() && has_read();
+    /// Whether the process that asked a server is one of the application's; one that has ended is known by what it did
+    /// before. `client` is what is known of it now.
+    pub(crate) fn has_asked(&mut self, End { pid, has_ended, .. }: &End, client: Option<&Process>) -> bool {
+        let has_read = || self.readers.as_ref().is_some_and(|it| it.contains(pid));
+        let is_known = || self.asked.contains(pid) || !self.is_seen() && self.user.is_none() && has_read();
+        let had = *has_ended && is_known();
         let has = had || client.is_some_and(|it| !is_looptax(it) && (self.has(it) || self.is_unknown()));
         if has {
-            self.asked.insert(pid);
+            self.asked.insert(*pid);
         }
         has
     }

@@ -41,7 +41,7 @@ pub(super) fn most_login_turns(
     }
 }
 
-/// Whether a server of this protocol may refuse whoever connects.
+/// Whether a server of this protocol may refuse a client that has connected.
 fn has_logins(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Mysql | Protocol::Postgres | Protocol::Redis | Protocol::Mongodb)
 }

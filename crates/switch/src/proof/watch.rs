@@ -481,8 +481,8 @@ impl Watch {
             // What is asked over a connection of before says nothing of the new ones.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
             let asks = Asks { n_opened, n_turns, of_logins };
-            let pid = counted.client.as_ref().map(|it| it.pid);
-            let is_own = pid.is_some_and(|it| self.application.has_asked(it, client.as_ref()));
+            let end = counted.client.as_ref();
+            let is_own = end.is_some_and(|it| self.application.has_asked(it, client.as_ref()));
             self.seen.n_opened_by_all += asks.n_opened;
             self.seen.n_opened_by_others += if is_own { 0 } else { asks.n_opened };
             match (&counted.asked, is_own) {

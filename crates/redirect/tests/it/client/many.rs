@@ -184,7 +184,7 @@ fn descriptors(told: &Told<'_>) {
     println!("way {}", raw::read(fd).trim_end());
 }
 
-/// Connects and closes so many times, and says after a tenth and at the end what the supervisor above has open.
+/// Connects and closes so many times, and prints after a tenth and at the end what the supervisor above has open.
 fn repeat(told: &Told<'_>) {
     let n = number(told, 0);
     let mut n_first = 0;
