@@ -33,7 +33,7 @@ use table::{Tally, table};
 const ROUNDS: u64 = 10_000;
 /// Most rounds of a short one, and the longest that it plays in all, beside what preparing takes.
 const SHORT_ROUNDS: u64 = 600;
-const SHORT_TIME: Duration = Duration::from_secs(40);
+const SHORT_TIME: Duration = Duration::from_secs(25);
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]

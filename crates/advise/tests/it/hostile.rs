@@ -62,7 +62,7 @@ fn whatever_is_nested_or_repeated_without_end_comes_to_one() {
         "Procfile",
     ] {
         for open in opens {
-            let text = format!("<?php x = a: &a {}", open.repeat(60_000));
+            let text = format!("<?php x = a: &a {}", open.repeat(20_000));
             reading(path, text.as_bytes());
         }
     }
