@@ -22,7 +22,8 @@ use super::programs::on_path;
 const FILES: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/publications.rs"));
 
 static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
-    let read = |text: &&[u8]| -> Publication { serde_json::from_slice(text).expect("the data are read by a test, too") };
+    let read =
+        |text: &&[u8]| -> Publication { serde_json::from_slice(text).expect("the data are read by a test, too") };
     let mut all: Vec<Publication> = FILES.iter().map(read).collect();
     all.sort_by_cached_key(|it| (it.extra == Some(Extra::Ports), it.published.clone()));
     all
@@ -35,7 +36,7 @@ pub(crate) struct Publication {
     pub(crate) name: String,
     /// What it measures, in a line.
     pub(crate) about: String,
-    /// When, as far as it says: 2019, 2020-04.
+    /// When, as far as is known: 2019, 2020-04, undated.
     pub(crate) published: String,
     pub(crate) article: Article,
     /// What is measured besides its steps.
@@ -48,6 +49,9 @@ pub(crate) struct Publication {
     /// The rows that stand beside the claims, with what is measured for each.
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<RowPlan>,
+    /// Many connections at once, each with its row.
+    #[serde(default, rename = "storm")]
+    pub(crate) storms: Vec<StormPlan>,
     /// The rows about pages of WordPress.
     #[serde(default, rename = "page")]
     pub(crate) pages: Vec<PagePlan>,
@@ -78,6 +82,8 @@ pub(crate) enum Extra {
     Pages,
     /// What a published port costs of it.
     Ports,
+    /// Many connections at once.
+    Storms,
 }
 
 /// A comparison that is measured, in the words of `compare`'s options.
@@ -113,6 +119,14 @@ pub(crate) struct StepPlan {
     pub pipeline: Option<u32>,
     pub value_bytes: Option<usize>,
     pub message_bytes: Option<u64>,
+    /// Of a stream: its bytes, and those of a write.
+    pub stream_bytes: Option<u64>,
+    pub write_bytes: Option<u64>,
+    /// `false` lets TCP gather small writes.
+    pub nodelay: Option<bool>,
+    /// Whether statements go out whole each time, as pgbench sends them.
+    #[serde(default)]
+    pub is_text: bool,
     pub rows: Option<Rows>,
     pub slice_ms: Option<u32>,
     pub epochs: [u64; 2],
@@ -211,6 +225,26 @@ fn served(comparison: &Comparison) -> f64 {
     let baseline = comparison.arms.first();
     let per_s = baseline.and_then(|arm| arm.throughput_per_s.known());
     per_s.map_or(0.0, |it| it.value)
+}
+
+/// How many of many connections at once fail over the socket, beside TCP.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StormPlan {
+    #[serde(deserialize_with = "kind")]
+    pub target: Kind,
+    /// The client that is connected like.
+    pub client: String,
+    pub connections: u32,
+    /// The queue of the listening socket; `None` for the one that it comes with.
+    pub queue: Option<u32>,
+    pub storms: [u32; 2],
+    pub budget_s: u64,
+    /// `None` for what nobody published.
+    pub claim: Option<Claim>,
+    pub what: String,
+    #[serde(default)]
+    pub reasons: Vec<String>,
 }
 
 /// A claim about a page, or what nobody published of one.

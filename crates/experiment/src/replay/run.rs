@@ -9,7 +9,7 @@ use super::publication::{Extra, Publication};
 use super::reading::Reading;
 use super::runner::Runner;
 use super::step::{Amounts, Step};
-use super::{dimitri, kawin, moonen, percona, row, wordpress};
+use super::{dimitri, kawin, moonen, percona, row, storms, wordpress};
 
 impl Part {
     /// What is done besides the steps, and how long that takes.
@@ -19,6 +19,7 @@ impl Part {
             Extra::Sweep => Some(dimitri::extra_work(publication, amounts)),
             Extra::Writes => Some(moonen::EXTRA_WORK),
             Extra::Pages => Some(wordpress::extra_work(amounts)),
+            Extra::Storms => Some(storms::extra_work(publication)),
             Extra::Dump | Extra::Ports => None,
         }
     }
@@ -40,6 +41,7 @@ impl Part {
             Some(Extra::Writes) => moonen::add(&mut part, publication, &readings, amounts, runner),
             Some(Extra::Pages) => wordpress::add(&mut part, publication, amounts, runner),
             Some(Extra::Ports) => kawin::add(&mut part, publication, &readings),
+            Some(Extra::Storms) => storms::add(&mut part, publication, amounts, runner),
             None => {}
         }
         part.smaller.extend(publication.smaller.iter().cloned());

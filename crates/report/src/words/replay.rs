@@ -214,7 +214,7 @@ fn verdict(verdict: Option<ReplayVerdict>) -> (&'static str, Tone) {
 /// A share was published as a range.
 fn stated(unit: ReplayUnit, published: &Published) -> String {
     match unit {
-        ReplayUnit::SharePct => format!("{:.0} to {:.0} %", published.lo, published.hi),
+        ReplayUnit::SharePct => format!("{} to {} %", published.lo, published.hi),
         _ => in_unit(unit, published.value),
     }
 }

@@ -67,6 +67,8 @@ pub(super) struct Seen {
     pub(super) n_of_application: u64,
     /// Those of them that are open now.
     pub(super) n_open_of_application: u64,
+    /// Those that were open at the look before as well.
+    pub(super) n_lasting_of_application: u64,
     /// Who made those, as far as that was seen.
     pub(super) over_socket: BTreeSet<String>,
     /// Who else connected to the socket, and is known not to be the application.
@@ -490,8 +492,10 @@ pub(super) mod tests {
         assert_eq!(fails_with(&seen, 5, false), None);
         assert_eq!(fails_with(&seen, 6, false), Some(StepCode::LoginsRefused));
         // One that waits for an answer still, or somebody who was let in.
-        assert_eq!(fails_with(&Seen { n_open_of_application: 1, ..seen.clone() }, 6, true), None);
-        assert_eq!(fails_with(&Seen { n_counted: Some(1), ..seen }, 6, true), None);
+        assert_eq!(fails_with(&Seen { n_lasting_of_application: 1, ..seen.clone() }, 6, true), None);
+        assert_eq!(fails_with(&Seen { n_counted: Some(1), ..seen.clone() }, 6, true), None);
+        // Who came may be somebody else.
+        assert_eq!(fails_with(&Seen { is_unknown: true, ..seen }, 6, true), None);
     }
 
     #[test]
