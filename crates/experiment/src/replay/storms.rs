@@ -28,7 +28,7 @@ pub(crate) fn add(part: &mut ReplayPart, publication: &Publication, amounts: &Am
             return;
         }
         match storms(plan, amounts, runner) {
-            Ok(Some(storms)) => add_row(part, plan, &storms),
+            Ok(Some(storms)) => add_row(part, plan, &storms, runner),
             Ok(None) => part.missing.push(format!("{}: its time was over", plan.what)),
             Err(failure) => part.missing.push(super::runner::in_one_line(&plan.what, &failure)),
         }
@@ -49,16 +49,19 @@ fn storms(plan: &StormPlan, amounts: &Amounts, runner: &Runner<'_>) -> Result<Op
     runner.at_most(Duration::from_secs(plan.budget_s), |observer, _, stop| storm::run(&spec, observer, stop))
 }
 
-fn add_row(part: &mut ReplayPart, plan: &StormPlan, storms: &Storms) {
+fn add_row(part: &mut ReplayPart, plan: &StormPlan, storms: &Storms, runner: &Runner<'_>) {
     let Some(size) = storms.sizes.first() else { return };
     let [Some(unix), Some(tcp)] = ["unix", "tcp"].map(|arm| size.arms.iter().find(|it| it.arm == arm)) else {
         return;
     };
+    let path = runner.folder().join(format!("{}-storms-{}.json", part.name, part.steps.len()));
+    let saved = looptax_store::save_value(storms, &path);
+    part.missing.extend(saved.as_ref().err().map(|error| format!("{}: {error}", plan.what)));
     part.steps.push(ReplayStep {
         what: plan.what.clone(),
         command: command(plan, unix.storms.len()),
         run: None,
-        path: None,
+        path: saved.is_ok().then(|| path.display().to_string()),
     });
     let measured = failed(unix);
     let mut reasons: Vec<ReplayReason> = plan.reasons.iter().map(|words| known(words)).collect();
