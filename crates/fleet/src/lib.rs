@@ -8,6 +8,7 @@
 mod anonymous;
 mod batch;
 mod column;
+mod contribution;
 mod engine;
 mod error;
 mod gathered;
@@ -21,6 +22,7 @@ mod text;
 pub use anonymous::Names;
 pub use batch::{Batch, SCHEMA_VERSION, Seen, TABLES};
 pub use column::{Column, Kind, Row, Table, Value};
+pub use contribution::{ContributionError, contribution, contribution_line, read_contribution};
 pub use engine::{
     Access, Collector, Destination, InitOptions, Only, Order, Place, Question, Rows, VIEWS, View, script,
 };

@@ -27,6 +27,8 @@ pub(crate) enum SavedForm {
     ReportTo,
     /// What `fleet init` made.
     FleetInit,
+    /// What `report --publish` writes.
+    Contribution,
     /// What `fleet report` says.
     Fleet,
 }

@@ -12,8 +12,8 @@ use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck, Spelling, StepCode,
-    Switched, Watched, schema_of,
+    Checked, CollectorTables, Contribution, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck,
+    Spelling, StepCode, Switched, Watched, schema_of,
 };
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
@@ -39,6 +39,7 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Selfcheck => schema_of::<Selfcheck>(),
         SavedForm::ReportTo => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
+        SavedForm::Contribution => schema_of::<Contribution>(),
         SavedForm::Fleet => schema_of::<Fleet>(),
     }
 }

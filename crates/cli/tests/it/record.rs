@@ -11,7 +11,7 @@ use crate::fixture::{SHORT, compare, exe, is_installed, saved};
 
 /// A finished run's stdout as JSON.
 #[track_caller]
-fn json(looptax: Looptax<'_>) -> Value {
+pub(crate) fn json(looptax: Looptax<'_>) -> Value {
     let run = looptax.run();
     run.expect_code(0);
     serde_json::from_str(&run.stdout).unwrap()

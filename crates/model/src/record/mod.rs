@@ -13,6 +13,7 @@ mod code;
 mod commands;
 mod comparison;
 mod consistent;
+mod contribution;
 mod counts;
 mod diagnostics;
 mod diff;
@@ -55,6 +56,7 @@ pub use comparison::{
     Comparison, Load, Meetings, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
 };
 pub use consistent::MOST_SAMPLES;
+pub use contribution::{CONTRIBUTION_SCHEMA_VERSION, ContributedMachine, ContributedResult, Contribution};
 pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
