@@ -29,6 +29,6 @@ pub use engine::{
 pub use error::{FleetError, Refusal};
 pub use gathered::Gathered;
 pub use identity::host_id;
-pub use lines::{from_lines, to_lines};
+pub use lines::{from_lines, line_schema, to_lines};
 pub use overview::{Answers, Limits, Listed, Machines, Measured, Payer, hosts, machines, overview};
 pub use spool::{Spool, Waiting};

@@ -1,11 +1,12 @@
 //! Two runs held against each other, as `looptax diff` shows and prints it.
 
 use crate::stats::range::{AtLeastOne, Probability};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Client, Figure, Placement};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diff {
     pub before: String,
     pub after: String,
@@ -20,7 +21,7 @@ pub struct Diff {
     pub left_out: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
     /// Which: `kernel`.
     pub name: String,
@@ -29,12 +30,13 @@ pub struct Condition {
 }
 
 /// One comparison that both runs made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffPair {
     pub kind: String,
     pub workload: String,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub connections: u32,
     pub placement: Placement,
     pub client: Client,
@@ -46,7 +48,7 @@ pub struct DiffPair {
 }
 
 /// Where a request's CPU time went in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayers {
     pub arm: String,
     /// The arm that it is taken over; `None` for the arm's own time.
@@ -57,7 +59,7 @@ pub struct DiffLayers {
 }
 
 /// A layer's CPU time per request in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayer {
     pub name: String,
     /// Earlier, µs.
@@ -66,11 +68,12 @@ pub struct DiffLayer {
     pub change_us: Figure,
     /// Probability of such a change or a larger one where there is none, corrected by Holm over all layers of the arm.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
+    #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
 }
 
 /// The tax of an arm in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffTax {
     pub arm: String,
     pub baseline: String,
@@ -86,7 +89,7 @@ pub struct DiffTax {
 }
 
 /// The throughput of an arm in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffArm {
     pub arm: String,
     /// Requests per second, earlier.

@@ -35,6 +35,7 @@ mod schedule;
 mod selfcheck;
 mod spelling;
 mod storm;
+mod stream;
 mod switched;
 mod tax;
 mod trial;
@@ -63,7 +64,8 @@ pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTa
 pub use figure::{Estimate, Figure, Missing};
 pub use fleet::{
     FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding, FleetGroup, FleetHost,
-    FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetPair, FleetSilent, FleetUnlike,
+    FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetMovers, FleetPair, FleetSilent,
+    FleetUnlike,
 };
 pub use found::{
     CostSource, CountedBy, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found,
@@ -90,6 +92,7 @@ pub use selfcheck::{
 };
 pub use spelling::{Proved, Spelling, Takes};
 pub use storm::{Storm, StormArm, StormFailure, StormSize, Storms};
+pub use stream::{STREAM_VERSION, StreamEpoch, StreamEvent, StreamLine, StreamPlan, StreamStep, WarningCode};
 pub use switched::{
     FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection, SwitchFate, SwitchFile,
     SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,
