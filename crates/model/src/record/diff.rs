@@ -1,11 +1,12 @@
 //! Two runs held against each other, as `looptax diff` shows and prints it.
 
 use crate::stats::range::{AtLeastOne, Probability};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Client, Figure, Placement};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diff {
     pub before: String,
     pub after: String,
@@ -20,7 +21,7 @@ pub struct Diff {
     pub left_out: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
     /// Which: `kernel`.
     pub name: String,
@@ -29,7 +30,7 @@ pub struct Condition {
 }
 
 /// One comparison that both runs made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffPair {
     pub kind: String,
     pub workload: String,
@@ -46,7 +47,7 @@ pub struct DiffPair {
 }
 
 /// Where a request's CPU time went in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayers {
     pub arm: String,
     /// The arm that it is taken over; `None` for the arm's own time.
@@ -57,7 +58,7 @@ pub struct DiffLayers {
 }
 
 /// A layer's CPU time per request in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayer {
     pub name: String,
     /// Earlier, µs.
@@ -70,7 +71,7 @@ pub struct DiffLayer {
 }
 
 /// The tax of an arm in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffTax {
     pub arm: String,
     pub baseline: String,
@@ -86,7 +87,7 @@ pub struct DiffTax {
 }
 
 /// The throughput of an arm in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffArm {
     pub arm: String,
     /// Requests per second, earlier.

@@ -1,12 +1,13 @@
 //! A line of the history: what is remembered of a record, wherever it lies.
 
 use crate::stats::range::{AtLeastOne, Version};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Client, Comparison, Direction, Estimate, Placement, Record, Storms, Verdict};
 
 /// A run, without its raw data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PastRun {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,7 +28,7 @@ pub struct PastRun {
 }
 
 /// What one arm cost over the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PastVerdict {
     pub kind: String,
     pub version: String,
