@@ -6,6 +6,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -13,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
 use crate::waiting::{self, Time};
 
@@ -84,13 +85,16 @@ pub struct Heard {
 }
 
 /// Runs one of looptax's own commands, which writes its result to [`RESULT_FILE`]: its standard input is the end of a
-/// pipe, so that no other descriptor has to be handed on. It is ended by SIGTERM, and by SIGKILL after the grace.
+/// pipe, so that no other descriptor has to be handed on. It is ended by SIGTERM, and by SIGKILL after the grace; it gets
+/// SIGTERM, too, when the calling thread ends before it, as after `kill -9` of this process.
 ///
 /// # Errors
 /// The child could not be started or read.
 pub fn listen(command: &mut Command, bounds: &Bounds<'_>) -> io::Result<Heard> {
     let (results, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     command.stdin(writer).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: it calls the kernel and makes no memory.
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
     let mut child = command.spawn()?;
     // The command holds an end of the pipe, too.
     command.stdin(Stdio::null());
@@ -226,8 +230,6 @@ pub(crate) fn tell(to: &impl AsFd) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::CommandExt;
-
     use super::*;
 
     const SHORT: Duration = Duration::from_millis(200);

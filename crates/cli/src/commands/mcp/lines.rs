@@ -33,7 +33,7 @@ impl Lines {
             if let Some(line) = self.take() {
                 return Ok(Some(line));
             }
-            let mut part = [0; 64 << 10];
+            let mut part = [0; 16 << 10];
             let stdin = io::stdin();
             match waiting::until_ready(&stdin, PollFlags::IN, None) {
                 Err(_) if waiting::has_stopped() => return Ok(None),

@@ -28,7 +28,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
              are connected to them over TCP or over a Unix socket, with rates and what they lose. Two looks within a \
              second; nothing is sent to any server. As root it sees the processes of all users.",
         ),
-        tool::<Check, Checked>(
+        tool::<Check, Listed<Checked>>(
             "check",
             "Would the switch work?",
             "Says whether one program's connection could go over the server's Unix socket: path, permissions, \
@@ -36,7 +36,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
              file, or its process. Opens a few connections to that server on this machine, and logs in where the \
              password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
         ),
-        tool::<Dsn, Listed<Spelling>>(
+        tool::<Dsn, Listed<Vec<Spelling>>>(
             "dsn",
             "Addresses in drivers' words",
             "Spells a connection over the Unix socket for drivers, frameworks and applications (mysqli, pgx, django, \
@@ -53,7 +53,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
             "A saved run again",
             "Judges the saved record of a comparison again and shows its verdicts. history lists the runs.",
         ),
-        tool::<History, Listed<PastRun>>(
+        tool::<History, Listed<Vec<PastRun>>>(
             "history",
             "What was measured",
             "Lists the runs that were measured and kept on this machine, the newest first.",
@@ -99,14 +99,16 @@ pub(super) struct Call {
 impl Tool {
     /// What a client is told of it.
     pub(super) fn describe(&self) -> Value {
-        let mut output = (self.output)();
+        let (mut input, mut output) = ((self.input)(), (self.output)());
+        simplify(&mut input, true);
+        simplify(&mut output, false);
         // Before 2026-07-28 it has to say so, also where each of several forms does.
         output["type"] = "object".into();
         json!({
             "name": self.name,
             "title": self.title,
             "description": self.description,
-            "inputSchema": (self.input)(),
+            "inputSchema": input,
             "outputSchema": output,
             "annotations": {
                 "title": self.title,
@@ -133,6 +135,25 @@ fn tool<A: Arguments, R: JsonSchema>(name: &'static str, title: &'static str, de
         read.map_err(|_| "an argument is missing, unknown, or of another type".to_owned())?.call()
     };
     Tool { name, title, description, input: schema_of::<A>, output: schema_of::<R>, call }
+}
+
+/// Takes out of a schema what clients stumble over: the protocol's inspector warns of each format that is Rust's own, and
+/// sends a number as a text where null is allowed, too. Arguments are left out rather than null.
+fn simplify(schema: &mut Value, without_null: bool) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("format").is_some_and(Value::is_string) {
+                fields.remove("format");
+            }
+            if let (true, Some(Value::Array(types))) = (without_null, fields.get("type")) {
+                let first = types[0].clone();
+                fields.insert("type".to_owned(), first);
+            }
+            fields.values_mut().for_each(|it| simplify(it, without_null));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|it| simplify(it, without_null)),
+        _ => {}
+    }
 }
 
 /// Refuses what no argument holds: secrets, control characters, endless strings.
@@ -189,7 +210,7 @@ fn check_range(name: &str, value: u32, range: std::ops::RangeInclusive<u32>) -> 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "for its schema")]
 struct Listed<T> {
-    result: Vec<T>,
+    result: T,
 }
 
 /// What `diff` gives: of two runs, or of two looks.
@@ -219,7 +240,8 @@ impl Arguments for Find {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Check {
-    /// The connection as it is now, without its password: <mysql://user@127.0.0.1:3306/db>, postgres://..., redis://...
+    /// The connection as it is now, without its password: `mysql://user@127.0.0.1:3306/db`, `postgres://...`,
+    /// `redis://...`
     address: Option<String>,
     /// Instead of an address: the application's configuration file (wp-config.php, .env, settings.py, ...).
     file: Option<String>,
@@ -255,7 +277,7 @@ impl Arguments for Check {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Dsn {
-    /// The connection as it is now, without its password: <mysql://user@127.0.0.1:3306/db>.
+    /// The connection as it is now, without its password: `mysql://user@127.0.0.1:3306/db`.
     address: String,
     /// Drivers, frameworks, applications or languages (mysqli, django, php). All, if none is given.
     #[serde(default, rename = "for")]
@@ -430,6 +452,19 @@ mod tests {
         let arguments =
             json!({"target": "private:redis", "connections": [1, 16], "arms": ["unix", "tls"], "workload": "get"});
         check("compare", &arguments, &compare, &["private:redis"]);
+    }
+
+    #[test]
+    fn a_schema_has_one_type_for_each_argument_and_no_format_of_rust() {
+        for tool in TOOLS.iter().map(Tool::describe) {
+            assert!(!tool.to_string().contains("\"format\":\""), "{tool}");
+            let arguments = tool["inputSchema"]["properties"].as_object();
+            assert!(arguments.into_iter().flat_map(|it| it.values()).all(|it| it["type"].is_string()), "{tool}");
+            assert_eq!(
+                (&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]),
+                (&json!("object"), &json!("object"))
+            );
+        }
     }
 
     #[test]
