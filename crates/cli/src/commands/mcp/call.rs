@@ -26,27 +26,32 @@ pub(super) fn run(call: &Call, keeps_records: bool, stop: &AtomicBool) -> Value 
         most_text_bytes: MOST_TEXT_BYTES,
         stop,
     };
-    let heard = command(call, keeps_records).and_then(|mut command| listen(&mut command, &bounds));
+    #[allow(clippy::disallowed_methods, reason = "looptax itself, with a command that only looks")]
+    let heard = env::current_exe().map(Command::new).and_then(|mut looptax| {
+        looptax.args(words(call, keeps_records));
+        listen(&mut looptax, &bounds)
+    });
     match heard {
         Ok(heard) => result(call, &heard),
         Err(error) => refused(&format!("looptax cannot be started: {error}")),
     }
 }
 
-fn command(call: &Call, keeps_records: bool) -> std::io::Result<Command> {
-    #[allow(clippy::disallowed_methods, reason = "looptax itself, with a command that only looks")]
-    let mut command = Command::new(env::current_exe()?);
-    command.arg(call.command).args(&call.options);
+/// The arguments of looptax.
+fn words(call: &Call, keeps_records: bool) -> Vec<String> {
+    let mut words = vec![call.command.to_owned()];
+    words.extend(call.options.iter().cloned());
     if call.measures && !keeps_records {
-        command.args(["--no-history", "--output", RESULT_FILE]);
+        words.extend(["--no-history".to_owned(), format!("--output={RESULT_FILE}")]);
     } else {
-        command.arg(format!("--json={RESULT_FILE}"));
+        words.push(format!("--json={RESULT_FILE}"));
     }
     // What a client has written is a word here, whatever it begins with.
     if !call.words.is_empty() {
-        command.arg("--").args(&call.words);
+        words.push("--".to_owned());
+        words.extend(call.words.iter().cloned());
     }
-    Ok(command)
+    words
 }
 
 fn result(call: &Call, heard: &Heard) -> Value {
@@ -88,4 +93,32 @@ pub(super) fn refused(words: &str) -> Value {
 
 fn answer(text: &str, is_error: bool) -> Value {
     json!({ "content": [{ "type": "text", "text": text }], "isError": is_error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_leaves_a_record_only_if_that_was_said_at_the_start() {
+        let call = Call { command: "compare", words: vec!["echo".to_owned()], measures: true, ..Call::default() };
+        let without = ["compare", "--no-history", "--output=/proc/self/fd/0", "--", "echo"];
+        assert_eq!(words(&call, false), without);
+        assert_eq!(words(&call, true), ["compare", "--json=/proc/self/fd/0", "--", "echo"]);
+    }
+
+    #[test]
+    fn the_last_whole_value_is_the_result_and_a_list_is_a_field() {
+        let check = |text: &str, code, value: Value, is_error| {
+            let heard = Heard { code: Some(code), result: text.into(), stdout: b"said\n".into(), ..Heard::default() };
+            let result = result(&Call::default(), &heard);
+            assert_eq!((&result["structuredContent"], &result["isError"]), (&value, &json!(is_error)), "{text}");
+            assert_eq!(result["content"][0]["text"], "said");
+        };
+        check("{\"a\":1}\n{\"a\":2}\n", 0, json!({"a": 2}), false);
+        check("{\"a\":1}\n{\"a\":", 130, json!({"a": 1}), false);
+        check("[1]", 1, json!({"result": [1]}), false);
+        check("[1]", 2, json!({"result": [1]}), true);
+        check("", 0, Value::Null, true);
+    }
 }

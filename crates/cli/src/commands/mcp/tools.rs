@@ -33,7 +33,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
             "Would the switch work?",
             "Says whether one program's connection could go over the server's Unix socket: path, permissions, \
              account, backlog, and what to change. Give the connection's address, or the application's configuration \
-             file, or its process. Opens a few connections to that server on this machine, and logs in where the \
+             file, or its process. Opens a few connections to that server, and logs in where the \
              password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
         ),
         tool::<Dsn, Listed<Vec<Spelling>>>(

@@ -1,6 +1,7 @@
 //! The protocol's own client for Python, in both kinds of its versions: it lists the tools, calls each, and holds every
 //! result against the schema that the tool has.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -79,4 +80,10 @@ fn the_protocol_s_own_client_lists_and_calls_every_tool() {
         }
         scratch.check_nothing_left();
     }
+    // Of the comparison there is nothing, and no file but the list of runs.
+    let listed = Looptax::new(exe(), &scratch).args(["history", "--json"]).run();
+    assert_eq!(serde_json::from_str::<Value>(&listed.stdout).unwrap().as_array().unwrap().len(), 1);
+    let data = fs::read_dir(scratch.file(".local/share/looptax")).unwrap();
+    let names: Vec<_> = data.map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names, ["history.sqlite"]);
 }
