@@ -13,6 +13,7 @@ mod find;
 mod fleet;
 mod history;
 mod json;
+mod mcp;
 mod peer;
 mod replay;
 mod report;
@@ -43,6 +44,7 @@ pub(crate) use find::FindArgs;
 pub(crate) use fleet::{AskArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs};
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
+pub(crate) use mcp::McpArgs;
 pub(crate) use peer::PeerArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
@@ -259,6 +261,9 @@ pub(crate) enum Command {
     /// Many machines: the collector that they report to.
     #[command(after_help = EXIT_CODES)]
     Fleet(FleetArgs),
+    /// The looking commands as tools for an assistant (Model Context Protocol), over standard input and output.
+    #[command(after_help = EXIT_CODES)]
+    Mcp(McpArgs),
     /// For looptax itself.
     #[command(hide = true, subcommand)]
     Internal(InternalCommand),

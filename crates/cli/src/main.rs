@@ -103,6 +103,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Report(args)) => commands::report::run(&args, terminal),
         Some(Command::ReportTo(args)) => commands::report_to::run(&args, terminal),
         Some(Command::Fleet(args)) => commands::fleet::run(&args, terminal),
+        Some(Command::Mcp(args)) => commands::mcp::run(&args),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }
 }

@@ -1,22 +1,27 @@
 //! Children that act as another user, who may stop them or make them wait for ever.
 //!
 //! A child is given a time limit, then killed. If it does not end even then, because it waits in the kernel for a file
-//! system of that user, it is abandoned. Called by `program`, and by `check` for the way to a socket.
+//! system of that user, it is abandoned. Called by `program`, by `check` for the way to a socket, and by `mcp` for the
+//! commands that a tool stands for.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
-use crate::waiting;
+use crate::waiting::{self, Time};
 
 /// Pause between two looks at a child.
 const STEP: Duration = Duration::from_millis(5);
+/// The same while a child is listened to: it may measure, and is not to be disturbed.
+const LISTENING_STEP: Duration = Duration::from_millis(20);
 /// How long a killed child may take to end.
 const DYING: Duration = Duration::from_secs(1);
 
@@ -41,6 +46,139 @@ pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
     waiting::goes_on()?;
     let limit = format!("it did not end within {} s", within.as_secs());
     Err(io::Error::new(io::ErrorKind::TimedOut, limit))
+}
+
+/// The file that a child of [`listen`] writes its result to, beside what it prints.
+pub const RESULT_FILE: &str = "/proc/self/fd/0";
+
+/// How long a child may take, and how much it may write.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds<'a> {
+    pub within: Duration,
+    /// Time from the request to end until it is killed.
+    pub grace: Duration,
+    /// The most that is kept of its result; a child that writes more is ended.
+    pub most_result_bytes: usize,
+    /// The most that is kept of each other stream; the rest is read and forgotten.
+    pub most_text_bytes: usize,
+    /// Ends it early.
+    pub stop: &'a AtomicBool,
+}
+
+/// What ended a child before its own end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    Time,
+    Size,
+    Stopped,
+}
+
+/// What a child wrote.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// `None` if a signal ended it, or it does not end.
+    pub code: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub result: Vec<u8>,
+    pub cut: Option<Cut>,
+}
+
+/// Runs one of looptax's own commands, which writes its result to [`RESULT_FILE`]: its standard input is the end of a
+/// pipe, so that no other descriptor has to be handed on. It is ended by SIGTERM, and by SIGKILL after the grace; it gets
+/// SIGTERM, too, when the calling thread ends before it, as after `kill -9` of this process.
+///
+/// # Errors
+/// The child could not be started or read.
+pub fn listen(command: &mut Command, bounds: &Bounds<'_>) -> io::Result<Heard> {
+    let (results, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    command.stdin(writer).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: it calls the kernel and makes no memory.
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
+    let mut child = command.spawn()?;
+    // The command holds an end of the pipe, too.
+    command.stdin(Stdio::null());
+    let heard = read(&mut child, results, bounds);
+    if heard.is_err() {
+        child.kill().ok();
+        ended(&mut child)?;
+    }
+    heard
+}
+
+fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<Heard> {
+    let mut results = std::fs::File::from(results);
+    let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+    rustix::io::ioctl_fionbio(&results, true)?;
+    if let (Some(stdout), Some(stderr)) = (&stdout, &stderr) {
+        rustix::io::ioctl_fionbio(stdout, true)?;
+        rustix::io::ioctl_fionbio(stderr, true)?;
+    }
+    let mut heard = Heard::default();
+    let (mut begun, mut limit, mut is_killed) = (Time::begun(), bounds.within, false);
+    loop {
+        // Before the pipes: what it wrote at its end is read then.
+        let status = child.try_wait()?;
+        let mut n_read = drain(Some(&mut results), &mut heard.result, bounds.most_result_bytes + 1)?;
+        n_read += drain(stdout.as_mut(), &mut heard.stdout, bounds.most_text_bytes)?;
+        n_read += drain(stderr.as_mut(), &mut heard.stderr, bounds.most_text_bytes)?;
+        if let Some(status) = status {
+            heard.code = status.code();
+            return Ok(heard);
+        }
+        if heard.cut.is_none() {
+            heard.cut = match () {
+                () if bounds.stop.load(Ordering::Relaxed) || waiting::has_stopped() => Some(Cut::Stopped),
+                () if heard.result.len() > bounds.most_result_bytes => Some(Cut::Size),
+                () if begun.passed() >= limit => Some(Cut::Time),
+                () => None,
+            };
+            if heard.cut.is_some() {
+                (begun, limit) = (Time::begun(), bounds.grace);
+                signal(child, Signal::TERM);
+            }
+        } else if begun.passed() >= limit {
+            if is_killed {
+                // It waits in the kernel, and is abandoned.
+                return Ok(heard);
+            }
+            is_killed = true;
+            (begun, limit) = (Time::begun(), DYING);
+            signal(child, Signal::KILL);
+        }
+        if n_read == 0 {
+            // Also after a signal, which ends other waits.
+            thread::sleep(LISTENING_STEP);
+        }
+    }
+}
+
+/// Signals a child that was not collected yet: its number is its own.
+fn signal(child: &Child, signal: Signal) {
+    let pid = { i32::try_from(child.id()).ok() }.and_then(Pid::from_raw);
+    // It may have ended by itself meanwhile.
+    pid.map(|pid| kill_process(pid, signal));
+}
+
+/// Reads what is there now, and keeps so much of it that `into` has at most that length; how much was read.
+pub(crate) fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    let Some(pipe) = pipe else { return Ok(0) };
+    let mut n_read = 0;
+    let mut part = [0; 16 << 10];
+    // One that never stops writing must not keep the caller from looking at its clock.
+    while n_read < most {
+        match pipe.read(&mut part) {
+            Ok(0) => break,
+            Ok(n) => {
+                n_read += n;
+                into.extend_from_slice(&part[..n.min(most.saturating_sub(into.len()))]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n_read)
 }
 
 /// The exit status of a killed child; `None` if it does not end, and is abandoned.
@@ -92,8 +230,6 @@ pub(crate) fn tell(to: &impl AsFd) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::CommandExt;
-
     use super::*;
 
     const SHORT: Duration = Duration::from_millis(200);
@@ -107,6 +243,32 @@ mod tests {
         let mut stopped = Command::new("/bin/sh");
         let error = output(stopped.args(["-c", "kill -STOP $$"]), SHORT).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[track_caller]
+    fn check_heard(script: &str, result: &[u8], cut: Option<Cut>) -> Heard {
+        let stop = AtomicBool::new(cut == Some(Cut::Stopped));
+        let within = if cut == Some(Cut::Time) { SHORT } else { LONG };
+        let bounds = Bounds { within, grace: SHORT, most_result_bytes: 8, most_text_bytes: 4, stop: &stop };
+        let heard = listen(Command::new("/bin/sh").args(["-c", script]), &bounds).unwrap();
+        assert_eq!((&*heard.result, heard.cut), (result, cut), "{script}");
+        heard
+    }
+
+    #[test]
+    fn a_result_is_read_beside_what_is_printed() {
+        let heard = check_heard("echo result >/proc/self/fd/0; echo 12; echo 34567 >&2; exit 3", b"result\n", None);
+        assert_eq!((heard.code, &*heard.stdout, &*heard.stderr), (Some(3), &b"12\n"[..], &b"3456"[..]));
+    }
+
+    #[test]
+    fn one_that_takes_too_long_writes_too_much_or_is_stopped_is_ended() {
+        let heard = check_heard("trap 'echo 1; exit 7' TERM; while :; do sleep 0.01; done", b"", Some(Cut::Time));
+        assert_eq!((heard.code, &*heard.stdout), (Some(7), &b"1\n"[..]));
+        check_heard("trap 'exit 7' TERM; while :; do echo 1; done", b"", Some(Cut::Time));
+        check_heard("while :; do echo 12 >/proc/self/fd/0; done", b"12\n12\n12\n", Some(Cut::Size));
+        let heard = check_heard("trap '' TERM; kill -STOP $$", b"", Some(Cut::Stopped));
+        assert_eq!(heard.code, None);
     }
 
     #[test]

@@ -123,15 +123,15 @@ pub fn until_ready(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> 
 }
 
 /// When a wait began.
-struct Time(Instant);
+pub(crate) struct Time(Instant);
 
 #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
 impl Time {
-    fn begun() -> Self {
+    pub(crate) fn begun() -> Self {
         Self(Instant::now())
     }
 
-    fn passed(&self) -> Duration {
+    pub(crate) fn passed(&self) -> Duration {
         Instant::now().saturating_duration_since(self.0)
     }
 }

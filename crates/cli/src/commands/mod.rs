@@ -14,6 +14,7 @@ pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod internal;
+pub(crate) mod mcp;
 pub(crate) mod minute;
 mod program;
 pub(crate) mod replay;

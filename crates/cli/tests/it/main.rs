@@ -35,6 +35,7 @@ mod leftovers;
 mod lent;
 mod live;
 mod load;
+mod mcp;
 mod minute;
 mod mongodb;
 mod mysql;

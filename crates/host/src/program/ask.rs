@@ -1,7 +1,7 @@
 //! Asking the program of a process: started as its owner, read within bounds, ended with all that it started.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child as Started, Command, Stdio};
@@ -159,8 +159,8 @@ impl Subject {
         for _ in 0..n_steps {
             // Before the pipes: what it wrote at its end is read then.
             let has_ended = has_ended(running).map_err(failed)?;
-            let mut n_read = drain(output.as_mut(), &mut texts.0).map_err(failed)?;
-            n_read += drain(errors.as_mut(), &mut texts.1).map_err(failed)?;
+            let mut n_read = children::drain(output.as_mut(), &mut texts.0, MOST_BYTES + 1).map_err(failed)?;
+            n_read += children::drain(errors.as_mut(), &mut texts.1, MOST_BYTES + 1).map_err(failed)?;
             if texts.0.len().max(texts.1.len()) > MOST_BYTES {
                 let limit_bytes = MOST_BYTES;
                 return Err(ProgramError::TooMuch { path: path(), limit_bytes });
@@ -216,24 +216,4 @@ fn start(child: Child, within: Duration) -> io::Result<Started> {
         nonblocking(errors.as_fd());
     }
     Ok(running)
-}
-
-/// Reads what is there now; how much it was.
-fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> io::Result<usize> {
-    let Some(pipe) = pipe else { return Ok(0) };
-    let before = into.len();
-    let mut part = [0; 16 << 10];
-    loop {
-        match pipe.read(&mut part) {
-            Ok(0) => break,
-            Ok(n) => into.extend_from_slice(&part[..n]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        if into.len() > MOST_BYTES {
-            break;
-        }
-    }
-    Ok(into.len() - before)
 }

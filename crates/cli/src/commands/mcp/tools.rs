@@ -1,0 +1,492 @@
+//! The tools: what each takes, and the command that it stands for.
+//!
+//! The types are the schemas that clients see, and what is read is checked by them. A command that writes a file, loads a
+//! running server or takes a password has no tool, and no option of that kind is here.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use looptax_model::dsn::secrets_in;
+use looptax_model::record::{Checked, Diff, Found, PastRun, Record, Spelling, Watched, WatchedDiff, schema_of};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Longest string among arguments: paths have at most so many bytes.
+const MOST_BYTES: usize = 4096;
+/// For what only looks: two looks at a large machine take some seconds.
+const LOOKING: Duration = Duration::from_secs(60);
+
+/// Every tool, as they are listed.
+pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
+    [
+        tool::<Find, Found>(
+            "find",
+            "Who pays for TCP",
+            "Lists the database, cache and web servers of this machine with their sockets, and which local programs \
+             are connected to them over TCP or over a Unix socket, with rates and what they lose. Two looks within a \
+             second; nothing is sent to any server. As root it sees the processes of all users.",
+        ),
+        tool::<Check, Listed<Checked>>(
+            "check",
+            "Would the switch work?",
+            "Says whether one program's connection could go over the server's Unix socket: path, permissions, \
+             account, backlog, and what to change. Give the connection's address, or the application's configuration \
+             file, or its process. Opens a few connections to that server, and logs in where the \
+             password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
+        ),
+        tool::<Dsn, Listed<Vec<Spelling>>>(
+            "dsn",
+            "Addresses in drivers' words",
+            "Spells a connection over the Unix socket for drivers, frameworks and applications (mysqli, pgx, django, \
+             wordpress, ...). Passwords are shown as ****.",
+        ),
+        tool::<Watch, Watched>(
+            "watch",
+            "Requests by client",
+            "Counts for some seconds the requests of local programs to local servers, over TCP and over sockets, with \
+             their times. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
+        ),
+        tool::<Analyze, Record>(
+            "analyze",
+            "A saved run again",
+            "Judges the saved record of a comparison again and shows its verdicts. history lists the runs.",
+        ),
+        tool::<History, Listed<Vec<PastRun>>>(
+            "history",
+            "What was measured",
+            "Lists the runs that were measured and kept on this machine, the newest first.",
+        ),
+        tool::<DiffOf, Differences>(
+            "diff",
+            "Two runs compared",
+            "Compares two saved runs, or two looks that a person has saved with `looptax watch --save`.",
+        ),
+        tool::<Compare, Record>(
+            "compare",
+            "Measure on a private server",
+            "Measures what TCP costs instead of the Unix socket, with an interval: starts a private copy of an \
+             installed server in a scratch folder, loads it, stops it and removes it. Running servers are not \
+             touched, but the load takes a core or two for half a minute to minutes: ask the person first. One \
+             comparison runs at a time.",
+        ),
+    ]
+});
+
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    input: fn() -> Value,
+    output: fn() -> Value,
+    call: fn(Value) -> Result<Call, String>,
+}
+
+/// The command behind a call.
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    pub(super) command: &'static str,
+    /// Each in one word with its value: `--for=10s`.
+    pub(super) options: Vec<String>,
+    /// What stands behind `--`.
+    pub(super) words: Vec<String>,
+    pub(super) within: Duration,
+    /// Whether it starts a server and loads it.
+    pub(super) measures: bool,
+}
+
+impl Tool {
+    /// What a client is told of it.
+    pub(super) fn describe(&self) -> Value {
+        let (mut input, mut output) = ((self.input)(), (self.output)());
+        simplify(&mut input, true);
+        simplify(&mut output, false);
+        // Before 2026-07-28 it has to say so, also where each of several forms does.
+        output["type"] = "object".into();
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": input,
+            "outputSchema": output,
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": true,
+                "destructiveHint": false,
+                "idempotentHint": true,
+                "openWorldHint": false,
+            },
+        })
+    }
+
+    /// The command for these arguments; else why there is none, without a word of them.
+    pub(super) fn call(&self, arguments: Value) -> Result<Call, String> {
+        let arguments = if arguments.is_null() { json!({}) } else { arguments };
+        check_strings(&arguments)?;
+        (self.call)(arguments).map_err(|why| format!("{why}; `{}` takes what its inputSchema says", self.name))
+    }
+}
+
+fn tool<A: Arguments, R: JsonSchema>(name: &'static str, title: &'static str, description: &'static str) -> Tool {
+    let call = |arguments: Value| {
+        // The words of the reader may repeat a value.
+        let read = serde_json::from_value::<A>(arguments);
+        read.map_err(|_| "an argument is missing, unknown, or of another type".to_owned())?.call()
+    };
+    Tool { name, title, description, input: schema_of::<A>, output: schema_of::<R>, call }
+}
+
+/// Takes out of a schema what clients stumble over: the protocol's inspector warns of each format that is Rust's own, and
+/// sends a number as a text where null is allowed, too. Arguments are left out rather than null.
+fn simplify(schema: &mut Value, without_null: bool) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("format").is_some_and(Value::is_string) {
+                fields.remove("format");
+            }
+            if let (true, Some(Value::Array(types))) = (without_null, fields.get("type")) {
+                let first = types[0].clone();
+                fields.insert("type".to_owned(), first);
+            }
+            fields.values_mut().for_each(|it| simplify(it, without_null));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|it| simplify(it, without_null)),
+        _ => {}
+    }
+}
+
+/// Refuses what no argument holds: secrets, control characters, endless strings.
+fn check_strings(value: &Value) -> Result<(), String> {
+    match value {
+        Value::String(text) if text.len() > MOST_BYTES => Err(format!("a string has more than {MOST_BYTES} bytes")),
+        Value::String(text) if text.chars().any(char::is_control) => Err("a string has a control character".to_owned()),
+        Value::String(text) if !secrets_in(text).is_empty() => {
+            Err("an argument has a password in it, and tools take none: leave it out (mysql://user@127.0.0.1/db); a \
+             person can put it into LOOPTAX_PASSWORD in the environment that `looptax mcp` is started with"
+                .to_owned())
+        }
+        Value::Array(values) => values.iter().try_for_each(check_strings),
+        Value::Object(values) => values.values().try_for_each(check_strings),
+        _ => Ok(()),
+    }
+}
+
+/// What a tool takes.
+trait Arguments: DeserializeOwned + JsonSchema {
+    /// The command that it stands for.
+    fn call(self) -> Result<Call, String>;
+}
+
+/// `--name=value` for each value that is there.
+fn options<T: ToString>(name: &str, values: impl IntoIterator<Item = T>) -> impl Iterator<Item = String> {
+    values.into_iter().map(move |it| format!("--{name}={}", it.to_string()))
+}
+
+/// `--name` if it is wanted.
+fn flag(name: &str, is_wanted: bool) -> Option<String> {
+    is_wanted.then(|| format!("--{name}"))
+}
+
+/// A list for an option that divides it by commas.
+fn list<T: ToString>(name: &str, values: &[T]) -> Option<String> {
+    let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+    (!values.is_empty()).then(|| format!("--{name}={}", values.join(",")))
+}
+
+/// Refuses a word that could mean a file or a list.
+fn check_word(word: &str) -> Result<(), String> {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_+.:".contains(it);
+    let is_word = !word.is_empty() && word.chars().all(is_plain);
+    is_word.then_some(()).ok_or_else(|| "a name has other characters than letters, digits and - _ + . :".to_owned())
+}
+
+fn check_range(name: &str, value: u32, range: std::ops::RangeInclusive<u32>) -> Result<(), String> {
+    let is_in = range.contains(&value);
+    is_in.then_some(()).ok_or_else(|| format!("`{name}` is from {} to {}", range.start(), range.end()))
+}
+
+/// A list as an object: older versions of the protocol have no other results.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "for its schema")]
+struct Listed<T> {
+    result: T,
+}
+
+/// What `diff` gives: of two runs, or of two looks.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "for its schema")]
+enum Differences {
+    Runs(Diff),
+    Looks(WatchedDiff),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Find {
+    /// One look, without rates.
+    #[serde(default)]
+    once: bool,
+}
+
+impl Arguments for Find {
+    fn call(self) -> Result<Call, String> {
+        let options = flag("once", self.once).into_iter().collect();
+        Ok(Call { command: "find", options, within: LOOKING, ..Call::default() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Check {
+    /// The connection as it is now, without its password: `mysql://user@127.0.0.1:3306/db`, `postgres://...`,
+    /// `redis://...`
+    address: Option<String>,
+    /// Instead of an address: the application's configuration file (wp-config.php, .env, settings.py, ...).
+    file: Option<String>,
+    /// With `file`: which application's it is, if that is not clear from the file.
+    application: Option<String>,
+    /// The client's process, for its user, its view of the folders, and its connections.
+    pid: Option<u32>,
+    /// The client's user, if no process is given: www-data.
+    user: Option<String>,
+    /// The server's socket or its folder, if it is not the one that is found.
+    socket: Option<String>,
+    /// How many connections the client opens at once.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    connections: Option<u32>,
+}
+
+impl Arguments for Check {
+    fn call(self) -> Result<Call, String> {
+        if self.address.is_none() && self.file.is_none() && self.pid.is_none() {
+            return Err("`address`, `file` or `pid` is needed".to_owned());
+        }
+        let options = options("app", self.file)
+            .chain(options("as", self.application))
+            .chain(options("pid", self.pid))
+            .chain(options("user", self.user))
+            .chain(options("socket", self.socket))
+            .chain(options("connections", self.connections));
+        let (options, words) = (options.collect(), self.address.into_iter().collect());
+        Ok(Call { command: "check", options, words, within: LOOKING, ..Call::default() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Dsn {
+    /// The connection as it is now, without its password: `mysql://user@127.0.0.1:3306/db`.
+    address: String,
+    /// Drivers, frameworks, applications or languages (mysqli, django, php). All, if none is given.
+    #[serde(default, rename = "for")]
+    wanted: Vec<String>,
+    /// The server's socket or its folder, if it is not the one that is found.
+    socket: Option<String>,
+}
+
+impl Arguments for Dsn {
+    fn call(self) -> Result<Call, String> {
+        self.wanted.iter().try_for_each(|it| check_word(it))?;
+        let options = list("for", &self.wanted).into_iter().chain(options("socket", self.socket)).collect();
+        Ok(Call { command: "dsn", options, words: vec![self.address], within: LOOKING, ..Call::default() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Watch {
+    /// How long to count. Default: 10.
+    #[schemars(range(min = 1, max = 60))]
+    seconds: Option<u32>,
+    /// Include programs that are not known as servers, such as the desktop bus.
+    #[serde(default)]
+    all: bool,
+    /// Include clients and servers on other machines.
+    #[serde(default)]
+    elsewhere: bool,
+}
+
+impl Arguments for Watch {
+    fn call(self) -> Result<Call, String> {
+        let seconds = self.seconds.unwrap_or(10);
+        check_range("seconds", seconds, 1..=60)?;
+        let flags = [flag("all", self.all), flag("elsewhere", self.elsewhere)].into_iter().flatten();
+        let options = ["--once".to_owned(), format!("--for={seconds}s")].into_iter().chain(flags).collect();
+        let within = LOOKING + Duration::from_secs(seconds.into());
+        Ok(Call { command: "watch", options, within, ..Call::default() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Analyze {
+    /// A record's file, a run's name or label in the history, or `last`.
+    record: String,
+}
+
+impl Arguments for Analyze {
+    fn call(self) -> Result<Call, String> {
+        Ok(Call { command: "analyze", words: vec![self.record], within: LOOKING, ..Call::default() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct History {
+    /// At most so many runs. Default: 20.
+    #[schemars(range(min = 1, max = 1000))]
+    most: Option<u32>,
+}
+
+impl Arguments for History {
+    fn call(self) -> Result<Call, String> {
+        let most = self.most.unwrap_or(20);
+        check_range("most", most, 1..=1000)?;
+        let options = options("most", [most]).collect();
+        Ok(Call { command: "history", options, within: LOOKING, ..Call::default() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DiffOf {
+    /// The earlier one: a record's file, a run's name or label in the history, or a name of `looptax watch --save`.
+    before: String,
+    /// The later one.
+    after: String,
+}
+
+impl Arguments for DiffOf {
+    fn call(self) -> Result<Call, String> {
+        let words = vec![self.before, self.after];
+        Ok(Call { command: "diff", words, within: LOOKING, ..Call::default() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Compare {
+    /// private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, private:memcached,
+    /// private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm, private:http, or echo (no database).
+    #[schemars(regex(pattern = r"^(private:[a-z-]+|echo)$"))]
+    target: String,
+    /// Connections, a comparison each. Default: 1.
+    #[serde(default)]
+    #[schemars(length(max = 4), inner(range(min = 1, max = 256)))]
+    connections: Vec<u32>,
+    /// Ways to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, redirect. Default: unix and tcp.
+    #[serde(default)]
+    arms: Vec<String>,
+    /// What is asked: point-select, read-write, tpcb, get, set, ping, ... Default: the kind's own.
+    workload: Option<String>,
+    /// Time limit; what was measured until then is the result. Default: 120.
+    #[schemars(range(min = 10, max = 600))]
+    seconds: Option<u32>,
+}
+
+impl Arguments for Compare {
+    fn call(self) -> Result<Call, String> {
+        // A private server has such a name, and no running one.
+        let kind = self.target.strip_prefix("private:").unwrap_or("");
+        let is_private = !kind.is_empty() && kind.chars().all(|it| it.is_ascii_lowercase() || it == '-');
+        if !is_private && self.target != "echo" {
+            return Err("`target` is a private server (private:redis, ...) or echo".to_owned());
+        }
+        if self.connections.len() > 4 {
+            return Err("`connections` has at most 4 numbers".to_owned());
+        }
+        self.connections.iter().try_for_each(|it| check_range("connections", *it, 1..=256))?;
+        self.arms.iter().chain(&self.workload).try_for_each(|it| check_word(it))?;
+        // A script is a file, and a storm opens as many connections as the machine has.
+        if self.workload.iter().any(|it| it.starts_with("script") || it == "storm") {
+            return Err("`workload` is one of the built-in ones, and not a storm".to_owned());
+        }
+        let seconds = self.seconds.unwrap_or(120);
+        check_range("seconds", seconds, 10..=600)?;
+        let connections = if self.connections.is_empty() { vec![1] } else { self.connections };
+        let options = ["--quick".to_owned()].into_iter();
+        let options = options.chain(list("connections", &connections)).chain(list("arms", &self.arms));
+        let options = options.chain(self.workload.map(|it| format!("--workload={it}"))).collect();
+        let within = Duration::from_secs(seconds.into());
+        Ok(Call { command: "compare", options, words: vec![self.target], within, measures: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(tool: &str, arguments: &Value) -> Result<Call, String> {
+        TOOLS.iter().find(|it| it.name == tool).unwrap().call(arguments.clone())
+    }
+
+    #[track_caller]
+    fn check(tool: &str, arguments: &Value, options: &[&str], words: &[&str]) {
+        let call = call(tool, arguments).unwrap();
+        assert_eq!(call.command, tool);
+        assert_eq!((&*call.options, &*call.words), (&*strings(options), &*strings(words)));
+    }
+
+    fn strings(words: &[&str]) -> Vec<String> {
+        words.iter().map(|it| (*it).to_owned()).collect()
+    }
+
+    #[track_caller]
+    fn check_refused(tool: &str, arguments: &Value, words: &str) {
+        let why = call(tool, arguments).unwrap_err();
+        assert!(why.contains(words), "{why}");
+        assert!(!why.contains("qZ7"), "{why}");
+    }
+
+    #[test]
+    fn an_argument_is_a_value_or_a_word_and_never_an_option() {
+        check("find", &Value::Null, &[], &[]);
+        check("check", &json!({"file": "--yes", "pid": 3}), &["--app=--yes", "--pid=3"], &[]);
+        check("check", &json!({"address": "--trust-peer"}), &[], &["--trust-peer"]);
+        check("dsn", &json!({"address": "-x", "for": ["php", "--all"]}), &["--for=php,--all"], &["-x"]);
+        check("watch", &json!({"seconds": 1, "all": true}), &["--once", "--for=1s", "--all"], &[]);
+        check("diff", &json!({"before": "--json=x", "after": "-"}), &[], &["--json=x", "-"]);
+        let compare = ["--quick", "--connections=1,16", "--arms=unix,tls", "--workload=get"];
+        let arguments =
+            json!({"target": "private:redis", "connections": [1, 16], "arms": ["unix", "tls"], "workload": "get"});
+        check("compare", &arguments, &compare, &["private:redis"]);
+    }
+
+    #[test]
+    fn a_schema_has_one_type_for_each_argument_and_no_format_of_rust() {
+        for tool in TOOLS.iter().map(Tool::describe) {
+            assert!(!tool.to_string().contains("\"format\":\""), "{tool}");
+            let arguments = tool["inputSchema"]["properties"].as_object();
+            assert!(arguments.into_iter().flat_map(|it| it.values()).all(|it| it["type"].is_string()), "{tool}");
+            assert_eq!(
+                (&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]),
+                (&json!("object"), &json!("object"))
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_offered_is_refused_without_a_word_of_it() {
+        for target in ["redis://127.0.0.1", "private:", "private:redis --yes", "--write", "private:redis,echo", ""] {
+            check_refused("compare", &json!({ "target": target }), "`target`");
+        }
+        let with = |name: &str, value: Value| json!({"target": "echo", name: value});
+        check_refused("compare", &with("workload", json!("script:qZ7.sql")), "built-in");
+        check_refused("compare", &with("workload", json!("storm")), "built-in");
+        check_refused("compare", &with("workload", json!("get,script:qZ7")), "other characters");
+        check_refused("compare", &with("arms", json!(["../qZ7"])), "other characters");
+        check_refused("compare", &with("connections", json!([100_000])), "from 1 to 256");
+        check_refused("compare", &with("seconds", json!(601)), "from 10 to 600");
+        check_refused("compare", &with("yes", json!(true)), "unknown");
+        check_refused("dsn", &json!({"address": "mysql://u:qZ7@h/d"}), "LOOPTAX_PASSWORD");
+        check_refused("check", &json!({"address": "host=h password=qZ7"}), "LOOPTAX_PASSWORD");
+        check_refused("analyze", &json!({"record": "a\u{0}b"}), "control");
+        check_refused("analyze", &json!({"record": "x".repeat(MOST_BYTES + 1)}), "bytes");
+        check_refused("analyze", &json!({"record": ["qZ7"]}), "type");
+        check_refused("analyze", &json!("qZ7"), "type");
+        check_refused("check", &json!({}), "needed");
+        check_refused("watch", &json!({"seconds": "qZ7"}), "type");
+    }
+}
