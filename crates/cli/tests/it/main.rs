@@ -48,6 +48,7 @@ mod run_container;
 mod run_options;
 mod run_rules;
 mod running;
+mod sarif;
 mod script;
 mod secrets;
 mod selfcheck;
