@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "these are tests, in folders of their own")]
 
 mod accounts;
+mod action;
 mod application;
 mod arms;
 mod bad_input;
