@@ -19,6 +19,7 @@ mod markdown;
 mod openmetrics;
 mod openmetrics_found;
 mod openmetrics_watched;
+mod sarif;
 pub mod terminal;
 mod words;
 
@@ -29,3 +30,4 @@ pub use markdown::{markdown, replay_markdown};
 pub use openmetrics::openmetrics;
 pub use openmetrics_found::found_openmetrics;
 pub use openmetrics_watched::{WatchedTotals, watched_openmetrics};
+pub use sarif::{SarifLog, sarif};

@@ -8,6 +8,7 @@
 
 mod before;
 mod burst;
+mod by_text;
 mod carry;
 mod clock;
 mod create;
@@ -37,6 +38,7 @@ mod text;
 mod work;
 
 pub use burst::Burst;
+pub use by_text::{MOST_FILE_BYTES, look_by_text};
 pub use carry::{Carried, Order, Undo, Unproved, carry_out, undo};
 pub use data_folder::Kept;
 pub use error::SwitchError;

@@ -154,7 +154,7 @@ impl<'a> FileToSwitch<'a> {
     /// # Errors
     /// That it cannot be read, or the environment of its process.
     pub fn read(wish: Wish<'a>) -> Result<Self, Failure> {
-        let mut read = Self { wish, text: Text::read(wish.path)?, server_unit: None, followed: Followed::default() };
+        let mut read = Self::read_only(wish)?;
         read.followed = followed(&read.text())?;
         Ok(read)
     }
@@ -166,6 +166,19 @@ impl<'a> FileToSwitch<'a> {
     pub(crate) fn read_with(wish: Wish<'a>, server: &Path) -> Result<Self, Failure> {
         let unit = (sources::unit_name(server), Text::read(server)?);
         Ok(Self { server_unit: Some(unit), ..Self::read(wish)? })
+    }
+
+    /// Reads it, and nothing that is set elsewhere for it.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub(crate) fn read_only(wish: Wish<'a>) -> Result<Self, Failure> {
+        Ok(Self { wish, text: Text::read(wish.path)?, server_unit: None, followed: Followed::default() })
+    }
+
+    /// What it holds, as text.
+    pub(crate) fn content(&self) -> &Text {
+        &self.text
     }
 
     fn text(&self) -> FileText<'_> {
@@ -237,14 +250,34 @@ impl<'a> FileToSwitch<'a> {
                 "--only takes the numbers that the plan gives them: --dry-run shows it",
             ));
         }
+        self.plan_of(found, &sources, |idx, found| planned(answer(idx, found), wish.application))
+    }
+
+    /// Plans its switch by its text only: each server is taken to have the socket that is given, or else the usual one.
+    /// Nothing of this machine is looked at but the files beside it.
+    ///
+    /// # Errors
+    /// That no application has the name that is given.
+    pub(crate) fn plan_by_text(self) -> Result<Plan, Failure> {
+        let application = self.wish.application;
+        let (found, sources) = Sources::by_text(&self.text(), self.wish.socket)?;
+        self.plan_of(found, &sources, |_, found| match found.socket {
+            Some(_) => moved(found, application),
+            None => planned(found, application),
+        })
+    }
+
+    fn plan_of(
+        self,
+        found: Vec<Switchable>,
+        sources: &Sources,
+        mut answer: impl FnMut(usize, Switchable) -> Planned,
+    ) -> Result<Plan, Failure> {
         let mut edits = Edits::default();
         let mut connections = Vec::new();
         for (idx, found) in found.into_iter().enumerate() {
-            let mut planned = if self.is_wanted(idx) {
-                planned(answer(idx, found), wish.application)
-            } else {
-                Planned::new(found, SwitchFate::Unwanted)
-            };
+            let mut planned =
+                if self.is_wanted(idx) { answer(idx, found) } else { Planned::new(found, SwitchFate::Unwanted) };
             edits.take(&mut planned, &self.text.content, &self.followed);
             connections.push(planned);
         }
@@ -271,12 +304,14 @@ fn planned(found: Switchable, application: Option<&str>) -> Planned {
         SwitchVerdict::AlreadyThere => SwitchFate::IsThere,
         SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere => SwitchFate::Blocked,
         SwitchVerdict::Open => SwitchFate::Open,
-        SwitchVerdict::WouldWork => SwitchFate::WhichApplication,
+        SwitchVerdict::WouldWork => return moved(found, application),
     };
-    let mut planned = Planned::new(found, fate);
-    if fate != SwitchFate::WhichApplication {
-        return planned;
-    }
+    Planned::new(found, fate)
+}
+
+/// What becomes of one whose server has a socket that would work.
+fn moved(found: Switchable, application: Option<&str>) -> Planned {
+    let mut planned = Planned::new(found, SwitchFate::WhichApplication);
     let found = &planned.found;
     let Some(idx) = which(found, application) else {
         planned.may_be = found.may_be(application).unwrap_or_default();

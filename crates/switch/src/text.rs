@@ -28,6 +28,11 @@ impl Text {
         Ok(Self { named: named.to_owned(), original, encoding, content })
     }
 
+    /// The encoding's name, if the bytes are not UTF-8: in it each byte is a character.
+    pub(crate) fn encoding(&self) -> Option<&'static str> {
+        self.encoding.is_bytes.then_some("ISO-8859-1")
+    }
+
     /// The file with these changes; `None` if they cannot be written.
     pub(crate) fn edited(self, rewrites: &[Rewrite]) -> Option<Edited> {
         let new = rewritten(&self.content, rewrites)?;

@@ -365,6 +365,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         may_be: Vec::new(),
         label: readers.first().map(|it| it.label.clone()).unwrap_or_default(),
         line: anchor.filter(|_| source.path.is_some()).map(|it| it.line),
+        at: anchor.filter(|_| source.path.is_some()).map(Setting::place),
         titles,
         kind,
         address: lookup.address,

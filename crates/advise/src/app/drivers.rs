@@ -3,6 +3,7 @@
 //! Text and rows in, connections out; none of them is written. Called by `read`.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use super::bind::bound_of;
 use super::bound::Bound;
@@ -22,6 +23,24 @@ const SQLITE: [&str; 6] =
 
 /// More than the arguments of one call.
 const APART: usize = 8_192;
+
+/// A word of the last part of each call's name, in lower case: whole ones, and those that a `*` makes part of a longer one.
+static WORDS: LazyLock<(HashSet<String>, HashSet<String>)> = LazyLock::new(|| {
+    let names = apps().iter().flat_map(|it| &it.calls).map(|it| it.rsplit('.').next().unwrap_or_default());
+    let (open, whole): (Vec<&str>, Vec<&str>) = names.partition(|it| it.contains('*'));
+    let word = |name: &str| words(name).max_by_key(|it| it.len()).unwrap_or_default().to_lowercase();
+    (whole.into_iter().map(word).collect(), open.into_iter().map(word).collect())
+});
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty())
+}
+
+/// Whether a program's text, in lower case, may call a driver: it has a word of a call's name. Much faster than to read it.
+pub(super) fn may_call(text: &str) -> bool {
+    let (whole, open) = &*WORDS;
+    words(text).any(|it| whole.contains(it) || open.iter().any(|part| it.contains(&**part)))
+}
 
 /// The connections of a text, and the lines that name `SQLite`.
 pub(super) fn connections(text: &str, format: Format, source: &Source<'_>) -> (Vec<Bound>, Vec<usize>) {

@@ -1,6 +1,7 @@
 //! What a file or an environment holds: its connections, and what was not understood.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use looptax_model::dsn::{Address, Kind, Unspoken};
 use looptax_model::record::Change;
@@ -67,6 +68,8 @@ pub struct Found {
     pub inside: Option<Inside>,
     /// The line where it stands; `None` in an environment.
     pub line: Option<usize>,
+    /// The bytes of the text that are the setting in this line, with its name.
+    pub at: Option<Range<usize>>,
     /// Applications that read such variables, where a container has them and nothing says whose they are.
     pub may_be: Vec<String>,
     /// How many connections a process opens at most, if a setting beside it says that.

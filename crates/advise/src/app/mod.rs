@@ -60,7 +60,10 @@ pub use inside::{Brought, Inside, Loopback, Neighbour, handed_to, has_volume, is
 pub use manifest::libraries;
 pub use pool::Pool;
 pub use provider::{Assigned, Provider, assign, assigned, drop_in};
-pub use read::{included, is_manifest, named_ports, names, read, read_as, usual_files, variables};
+pub use read::{
+    included, is_configuration, is_manifest, is_worth_reading, may_name_a_server, named_ports, names, read, read_as,
+    usual_files, variables,
+};
 pub use rewrite::{Moves, Rewrite, Variable, rewritten};
 pub use section::Section;
 pub use setting::Problem;

@@ -4,8 +4,9 @@
 pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_prefix("**/") {
         Some(rest) => {
-            let starts = path.match_indices('/').map(|(at, _)| at + 1);
-            std::iter::once(0).chain(starts).any(|at| fits_parts(rest, &path[at..]))
+            // As many parts from the end as the pattern has.
+            let slash = path.rmatch_indices('/').nth(rest.matches('/').count());
+            fits_parts(rest, &path[slash.map_or(0, |(at, _)| at + 1)..])
         }
         None => fits_parts(pattern, path),
     }
@@ -18,6 +19,12 @@ fn fits_parts(pattern: &str, path: &str) -> bool {
 
 /// Whether a text fits, whatever its case: `*` stands for anything.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
+    if pattern.is_ascii()
+        && text.is_ascii()
+        && let Some(fits) = fits_ascii(pattern, text)
+    {
+        return fits;
+    }
     let text = text.to_lowercase();
     let pattern = pattern.to_lowercase();
     let mut pieces = pattern.split('*');
@@ -36,6 +43,19 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
         rest = &rest[at + piece.len()..];
     }
     rest.ends_with(last)
+}
+
+/// The same without copies, which thousands of names times hundreds of patterns would be; `None` for several `*`.
+fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
+    let Some((first, last)) = pattern.split_once('*') else {
+        return Some(pattern.eq_ignore_ascii_case(text));
+    };
+    if last.contains('*') {
+        return None;
+    }
+    let is_long = text.len() >= first.len() + last.len();
+    let fits = |part: &str, own: &str| part.eq_ignore_ascii_case(own);
+    Some(is_long && fits(&text[..first.len()], first) && fits(&text[text.len() - last.len()..], last))
 }
 
 /// What the wildcards of a setting's name stand for; `None` where it does not fit. Parts are divided by

@@ -24,12 +24,48 @@ use super::{blocks, code, command, drivers, lines, shell, sqlite, web, xml, yaml
 /// Paths below a folder where the table's applications keep their connections, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`. Where a server listens is none.
 pub fn usual_files() -> Vec<&'static str> {
-    let clients = apps().iter().filter(|it| it.side == Side::Client);
-    let files = clients.flat_map(|app| &app.files);
+    let files = clients().flat_map(|app| &app.files);
     let mut found: Vec<&str> = files.filter_map(|it| it.strip_prefix("**/")).filter(|it| !it.contains('*')).collect();
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Ends of the names of programs' texts, in which drivers are called, and of files that only their words tell apart.
+const ENDS: [&str; 18] = [
+    "conf", "php", "inc", "phtml", "py", "rb", "go", "java", "kt", "kts", "scala", "groovy", "cs", "pl", "pm", "lua",
+    "jsx", "tsx",
+];
+
+/// Whether a file of a source tree is one to read, by its path: a file of the table, or one with such an end.
+pub fn is_worth_reading(path: &str) -> bool {
+    let end = path.rsplit_once('.').map_or("", |it| it.1);
+    ENDS.contains(&end) || clients().flat_map(|app| &app.files).any(|it| fits_path(it, path))
+}
+
+/// Whether its path alone says that it is a configuration file, and not only what language it is in.
+pub fn is_configuration(path: &str) -> bool {
+    let mut named = clients().flat_map(|app| &app.files).filter(|it| !it.starts_with("**/*."));
+    named.any(|it| fits_path(it, path))
+}
+
+/// Signs of a place that a connection may go to.
+const PLACES: [&str; 5] = ["host", "127.", "::1", "0.0.0.0", "sock"];
+
+/// Whether a file's text may name a server: a program's text needs a sign of a place, or a word of a driver's call. Much
+/// faster than to read it.
+pub fn may_name_a_server(path: &str, bytes: &[u8]) -> bool {
+    if is_configuration(path) {
+        return true;
+    }
+    let text = String::from_utf8_lossy(bytes).to_lowercase();
+    PLACES.iter().any(|it| text.contains(it))
+        || drivers::may_call(&text)
+        || format_of(Some(path), &text).language().is_none()
+}
+
+fn clients() -> impl Iterator<Item = &'static App> {
+    apps().iter().filter(|it| it.side == Side::Client)
 }
 
 /// The files that a program of this path reads beside its own, by its words for them.

@@ -14,9 +14,15 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "DSN", required_unless_present_any = ["app", "pid"], conflicts_with = "app")]
     pub(crate) url: Option<String>,
     /// An application's configuration file instead: wp-config.php, .env, settings.py, database.yml and
-    /// those of some hundred others. Each connection in it is checked, with the lines to change.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) app: Option<PathBuf>,
+    /// those of some hundred others. Each connection in it is checked, with the lines to change. Of a folder every
+    /// file below it that is known is read, also those that .gitignore names, as .env often is; links, .git,
+    /// `node_modules`, vendor and virtual environments of Python are left out.
+    #[arg(long, value_name = "FILE|FOLDER", num_args = 1..)]
+    pub(crate) app: Vec<PathBuf>,
+    /// Print SARIF 2.1.0 instead, by the text of the files only: no server is asked, and no program started. A fix
+    /// rests on the usual path of the server's socket, or on --socket.
+    #[arg(long, requires = "app", conflicts_with_all = ["pid", "user", "connections", "verbose", "json"])]
+    pub(crate) sarif: bool,
     /// Which application's FILE it is, where its name and its words leave that open.
     #[arg(long = "as", value_name = "NAME", requires = "app")]
     pub(crate) application: Option<String>,

@@ -1,11 +1,15 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
+mod by_text;
+mod files;
+
 use std::path::Path;
 
 use looptax_advise::check::verdict;
 use looptax_host::discover::{Survey, survey};
+use looptax_host::read;
 use looptax_model::dsn::{MASK, masked};
-use looptax_model::record::{Checked, Point, SwitchVerdict};
+use looptax_model::record::{Checked, CheckedConnection, Point, SwitchVerdict};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::{Around, Client, Question, Sources, points, sources, typed};
 use looptax_switch::diagnose::socket_of::Near;
@@ -15,13 +19,19 @@ use crate::failure::{Exit, Failure};
 use crate::outputs;
 use crate::sys;
 use crate::terminal::{self, Terminal};
+use files::SourceFiles;
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    if args.sarif {
+        return by_text::run(args, terminal);
+    }
     sys::require_proc(sys::FOUND)?;
-    match &args.url {
-        Some(url) => of_address(url, args, terminal),
-        None => of_sources(args, terminal),
+    match (&args.url, &*args.app) {
+        (Some(url), _) => of_address(url, args, terminal),
+        (None, [file]) if !read::is_folder(file) => of_sources(Some(file), args, terminal),
+        (None, []) => of_sources(None, args, terminal),
+        (None, _) => of_files(args, terminal),
     }
 }
 
@@ -44,36 +54,100 @@ fn near<'a>(client: &Client, survey: &'a Survey) -> Near<'a> {
 }
 
 /// The connections of a file, or of a process.
-fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let app = args.app.as_deref();
-    let client = match app {
-        Some(path) => Client::for_file(path, args.pid, args.user.as_deref())?,
-        None => Client::find(args.pid, args.user.as_deref())?,
-    };
+fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
-    let sources = Sources::find(app, args.pid, args.application.as_deref(), &survey)?;
+    let looked = look(app, (args, &survey), |_| {})?;
     if let Some(owner) = app.and_then(sources::owner)
-        && !client.is_named()
+        && !looked.client.is_named()
     {
         terminal.words(&format!(
             "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
         ));
     }
-    if sources.is_empty() {
+    if looked.sources.is_empty() {
         if let Some(words) = args.pid.and_then(|pid| sources::on_sockets(pid, &survey)) {
             terminal::words_as_data(&words)?;
             return Ok(Exit::Done);
         }
-        return Err(sources.nothing(app, survey.servers.len()));
+        return Err(looked.sources.nothing(app, survey.servers.len()));
     }
+    let next = app.filter(|_| looked.is_written).map_or_else(String::new, |path| switched_by(path, args));
+    let checked = Checked::Connections(looked.connections);
+    show(&checked, &looked.sources.unread(), &looked.client, (args, &next), terminal)
+}
+
+/// The connections of several files: of those that were named, and of those below a folder that name one.
+fn of_files(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let survey = survey(None);
+    let mut all: Vec<CheckedConnection> = Vec::new();
+    let mut text = String::new();
+    let tree = SourceFiles::find(&args.app)?;
+    for file in &tree.files {
+        let path = &file.path;
+        let looked = look(Some(path), (args, &survey), |it| {
+            if !file.is_named {
+                it.without_guesses(path);
+            }
+        });
+        match looked {
+            Ok(looked) if looked.sources.is_empty() && !file.is_named => {}
+            Ok(looked) if looked.sources.is_empty() => {
+                return Err(looked.sources.nothing(Some(path), survey.servers.len()));
+            }
+            Ok(looked) => {
+                let checked = Checked::Connections(looked.connections);
+                let style = terminal.style();
+                text += &report::checked(&checked, &looked.sources.unread(), args.verbose, style);
+                text += &for_whom(&looked.client);
+                if looked.is_written {
+                    text += &switched_by(path, args);
+                }
+                if let Checked::Connections(found) = checked {
+                    all.extend(found);
+                }
+            }
+            Err(failure) if file.is_named => return Err(failure),
+            Err(failure) => terminal.words(&format!("not read: {failure:#}\n")),
+        }
+    }
+    for it in &tree.left_out {
+        terminal.words(&format!("not read: {it}\n"));
+    }
+    let verdicts: Vec<SwitchVerdict> = all.iter().map(|it| it.verdict).collect();
+    outputs::show(&Checked::Connections(all), &args.json, || match &*text {
+        "" => format!("none of {} files names a server that is known\n", tree.files.len()),
+        _ => text,
+    })?;
+    Ok(code(&verdicts))
+}
+
+/// What a file or a process shows.
+struct Looked {
+    client: Client,
+    sources: Sources,
+    connections: Vec<CheckedConnection>,
+    /// Whether `switch` would write one of them.
+    is_written: bool,
+}
+
+fn look(
+    app: Option<&Path>,
+    (args, survey): (&CheckArgs, &Survey),
+    choose: impl FnOnce(&mut Sources),
+) -> Result<Looked, Failure> {
+    let client = match app {
+        Some(path) => Client::for_file(path, args.pid, args.user.as_deref())?,
+        None => Client::find(args.pid, args.user.as_deref())?,
+    };
+    let mut sources = Sources::find(app, args.pid, args.application.as_deref(), survey)?;
+    choose(&mut sources);
     let (connections, is_written) = sources.check(Around {
         client: &client,
-        near: near(&client, &survey),
+        near: near(&client, survey),
         socket: args.socket.as_deref(),
         n_connections: args.connections,
     })?;
-    let next = app.filter(|_| is_written).map_or_else(String::new, |path| switched_by(path, args));
-    show(&Checked::Connections(connections), &sources.unread(), &client, (args, &next), terminal)
+    Ok(Looked { client, sources, connections, is_written })
 }
 
 fn show(

@@ -401,7 +401,9 @@ fn what_holds_no_connection_ends_with_what_was_looked_for() {
     let expect = |args: &[&str], words: &[&str]| {
         check(&scratch, args).expect_error(2, words);
     };
-    expect(&["--app", folder.to_str().unwrap()], &["is a folder", "wp-config.php"]);
+    let run = check(&scratch, &["--app", folder.to_str().unwrap()]);
+    run.expect_code(0);
+    assert_eq!(run.stdout, "none of 1 files names a server that is known\n");
     expect(&["--app", "site/wp-config.php"], &["none of the settings", "DB_HOST"]);
     write(&scratch, "what.ever", "x");
     expect(&["--app", "what.ever"], &["no application", "wp-config.php"]);

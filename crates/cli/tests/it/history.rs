@@ -78,7 +78,7 @@ fn write(scratch: &Scratch, name: &str, record: &Value) {
 }
 
 /// A saved record of as many epochs, in each of which TCP loses so many percent of the throughput; judged.
-fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], change: fn(&mut Value)) {
+pub(crate) fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], change: fn(&mut Value)) {
     if !scratch.work().join("real.json").exists() {
         measure(scratch, "real.json", &[]);
     }
@@ -126,7 +126,7 @@ fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], change: fn(&mut 
     assert!(matches!(made.status.code(), Some(0 | 3)), "{}", made.stderr);
 }
 
-const ABOUT_26: [f64; 6] = [25.0, 25.5, 26.0, 26.0, 26.5, 27.0];
+pub(crate) const ABOUT_26: [f64; 6] = [25.0, 25.5, 26.0, 26.0, 26.5, 27.0];
 
 #[test]
 fn a_gate_says_yes_no_or_that_it_cannot_say() {

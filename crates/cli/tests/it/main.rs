@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "these are tests, in folders of their own")]
 
 mod accounts;
+mod action;
 mod application;
 mod arms;
 mod bad_input;
@@ -50,6 +51,7 @@ mod run_container;
 mod run_options;
 mod run_rules;
 mod running;
+mod sarif;
 mod script;
 mod secrets;
 mod selfcheck;

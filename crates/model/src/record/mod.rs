@@ -18,6 +18,7 @@ mod counts;
 mod diagnostics;
 mod diff;
 mod figure;
+mod finding;
 mod fleet;
 mod found;
 mod hex;
@@ -62,6 +63,7 @@ pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
+pub use finding::{Finding, FindingLevel, Region, Replacement, SourceFile, TextPlace};
 pub use fleet::{
     FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding, FleetGroup, FleetHost,
     FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetMovers, FleetPair, FleetSilent,

@@ -139,6 +139,16 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
     }
 }
 
+/// The socket by the address only: the one that was given, or where packages usually put it. Nothing of this
+/// machine is looked at; `None` for protocols whose servers have no usual path.
+pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketOf> {
+    match given {
+        Some(path) => Some(socket_at(address, path, "as given")),
+        None if matches!(address.protocol, Protocol::Http | Protocol::Echo) => None,
+        None => Some(SocketOf { is_guess: true, ..socket_at(address, &usual(address), "the usual one") }),
+    }
+}
+
 /// Why the usual socket is taken: what is seen of the port where no server is.
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use looptax_advise::app::{Credentials, Found};
+use looptax_advise::app::{Credentials, Found, is_loopback};
 use looptax_advise::check::verdict;
 use looptax_advise::{Fields, Takes};
 use looptax_host::discover::Place;
@@ -46,7 +46,7 @@ pub(super) fn found(
         mend(&mut answer, found, around);
         return Ok((answer, None));
     }
-    let inside = contained::inside(found, around.client);
+    let inside = contained::inside(found, around.client.pid);
     if found.takes == Some(Takes::Unix) {
         answer.verdict = SwitchVerdict::AlreadyThere;
         if let Some(address) = &found.address {
@@ -65,7 +65,7 @@ pub(super) fn found(
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
         return Ok((answer, None));
     };
-    if let Some(point) = contained::elsewhere(looked, found, around.client) {
+    if let Some(point) = contained::elsewhere(looked, found, around.client.pid) {
         answer.points.push(point);
         answer.verdict = verdict(&answer.points);
         return Ok((answer, None));
@@ -98,10 +98,48 @@ pub(super) fn found(
     Ok((answer, None))
 }
 
+/// About a connection by the text of its file only, and the socket that it may have: the one that is given, or the usual
+/// one. Nothing of this machine is looked at, and no server is asked.
+pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (CheckedConnection, Option<SocketOf>) {
+    let mut answer = unasked(looked, found);
+    if found.fails {
+        answer.verdict = SwitchVerdict::WouldNotWork;
+    } else if found.takes == Some(Takes::Unix) {
+        answer.verdict = SwitchVerdict::AlreadyThere;
+    }
+    let is_open = answer.verdict == SwitchVerdict::Open && found.takes.is_some();
+    if let Some(address) = found.unspoken.as_ref().filter(|_| is_open) {
+        answer.place = place_of(address);
+        let closed = contained::inside(found, None).and_then(|it| contained::closed(address.host.as_deref(), it));
+        answer.points.extend(closed);
+    }
+    let Some(address) = found.address.as_ref().filter(|_| is_open) else {
+        return (answer, None);
+    };
+    let host = address.host.as_deref().unwrap_or("localhost");
+    let elsewhere = contained::elsewhere(looked, found, None);
+    let elsewhere = elsewhere.or_else(|| container::point(address, &looked.services));
+    let elsewhere = elsewhere.or_else(|| {
+        let what = format!("`{host}` is not the loopback of the machine that the file is for");
+        let point = Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Note, what, "read the address");
+        (!is_loopback(host)).then_some(point)
+    });
+    if let Some(point) = elsewhere {
+        answer.points.push(point);
+        return (answer, None);
+    }
+    let socket = socket_of::assumed(address, given).filter(|_| !found.is_of_the_server());
+    let socket = socket.and_then(|it| contained::as_seen(&mut answer, it, contained::inside(found, None)));
+    if let Some(socket) = &socket {
+        answer.changes = changes_for(found, address, socket);
+    }
+    (answer, socket)
+}
+
 /// What is said of a socket that a file names: within a container it may be another one than here.
 fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, address: &Address, around: Around<'_>) {
     let may_log_in = no_login(found, address).is_none();
-    let Some(inside) = contained::inside(found, around.client) else {
+    let Some(inside) = contained::inside(found, around.client.pid) else {
         look_at_the_socket(answer, found, address, may_log_in, around);
         return;
     };
@@ -134,7 +172,7 @@ fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
         return;
     };
     // A path in a container's file is not a path of this machine.
-    if contained::inside(found, around.client).is_none() {
+    if contained::inside(found, around.client.pid).is_none() {
         answer.points.push(way(&socket, around.client, address));
     }
     answer.changes = changes_for(found, address, &socket);

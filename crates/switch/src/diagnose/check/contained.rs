@@ -10,7 +10,6 @@ use looptax_advise::check::verdict;
 use looptax_model::dsn::Address;
 use looptax_model::record::{CheckedConnection, Outcome, Point, PointCode, Topic};
 
-use super::client::Client;
 use super::container;
 use super::sources::Looked;
 use crate::diagnose::socket_of::SocketOf;
@@ -19,15 +18,15 @@ use crate::diagnose::socket_of::SocketOf;
 const MACHINE_NAMES: [&str; 4] =
     ["host.docker.internal", "gateway.docker.internal", "host.containers.internal", "host.lima.internal"];
 
-/// The container that a connection's settings are for, unless its process is known.
-pub(super) fn inside<'a>(found: &'a Found, client: &Client) -> Option<&'a Inside> {
-    found.inside.as_ref().filter(|_| client.pid.is_none())
+/// The container that a connection's settings are for, unless the client's process is known.
+pub(super) fn inside(found: &Found, pid: Option<u32>) -> Option<&Inside> {
+    found.inside.as_ref().filter(|_| pid.is_none())
 }
 
 /// What is said of an address that does not lead to this machine because it is meant within a container; `None` if it
 /// leads where it would from any program.
-pub(super) fn elsewhere(looked: &Looked, found: &Found, client: &Client) -> Option<Point> {
-    let inside = inside(found, client)?;
+pub(super) fn elsewhere(looked: &Looked, found: &Found, pid: Option<u32>) -> Option<Point> {
+    let inside = inside(found, pid)?;
     let address = found.address.as_ref()?;
     let host = address.host.as_deref().unwrap_or("localhost");
     if MACHINE_NAMES.contains(&host) {

@@ -13,6 +13,11 @@ const ELSEWHERE: [PointCode; 3] =
 
 use super::answer::explain_mask;
 
+/// Whether its server is not this machine's.
+pub(super) fn is_elsewhere(checked: &CheckedConnection) -> bool {
+    checked.points.iter().any(|it| ELSEWHERE.contains(&it.code))
+}
+
 /// Says of a connection to another container which command writes both sides, or why none does.
 pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     for point in checked.points.iter_mut().filter(|it| ELSEWHERE.contains(&it.code)) {

@@ -102,9 +102,6 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
         Failure::usage(format!("cannot read `{shown}`: {error}"), "--app takes a configuration file")
     })?;
     let kind = FileType::from_raw_mode(found.st_mode);
-    if kind == FileType::Directory {
-        return Err(Failure::usage(format!("`{shown}` is a folder"), in_folder(path)));
-    }
     if kind != FileType::RegularFile {
         return Err(Failure::usage(format!("`{shown}` is no ordinary file"), "--app takes a configuration file"));
     }
@@ -206,15 +203,6 @@ pub(super) fn offered_by(path: &Path) -> Option<String> {
         by_container: false,
         server_unit: None,
     })
-}
-
-/// Which file of a folder may be meant.
-fn in_folder(folder: &Path) -> String {
-    let mut names = app::usual_files().into_iter().map(|name| folder.join(name));
-    match names.find(|path| read::is_file(path)) {
-        Some(path) => format!("it holds one that is known: --app {}", path.display()),
-        None => "--app takes a file: wp-config.php, .env, settings.py, config/database.yml".to_owned(),
-    }
 }
 
 /// Whose file it is, where that is neither root nor we: a hint for `--user`.

@@ -1,7 +1,9 @@
 //! What a check of a file or a process is about: every connection that is found there.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::path::Path;
 
 use looptax_advise::app::{self, Beside, Found, Moves, Unit};
@@ -28,6 +30,10 @@ const MOST_WANTED: usize = 6;
 #[derive(Debug)]
 pub struct Switchable {
     pub checked: CheckedConnection,
+    /// The bytes of the text that are its first setting.
+    pub at: Option<Range<usize>>,
+    /// Whether it is where a server itself listens.
+    pub is_of_the_server: bool,
     /// Whether it was found by the names of its settings alone: nobody knows the application.
     pub is_guessed: bool,
     /// Applications that it may be of then, by their titles.
@@ -51,6 +57,24 @@ pub struct Switchable {
 }
 
 impl Switchable {
+    /// One of which nobody has looked where it goes.
+    fn new(found: &Found, checked: CheckedConnection) -> Self {
+        Self {
+            checked,
+            at: found.at.clone(),
+            is_of_the_server: found.is_of_the_server(),
+            is_guessed: found.is_guessed,
+            readers: found.may_be.clone(),
+            address: found.address.clone(),
+            tcp: None,
+            socket: None,
+            at_once: None,
+            moves: Vec::new(),
+            beside: None,
+            variables: sorted(found.variables()),
+        }
+    }
+
     /// The applications of which one has to be named, none where none is known; `None` where it is clear.
     pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
         if self.is_guessed {
@@ -139,6 +163,14 @@ impl Sources {
         Ok(Self { looked, connected, unseen, offered })
     }
 
+    /// Leaves out what was found by the names of settings only, if a path does not say that it is a configuration file.
+    pub fn without_guesses(&mut self, path: &Path) {
+        if !app::is_configuration(&path.to_string_lossy()) {
+            let readings = self.looked.iter_mut().map(|it| &mut it.reading.found);
+            readings.for_each(|it| it.retain(|found| !found.is_guessed));
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
     }
@@ -183,7 +215,7 @@ impl Sources {
     pub fn targets(file: &FileText<'_>, around: Around<'_>) -> Result<Vec<(usize, Address, SocketAddr)>, Failure> {
         let looked = sources::text(file)?;
         let target = |(idx, found): (usize, &Found)| {
-            if contained::elsewhere(&looked, found, around.client).is_some() {
+            if contained::elsewhere(&looked, found, around.client.pid).is_some() {
                 return None;
             }
             let address = { found.address.clone() }
@@ -236,19 +268,15 @@ impl Sources {
             if let Some(command) = &offered {
                 shared::offer(&mut checked, command);
             }
-            let is_elsewhere = contained::elsewhere(&looked, found, around.client).is_some();
+            let is_elsewhere = contained::elsewhere(&looked, found, around.client.pid).is_some();
             let address = found.address.as_ref();
             all.push(Switchable {
                 at_once: address.and_then(|it| queue::at_once(answer::question(it, found, &looked.name, around))),
-                checked,
-                is_guessed: found.is_guessed,
-                readers: found.may_be.clone(),
                 tcp: { found.address.as_ref() }.filter(|_| !is_elsewhere).and_then(tcp_beside_socket),
-                address: found.address.clone(),
                 socket: socket_file,
                 moves,
                 beside,
-                variables: sorted(found.variables()),
+                ..Switchable::new(found, checked)
             });
         }
         let sources = Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new(), offered: None };
@@ -288,19 +316,42 @@ impl Sources {
             }
             let moves = found.moves(&fields(its.and_then(password)), file.text);
             Switchable {
-                at_once: None,
-                checked,
-                is_guessed: found.is_guessed,
-                readers: found.may_be.clone(),
                 tcp: { address.as_ref() }.and_then(tcp_here).filter(|_| !is_there),
                 address,
                 socket: Some(path.clone()).filter(|_| !is_there),
                 moves,
-                beside: None,
-                variables: sorted(found.variables()),
+                ..Switchable::new(found, checked)
             }
         });
         Ok(all.collect())
+    }
+
+    /// The connections of a file's text, with what would be written for the sockets that their servers may have: see
+    /// [`answer::by_text`].
+    ///
+    /// # Errors
+    /// That no application has that name.
+    pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
+        let looked = sources::text(file)?;
+        // The file is read again for this, so only if something of it is for containers.
+        let offered = OnceCell::new();
+        let all = looked.reading.found.iter().map(|found| {
+            let (mut checked, socket) = answer::by_text(&looked, found, socket);
+            if shared::is_elsewhere(&checked)
+                && let Some(command) = offered.get_or_init(|| sources::offered(file))
+            {
+                shared::offer(&mut checked, command);
+            }
+            let fields =
+                socket.as_ref().zip(found.address.as_ref()).map(|(it, address)| it.fields(address, password(address)));
+            Switchable {
+                moves: fields.map(|it| found.moves(&it, file.text)).unwrap_or_default(),
+                socket: socket.map(|it| it.file),
+                ..Switchable::new(found, checked)
+            }
+        });
+        let all = all.collect();
+        Ok((all, Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new(), offered: None }))
     }
 
     /// What was not understood, each with its place.

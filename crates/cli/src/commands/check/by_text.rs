@@ -1,0 +1,73 @@
+//! `check --app --sarif`: files by their text only, for a repository's continuous integration.
+
+use std::path::{Path, PathBuf};
+
+use looptax_host::read;
+use looptax_model::failure::Failure;
+use looptax_model::record::FindingLevel;
+use looptax_report::{SarifLog, sarif};
+use looptax_switch::look_by_text;
+use url::Url;
+
+use super::files::SourceFiles;
+use crate::args::CheckArgs;
+use crate::failure::Exit;
+use crate::terminal::{self, Terminal};
+
+/// Runs it.
+pub(super) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let root = root(&args.app)?;
+    let url = uri(Url::from_directory_path(&root), &root)?;
+    let tree = SourceFiles::find(&args.app)?;
+    let mut left_out = tree.left_out;
+    let mut files = Vec::new();
+    for file in &tree.files {
+        let path = read::real_path(&file.path).unwrap_or_else(|_| file.path.clone());
+        let shown = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+        match look_by_text(&file.path, &shown, args.socket.as_deref(), args.application.as_deref()) {
+            Ok(mut found) => {
+                found.uri = below(&uri(Url::from_file_path(&path), &path)?, &url);
+                files.push(found);
+            }
+            Err(failure) if file.is_named => return Err(failure),
+            Err(failure) => left_out.push(format!("{failure:#}")),
+        }
+    }
+    for it in &left_out {
+        terminal.words(&format!("not read: {it}\n"));
+    }
+    terminal::json(&sarif(&SarifLog {
+        root: &url,
+        files: &files,
+        left_out: &left_out,
+        version: env!("CARGO_PKG_VERSION"),
+        home: env!("CARGO_PKG_HOMEPAGE"),
+    }))?;
+    let mut findings = files.iter().flat_map(|it| &it.findings);
+    Ok(match () {
+        () if findings.any(|it| it.level == FindingLevel::Error) => Exit::No,
+        () if !left_out.is_empty() => Exit::Invalid,
+        () => Exit::Done,
+    })
+}
+
+/// The folder that paths are below: the one that is named by itself, else the working folder.
+fn root(named: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let root = match named {
+        [folder] if read::is_folder(folder) => folder,
+        _ => Path::new("."),
+    };
+    // The folder is opened once more by its name; here a link is only a name.
+    read::real_path(root).map_err(|error| Failure::new(format!("cannot find `{}`: {error}", root.display())))
+}
+
+fn uri(made: Result<Url, ()>, path: &Path) -> Result<String, Failure> {
+    let url = made.map_err(|()| Failure::new(format!("`{}` has no URI", path.display())))?;
+    Ok(url.to_string())
+}
+
+/// A URI below another one; itself if it is not below it.
+fn below(uri: &str, root: &str) -> String {
+    // A colon before the first slash would be a scheme's.
+    uri.strip_prefix(root).map_or_else(|| uri.to_owned(), |it| it.replace(':', "%3A"))
+}
