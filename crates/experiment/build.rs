@@ -1,4 +1,5 @@
-//! Writes the files of `data/`, which people write as TOML, as JSON: the program reads that anyway.
+//! Writes the files of `data/`, which people write as TOML, as JSON: the program reads that anyway. Lists those with an
+//! article.
 #![allow(clippy::disallowed_methods, reason = "reads what it builds in, and writes what is made anew")]
 
 use std::env;
@@ -10,12 +11,21 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=data");
     let folder = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
+    let mut publications = Vec::new();
     for entry in fs::read_dir("data")? {
         let source = entry?.path();
         let data: toml::Value = toml::from_str(&fs::read_to_string(&source)?)?;
         let name = source.with_extension("json");
         let name = name.file_name().ok_or("it has a name")?;
-        fs::write(Path::new(&folder).join(name), serde_json::to_vec(&data)?)?;
+        let made = Path::new(&folder).join(name);
+        fs::write(&made, serde_json::to_vec(&data)?)?;
+        if data.get("article").is_some() {
+            publications.push(made);
+        }
     }
+    publications.sort();
+    let included: Vec<String> = publications.iter().map(|it| format!("include_bytes!({it:?})")).collect();
+    let list = format!("&[{}]", included.join(", "));
+    fs::write(Path::new(&folder).join("publications.rs"), list)?;
     Ok(())
 }

@@ -13,11 +13,12 @@ use crate::results;
 use crate::workspace::{root, run_to_success};
 
 /// What is made, below docs/: folders whole, and files.
-const MADE: [&str; 7] = [
+const MADE: [&str; 8] = [
     "src/cli.md",
     "src/codes.md",
     "src/fleet-tables.md",
     "src/results/drivers.md",
+    "src/results/machines.md",
     "src/results/traces.md",
     "man",
     "completions",

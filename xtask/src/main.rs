@@ -19,6 +19,7 @@ mod eyes;
 mod licences;
 mod links;
 mod long;
+mod machines;
 mod release;
 mod results;
 mod size;

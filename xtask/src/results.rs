@@ -11,6 +11,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::machines;
+
 const DRIVERS: &str = "\
 # Strings for drivers
 
@@ -92,6 +94,7 @@ pub(crate) fn pages(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     Ok(vec![
         ("src/results/drivers.md".into(), drivers(&proofs).into()),
         ("src/results/traces.md".into(), waits(&traces, &clients.client).into()),
+        ("src/results/machines.md".into(), machines::page(root)?.into()),
     ])
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Reads only. Called for the record's machine, and around each epoch for how often a limit held us up.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use looptax_host::read;
@@ -47,6 +48,16 @@ impl CpuGroup {
         let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
         let set = limits().find(|limit| !limit.starts_with("max"));
         set.or_else(|| limits().next())
+    }
+
+    /// The tightest of each other limit that is set at our level or above: memory in bytes, processes. Of version 2 alone.
+    pub fn other_limits(&self) -> BTreeMap<String, String> {
+        let tightest = |name: &str| {
+            let set = self.levels.iter().filter_map(|level| read(level, name)?.parse::<u64>().ok());
+            Some((name.to_owned(), set.min()?.to_string()))
+        };
+        let names = ["memory.max", "memory.high", "pids.max"];
+        names.into_iter().filter(|_| !self.is_first_version).filter_map(tightest).collect()
     }
 
     /// How often the nearest level with a limit has been held up, or our own where none is set.

@@ -422,7 +422,7 @@ pub(crate) struct CompareArgs {
     pub(crate) dry_run: bool,
     /// Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what
     /// comes next, time left. q ends the run and keeps what it has.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json_stream")]
     pub(crate) live: bool,
     #[command(flatten)]
     pub(crate) result: ResultArgs,

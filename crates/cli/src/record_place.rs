@@ -32,7 +32,7 @@ impl RecordPlace {
         mut record: Record,
         terminal: Terminal,
     ) -> Result<(RecordWriter, Self), Failure> {
-        let is_printed = args.json.is_printed();
+        let is_printed = args.is_json_printed();
         record.label.clone_from(&args.label);
         let (mut folder, mut is_homeless) = (None, false);
         let saver = match &args.output {

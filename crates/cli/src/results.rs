@@ -6,6 +6,7 @@ use std::path::Path;
 
 use looptax_experiment::RecordWriter;
 use looptax_model::failure::Failure;
+use looptax_model::record::{StreamEvent, StreamLine};
 use looptax_report::terminal as report;
 use looptax_store::Existing;
 
@@ -21,6 +22,7 @@ pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
     let outputs = Outputs::default()
         .writes("--output", args.output.as_deref())?
         .writes("--json", args.json.path())?
+        .writes("--json-stream", args.json_stream.then_some(Path::new("-")))?
         .writes("--html", args.html.as_deref())?;
     formats::announce(&args.formats, outputs)
 }
@@ -50,22 +52,22 @@ pub(crate) fn keep(
 
 /// Prints the result, and writes copies of it; one that cannot be written is an error after that.
 fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: Terminal) -> Result<(), Failure> {
-    let copied = match args.json.path() {
-        Some(json) if json.as_os_str() == "-" => {
-            terminal::json(&writer.record)?;
-            return Ok(());
-        }
-        Some(json) => looptax_store::save(&writer.record, json, Existing::Replace),
-        None => Ok(()),
-    };
+    let is_json_printed = args.is_json_printed();
+    if args.json_stream {
+        terminal::json_line(&StreamLine::from(StreamEvent::Result(Box::new(writer.record.clone()))))?;
+    } else if is_json_printed {
+        terminal::json(&writer.record)?;
+    }
+    let file = args.json.path().filter(|_| !args.json.is_printed());
+    let copied = file.map_or(Ok(()), |json| looptax_store::save(&writer.record, json, Existing::Replace));
     if writer.is_empty() {
-        if writer.record.interrupted {
+        if writer.record.interrupted && !is_json_printed {
             terminal.words("interrupted before anything was measured: nothing is saved");
         }
         return Ok(copied?);
     }
     let written = formats::write(&args.formats, &writer.record);
-    if !matches!(written, Ok(true)) {
+    if !is_json_printed && !matches!(written, Ok(true)) {
         let table = report::compare(&writer.record, args.detail.beside(name), terminal.style());
         terminal::data(&table)?;
     }

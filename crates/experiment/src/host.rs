@@ -4,11 +4,16 @@
 //! per run.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use flate2::read::GzDecoder;
 use looptax_bench::CpuGroup;
 use looptax_host::read;
 use looptax_model::record::Host;
+
+/// A kernel's configuration has some 300 kB.
+const MOST_CONFIG: u64 = 4 << 20;
 
 /// System controls that change what loopback TCP does.
 const SYSCTLS: [&str; 8] = [
@@ -51,6 +56,9 @@ impl Files {
             smt: self.text("sys/devices/system/cpu/smt/active").map(|active| active == "1"),
             cgroup_cpu_max: CpuGroup::find(&self.root).and_then(|group| group.limit()),
             cpuset: self.text("proc/self/status").and_then(|status| field(&status, "Cpus_allowed_list")),
+            preemption: self.preemption(),
+            sched_features: self.text("sys/kernel/debug/sched/features"),
+            cgroup_limits: CpuGroup::find(&self.root).map(|group| group.other_limits()).unwrap_or_default(),
             mitigations: self.mitigations(),
             sysctls: self.sysctls(),
             lo_mtu: self.text("sys/class/net/lo/mtu").and_then(|mtu| mtu.parse().ok()),
@@ -92,11 +100,60 @@ impl Files {
         known.filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
     }
 
-    /// From the kernel's configuration, which distributions keep in /boot.
+    /// The one in force where the kernel tells, or is told at its start; else the one that it was built with.
+    ///
+    /// # Source
+    /// kernel/sched/core.c and debug.c: `sched/preempt` has the one in force in parentheses, `preempt=` sets it; the version
+    /// names PREEMPT_RT, which cannot be changed.
+    fn preemption(&self) -> Option<String> {
+        let version = self.text("proc/sys/kernel/version")?;
+        let words = || version.split_whitespace();
+        if words().any(|it| it == "PREEMPT_RT") {
+            return Some("rt".to_owned());
+        }
+        let in_force = || {
+            let all = self.text("sys/kernel/debug/sched/preempt")?;
+            let (_, rest) = all.split_once('(')?;
+            Some(rest.split_once(')')?.0.to_owned())
+        };
+        let told = || {
+            let line = self.text("proc/cmdline")?;
+            line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt=")).map(str::to_owned)
+        };
+        let is_fixed = !words().any(|it| it == "PREEMPT_DYNAMIC");
+        let built = || {
+            let config = self.config()?;
+            let models = [
+                ("PREEMPT_NONE", "none"),
+                ("PREEMPT_VOLUNTARY", "voluntary"),
+                ("PREEMPT_LAZY", "lazy"),
+                ("PREEMPT", "full"),
+            ];
+            let is_set = |name: &str| config.lines().any(|line| line == format!("CONFIG_{name}=y"));
+            models.into_iter().find(|(name, _)| is_set(name)).map(|(_, model)| model.to_owned())
+        };
+        let is_full = is_fixed && words().any(|it| it == "PREEMPT");
+        in_force()
+            .or_else(|| told().filter(|_| !is_fixed))
+            .or_else(built)
+            .or_else(|| is_full.then(|| "full".to_owned()))
+    }
+
+    /// From the kernel's configuration.
     fn irq_time_accounting(&self) -> Option<bool> {
-        let release = self.text("proc/sys/kernel/osrelease")?;
-        let config = self.text(&format!("boot/config-{release}"))?;
+        let config = self.config()?;
         Some(config.lines().any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y"))
+    }
+
+    /// The kernel's configuration: distributions keep it in /boot, and some kernels have it themselves.
+    fn config(&self) -> Option<String> {
+        let release = self.text("proc/sys/kernel/osrelease")?;
+        self.text(&format!("boot/config-{release}")).or_else(|| {
+            let packed = read::read(&self.root.join("proc/config.gz"), MOST_CONFIG).ok()?;
+            let mut text = String::new();
+            GzDecoder::new(&*packed).take(MOST_CONFIG).read_to_string(&mut text).ok()?;
+            Some(text)
+        })
     }
 }
 
@@ -140,7 +197,10 @@ mod tests {
         let found = host_of(&[
             ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
             ("proc/sys/kernel/version", "#1 SMP Debian\n"),
-            ("boot/config-6.1.0-9", "A=m\nCONFIG_IRQ_TIME_ACCOUNTING=y\n"),
+            ("boot/config-6.1.0-9", "A=m\nCONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_PREEMPT_VOLUNTARY=y\n"),
+            ("proc/self/cgroup", "0::/a/b\n"),
+            ("sys/fs/cgroup/a/b/memory.max", "max\n"),
+            ("sys/fs/cgroup/a/memory.max", "1000\n"),
             ("proc/cpuinfo", "processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nflags\t\t: fpu hypervisor sse\n"),
             ("proc/self/status", "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1\n"),
             ("sys/devices/system/cpu/smt/active", "0\n"),
@@ -154,6 +214,7 @@ mod tests {
         assert_eq!(found.cpuset.as_deref(), Some("0-1"));
         assert_eq!((found.hypervisor, found.smt), (Some(true), Some(false)));
         assert_eq!(found.irq_time_accounting, Some(true));
+        assert_eq!((found.preemption.as_deref(), &*found.cgroup_limits["memory.max"]), (Some("voluntary"), "1000"));
         assert_eq!(found.mitigations["meltdown"], "Not affected");
         assert_eq!(found.lo_mtu, Some(65_536));
         assert_eq!(found.thp.as_deref(), Some("madvise"));
@@ -175,5 +236,27 @@ mod tests {
         check_limit(Some("max 100000"), Some("50000 100000"), Some("50000 100000"));
         check_limit(Some("20000 100000"), Some("50000 100000"), Some("20000 100000"));
         check_limit(None, None, None);
+    }
+
+    #[track_caller]
+    fn check_preemption(version: &str, files: &[(&str, &str)], expected: Option<&str>) {
+        let kernel = [("proc/sys/kernel/osrelease", "7.0\n"), ("proc/sys/kernel/version", version)];
+        let found = host_of(&[&kernel, files].concat());
+        assert_eq!(found.preemption.as_deref(), expected, "{version} {files:?}");
+    }
+
+    #[test]
+    fn the_preemption_model_is_the_one_in_force() {
+        let dynamic = "#1 SMP PREEMPT_DYNAMIC Debian";
+        let in_force = ("sys/kernel/debug/sched/preempt", "none voluntary full (lazy)\n");
+        let built = ("boot/config-7.0", "CONFIG_PREEMPT_NONE=y\nCONFIG_PREEMPT_DYNAMIC=y\n");
+        let line = ("proc/cmdline", "root=/ preempt=full quiet\n");
+        check_preemption(dynamic, &[built, line, in_force], Some("lazy"));
+        check_preemption(dynamic, &[built, line], Some("full"));
+        check_preemption(dynamic, &[built], Some("none"));
+        check_preemption(dynamic, &[], None);
+        check_preemption("#1 SMP PREEMPT_RT", &[built], Some("rt"));
+        check_preemption("#1 SMP PREEMPT", &[], Some("full"));
+        check_preemption("#1 SMP", &[line], None);
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use looptax_bench::ContrastRun;
 use looptax_model::failure::Failure;
-use looptax_model::record::Comparison;
+use looptax_model::record::{Comparison, Record};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
@@ -64,6 +64,9 @@ pub trait Observer: looptax_bench::Observer {
     fn add(&mut self, _contrasts: Range<usize>, _comparison: &mut Comparison) {}
 
     fn end(&mut self);
+
+    /// What the record has now that a comparison is in it.
+    fn kept(&mut self, _record: &Record) {}
 }
 
 impl Observer for looptax_bench::Silent {

@@ -8,6 +8,7 @@
 mod anonymous;
 mod batch;
 mod column;
+mod contribution;
 mod engine;
 mod error;
 mod gathered;
@@ -21,12 +22,13 @@ mod text;
 pub use anonymous::Names;
 pub use batch::{Batch, SCHEMA_VERSION, Seen, TABLES};
 pub use column::{Column, Kind, Row, Table, Value};
+pub use contribution::{ContributionError, contribution, contribution_line, read_contribution};
 pub use engine::{
     Access, Collector, Destination, InitOptions, Only, Order, Place, Question, Rows, VIEWS, View, script,
 };
 pub use error::{FleetError, Refusal};
 pub use gathered::Gathered;
 pub use identity::host_id;
-pub use lines::{from_lines, to_lines};
+pub use lines::{from_lines, line_schema, to_lines};
 pub use overview::{Answers, Limits, Listed, Machines, Measured, Payer, hosts, machines, overview};
 pub use spool::{Spool, Waiting};

@@ -38,6 +38,31 @@ fn to_json(value: &Value) -> Json {
     }
 }
 
+/// The JSON Schema (draft 2020-12) of a line, whichever its table.
+pub fn line_schema() -> Json {
+    let of_table = |table: &Table| {
+        let mut properties = Map::new();
+        properties.insert(TABLE.to_owned(), json!({ "const": table.name }));
+        properties.insert(VERSION.to_owned(), json!({ "const": SCHEMA_VERSION }));
+        for Column { name, kind, doc } in table.columns {
+            let kind = match kind {
+                Kind::Word | Kind::Text => json!("string"),
+                Kind::Count | Kind::Time => json!("integer"),
+                Kind::Number => json!(["number", "null"]),
+                Kind::Flag => json!("boolean"),
+            };
+            properties.insert((*name).to_owned(), json!({ "type": kind, "description": doc }));
+        }
+        let required: Vec<_> = properties.keys().cloned().collect();
+        json!({ "description": table.doc, "type": "object", "properties": properties, "required": required })
+    };
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ReportLine",
+        "oneOf": TABLES.map(of_table),
+    })
+}
+
 /// The report that these lines are. Texts are cleaned as those of this machine are: the lines may be another's.
 ///
 /// # Errors

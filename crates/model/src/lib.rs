@@ -1,6 +1,8 @@
 //! Addresses, errors, records, statistics and verdicts.
 //!
 //! Pure: no I/O, no clock, no randomness. Each module is a room on the map in ARCHITECTURE.md.
+//!
+#![doc = include_str!("../README.md")]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
 
 pub mod analysis;

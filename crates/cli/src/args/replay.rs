@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use looptax_experiment::replay::Part;
 use looptax_experiment::spec::typed;
 
 use super::JsonArgs;
@@ -12,7 +14,7 @@ use super::JsonArgs;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct ReplayArgs {
     /// Which published comparison.
-    #[arg(value_name = "NAME", required = true, value_enum)]
+    #[arg(value_name = "NAME", required = true, value_parser = names())]
     pub(crate) names: Vec<ReplayName>,
     /// Fewer epochs and fewer points; dimitri stops at 256 connections.
     #[arg(long)]
@@ -55,21 +57,16 @@ pub(crate) struct ReplayArgs {
     pub(crate) users: Option<u32>,
 }
 
-/// A published comparison, or all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReplayName {
-    /// Prepared point selects, a mysqldump, and latency at a load (Zaitsev, 2020).
-    Percona,
-    /// Point selects at 1 to 1,024 connections (Kravtchuk, 2018).
-    Dimitri,
-    /// A stream and 8-byte messages, without a database (Moonen, 2008).
-    Moonen,
-    /// Pages of WordPress (2019).
-    Wordpress,
-    /// Redis and MariaDB behind a published port (Viriyaprasopsook, 2023).
-    Kawin,
-    /// All of them.
-    All,
+/// A published comparison; `None` is all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReplayName(pub(crate) Option<Part>);
+
+const ALL: &str = "all";
+
+fn names() -> impl TypedValueParser<Value = ReplayName> {
+    let each = Part::all().map(|it| PossibleValue::new(it.name()).help(it.about()));
+    let all = PossibleValue::new(ALL).help("All of them");
+    PossibleValuesParser::new(each.chain([all])).map(|word| ReplayName(Part::named(&word)))
 }
 
 /// More than four times what was published is a slip of the finger.

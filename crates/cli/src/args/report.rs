@@ -14,4 +14,8 @@ pub(crate) struct ReportArgs {
     /// it exists.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Instead of a page, write the figures for a pool of results there, one line of JSON: kernel, CPU, servers' versions, and
+    /// no host, path, label, user or script; `-` prints it.
+    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    pub(crate) publish: Option<PathBuf>,
 }

@@ -13,6 +13,10 @@ use super::{FormatArgs, JsonArgs, label};
 pub(crate) struct ResultArgs {
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+    /// Print what goes on as JSON instead of the text, one object a line: the plan, each epoch, verdicts, warnings; the
+    /// last one is the result.
+    #[arg(long)]
+    pub(crate) json_stream: bool,
     /// Write a page to look at and share there, as `report` does.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -34,6 +38,13 @@ pub(crate) struct ResultArgs {
     /// Leave this run out of the history.
     #[arg(long)]
     pub(crate) no_history: bool,
+}
+
+impl ResultArgs {
+    /// Whether JSON of either form is printed in the text's place.
+    pub(crate) fn is_json_printed(&self) -> bool {
+        self.json_stream || self.json.is_printed()
+    }
 }
 
 /// What is said of a result.

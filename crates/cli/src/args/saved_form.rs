@@ -9,6 +9,14 @@ pub(crate) enum SavedForm {
     Record,
     /// The result of `replay`.
     Replay,
+    /// A line of `--json-stream`, `find --watch --json` or `watch --json`.
+    Stream,
+    /// The runs of `history`.
+    History,
+    /// Two runs compared by `diff`.
+    Diff,
+    /// Two saved looks of `watch` compared by `diff`.
+    WatchedDiff,
     /// What `find` saw.
     Found,
     /// What `watch` counted.
@@ -25,8 +33,20 @@ pub(crate) enum SavedForm {
     Selfcheck,
     /// What `report-to` sent.
     ReportTo,
+    /// A line of a report to a collector.
+    ReportLine,
     /// What `fleet init` made.
     FleetInit,
+    /// What `report --publish` writes.
+    Contribution,
     /// What `fleet report` says.
     Fleet,
+    /// The list of `fleet hosts`.
+    FleetHosts,
+    /// The list of `fleet pairs`.
+    FleetPairs,
+    /// The list of `fleet movers`.
+    FleetMovers,
+    /// The machines of `fleet host`.
+    FleetHost,
 }

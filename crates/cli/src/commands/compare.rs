@@ -14,6 +14,7 @@ use looptax_experiment::plan::minutes;
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_model::analysis::remedies;
 use looptax_model::failure::Failure;
+use looptax_model::record::WarningCode;
 
 use crate::args::CompareArgs;
 use crate::chains;
@@ -25,7 +26,7 @@ use crate::settings;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal};
+use crate::terminal::{self, Terminal, stream};
 
 /// So much longer than planned needs a word: logins are not in the plan's time.
 const LONGER: f64 = 1.2;
@@ -70,7 +71,7 @@ pub(crate) fn measure(
     let machine = Machine::make(settings);
     let parts = parts::planned(asked, &machine)?;
     if args.dry_run {
-        terminal::words_as_data(&parts.text())?;
+        stream::show_plan(stream::plan(&parts), args.result.json_stream)?;
         return Ok(Exit::Done);
     }
     sys::require_measurable()?;
@@ -89,19 +90,27 @@ pub(crate) fn measure(
     };
     sys::raise_open_files();
     let (mut writer, mut place) = RecordPlace::prepare(&args.result, empty_record(settings), terminal)?;
-    writer.record.problems.extend(alone.problem());
-    writer.record.problems.extend(parts.not_measured());
     let mut stage = if args.live {
         let steps = parts.all.iter().flat_map(|part| part.plan.steps.clone());
         Stage::live(terminal, steps.collect(), &stop)?
     } else {
-        Stage::line(terminal)
+        Stage::stream_or_line(args.result.json_stream, terminal, &stop)
     };
+    stage.plan(stream::plan(&parts));
+    writer.record.problems.extend(alone.problem());
+    stage.problems(WarningCode::OtherRun, &writer.record);
+    writer.record.problems.extend(parts.not_measured());
+    stage.problems(WarningCode::NotMeasured, &writer.record);
     let ask = (machine, terminal::password as AskPassword);
     let began = Instant::now();
     let measured = measuring(&parts.all, ask, &mut writer, &mut stage, &stop);
-    drop(stage);
     writer.record.problems.extend(longer(&parts.all, began.elapsed()));
+    stage.problems(WarningCode::TookLonger, &writer.record);
+    if let Err(failure) = &measured {
+        stage.failed(failure);
+    }
+    let is_unread = stage.is_unread();
+    drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     if let Some(today) = &asked.today {
         writer.record.remedies = remedies::rank_remedies(&writer.record.comparisons, today);
@@ -110,6 +119,9 @@ pub(crate) fn measure(
     // The first error is told; where there are several, one full disk is behind them all.
     measured.and(kept)?;
     writer.check_samples()?;
+    if is_unread {
+        return Ok(Exit::Done);
+    }
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 

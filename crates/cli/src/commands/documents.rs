@@ -12,8 +12,9 @@ use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck, Spelling, StepCode,
-    Switched, Watched, schema_of,
+    Checked, CollectorTables, Contribution, Diff, Direction, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers,
+    FleetPair, Found, ListedSwitch, NoteCode, PastRun, PointCode, Reason, Reported, Selfcheck, Spelling, StepCode,
+    StreamLine, Switched, Verdict, WarningCode, Watched, WatchedDiff, schema_of,
 };
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
@@ -30,6 +31,10 @@ fn schema(form: SavedForm) -> serde_json::Value {
     match form {
         SavedForm::Record => looptax_model::record::schema(),
         SavedForm::Replay => looptax_model::record::replay_schema(),
+        SavedForm::Stream => schema_of::<StreamLine>(),
+        SavedForm::History => schema_of::<Vec<PastRun>>(),
+        SavedForm::Diff => schema_of::<Diff>(),
+        SavedForm::WatchedDiff => schema_of::<WatchedDiff>(),
         SavedForm::Found => schema_of::<Found>(),
         SavedForm::Watched => schema_of::<Watched>(),
         SavedForm::Check => schema_of::<Checked>(),
@@ -39,7 +44,13 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Selfcheck => schema_of::<Selfcheck>(),
         SavedForm::ReportTo => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
+        SavedForm::Contribution => schema_of::<Contribution>(),
+        SavedForm::ReportLine => looptax_fleet::line_schema(),
         SavedForm::Fleet => schema_of::<Fleet>(),
+        SavedForm::FleetHosts => schema_of::<FleetList<FleetHost>>(),
+        SavedForm::FleetPairs => schema_of::<FleetList<FleetPair>>(),
+        SavedForm::FleetMovers => schema_of::<FleetMovers>(),
+        SavedForm::FleetHost => schema_of::<Vec<FleetMachine>>(),
     }
 }
 
@@ -69,14 +80,33 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
 /// Lists every code of the results that are printed as JSON, with its sentence, as one Markdown page.
 fn codes() -> Result<String, Failure> {
     let mut page = String::from(
-        "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json` and each step of `looptax switch --json` has a `code` beside its \
-         sentence: the sentence is for people and may change, the code is for programs and stays.\n\
+        "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax switch --json` and each warning of \
+         `--json-stream` has a `code` beside its sentence: the sentence is for people and may change, the code is for programs and stays.\n\
+         A record and a line of `--json-stream` have `verdict`, `direction` and the `kind` of their `reason`, which stay as well.\n\
          Made from the program's own types by `cargo xtask docs`.\n",
     );
     table(&mut page, "Points of `check`", PointCode::ALL)?;
     table(&mut page, "Notes of `find`", NoteCode::ALL)?;
     table(&mut page, "Steps of `switch`", StepCode::ALL)?;
+    table(&mut page, "Warnings of `--json-stream`", WarningCode::ALL)?;
+    words(&mut page, "Verdicts", &schema_of::<Verdict>());
+    words(&mut page, "Directions", &schema_of::<Direction>());
+    words(&mut page, "Reasons of a verdict", &schema_of::<Reason>());
     Ok(page)
+}
+
+/// Adds the words of an enum, or of its tag `kind`, as its schema lists them.
+fn words(page: &mut String, title: &str, schema: &serde_json::Value) {
+    begin_table(page, title);
+    for variant in schema["oneOf"].as_array().into_iter().flatten() {
+        let word = variant["const"].as_str().or_else(|| variant["properties"]["kind"]["const"].as_str());
+        let sentence = variant["description"].as_str();
+        let _ = writeln!(page, "| `{}` | {} |", word.unwrap_or_default(), sentence.unwrap_or_default());
+    }
+}
+
+fn begin_table(page: &mut String, title: &str) {
+    let _ = write!(page, "\n## {title}\n\n| code | meaning |\n|---|---|\n");
 }
 
 /// Lists the tables and views of a collector, column by column, as one Markdown page.
@@ -120,7 +150,7 @@ fn columns(page: &mut String, columns: impl Iterator<Item = Column>) {
 
 /// Adds one kind of codes to the page.
 fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Result<(), Failure> {
-    let _ = write!(page, "\n## {title}\n\n| code | meaning |\n|---|---|\n");
+    begin_table(page, title);
     for (code, sentence) in codes {
         let code = serde_json::to_string(code).map_err(io::Error::from)?;
         let _ = writeln!(page, "| `{}` | {} |", code.trim_matches('"'), sentence.trim());

@@ -7,7 +7,7 @@ use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_host::discover::{Glimpses, SealedConnections, Survey, survey, survey_after};
 use looptax_host::eyes::{Eyes, Loaded, Look, Reach, bytes};
 use looptax_model::failure::Failure;
-use looptax_model::record::{CostSource, Found, Note, NoteCode};
+use looptax_model::record::{CostSource, Found, Note, NoteCode, StreamEvent, StreamLine};
 use looptax_report::found_openmetrics;
 use looptax_report::terminal::{self as report, First};
 use looptax_store::save_for_all;
@@ -142,7 +142,7 @@ fn watch(
         let found = list(Some(&earlier), &later, counted.as_ref());
         let is_read = match &mut screen {
             Some(screen) => screen.show(&report::found(&found, First::Clients, terminal.style()))?,
-            None => terminal::json_line(&found)?,
+            None => terminal::json_line(&StreamLine::from(StreamEvent::Found(Box::new(found))))?,
         };
         if !is_read {
             break;

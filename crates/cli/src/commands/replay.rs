@@ -137,15 +137,7 @@ impl Onlooker for Watching {
 
 /// Those that were asked for, each once, in the order of measuring.
 fn parts(names: &[ReplayName]) -> Vec<Part> {
-    let parts = names.iter().flat_map(|name| match name {
-        ReplayName::Percona => vec![Part::Percona],
-        ReplayName::Dimitri => vec![Part::Dimitri],
-        ReplayName::Moonen => vec![Part::Moonen],
-        ReplayName::Wordpress => vec![Part::WordPress],
-        ReplayName::Kawin => vec![Part::Kawin],
-        ReplayName::All => Part::ALL.to_vec(),
-    });
-    Part::in_order(&parts.collect::<Vec<_>>())
+    Part::all().filter(|it| names.iter().any(|name| name.0.is_none_or(|named| named == *it))).collect()
 }
 
 /// A replay of nothing yet.

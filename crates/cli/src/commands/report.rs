@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use looptax_fleet::{contribution, contribution_line};
 use looptax_model::failure::Failure;
 use looptax_model::record::Record;
 use looptax_store::{Existing, StoreError, save_text};
@@ -13,6 +14,8 @@ use crate::outputs::Outputs;
 use crate::page::{Source, page};
 use crate::terminal::{self, Terminal};
 
+const HINT: &str = "records of `looptax compare` on one machine, as they were saved";
+
 /// Runs `report`.
 pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (mut records, mut no_samples) = (Vec::new(), Vec::new());
@@ -22,7 +25,10 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
         records.push(judged.told(terminal));
     }
     let outputs = records.iter().fold(Outputs::default(), |outputs, (_, path)| outputs.reads(path));
-    outputs.writes("--output", args.output.as_deref())?;
+    outputs.writes("--output", args.output.as_deref())?.writes("--publish", args.publish.as_deref())?;
+    if let Some(path) = &args.publish {
+        return publish(&records, path, terminal);
+    }
     let sources: Vec<Source> = { records.iter().zip(no_samples) }
         .map(|((record, path), no_samples)| Source { record, path: Some(path), no_samples })
         .collect();
@@ -49,6 +55,23 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
         failure.with_hint(format!("-o FILE names another place, and -o {shown} writes over that one"))
     })?;
     terminal.words(&format!("report: {}\n", path.display()));
+    Ok(Exit::Done)
+}
+
+/// Writes what the records give to a pool of results.
+fn publish(records: &[(Record, PathBuf)], path: &Path, terminal: Terminal) -> Result<Exit, Failure> {
+    let records: Vec<&Record> = records.iter().map(|(record, _)| record).collect();
+    let (made, n_left_out) = contribution(&records).map_err(|error| Failure::usage(error.to_string(), HINT))?;
+    let line = format!("{}\n", contribution_line(&made));
+    if path == Path::new("-") {
+        terminal::data(&line)?;
+    } else {
+        save_text(&line, path, Existing::Keep)?;
+        terminal.words(&format!("published: {}, {} results\n", path.display(), made.results.len()));
+    }
+    if n_left_out > 0 {
+        terminal.words(&format!("left out: {n_left_out} comparisons of scripts, programs or applications\n"));
+    }
     Ok(Exit::Done)
 }
 

@@ -7,6 +7,7 @@ use looptax_experiment::spec::target::TargetSpec;
 use looptax_experiment::spec::{new_seed, seed, typed};
 use looptax_experiment::storm::{self, KINDS, Spec};
 use looptax_model::failure::Failure;
+use looptax_model::record::WarningCode;
 
 use crate::args::CompareArgs;
 use crate::commands::begin;
@@ -16,8 +17,8 @@ use crate::results;
 use crate::settings::target_of;
 use crate::signals::stop_flag;
 use crate::sys;
-use crate::terminal::Terminal;
 use crate::terminal::stage::Stage;
+use crate::terminal::{Terminal, stream};
 
 const STORM: &str = "storm";
 const CONNECTIONS: [u32; 3] = [50, 200, 800];
@@ -54,8 +55,12 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     refuse_others(args)?;
     let spec = spec(args)?;
     results::announce(&args.result)?;
-    terminal.words(&format!("{}\n", plan(&spec)));
+    let plan = plan(&spec);
+    terminal.words(&format!("{plan}\n"));
     if args.dry_run {
+        if args.result.json_stream {
+            stream::show_plan(stream::plan_in_words(&plan), true)?;
+        }
         return Ok(Exit::Done);
     }
     sys::require_measurable()?;
@@ -67,9 +72,16 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let record = record_begun(std::env::args().collect(), spec.seed);
     let (mut writer, mut place) = RecordPlace::prepare(&args.result, record, terminal)?;
     writer.record.problems.extend(alone.problem());
-    let mut stage = Stage::line(terminal);
-    let found = storm::run(&spec, &mut stage, &stop)?;
+    let mut stage = Stage::stream_or_line(args.result.json_stream, terminal, &stop);
+    stage.plan(stream::plan_in_words(&plan));
+    stage.problems(WarningCode::OtherRun, &writer.record);
+    let found = storm::run(&spec, &mut stage, &stop);
+    // What fails then was broken off.
+    if stage.is_unread() {
+        return Ok(Exit::Done);
+    }
     drop(stage);
+    let found = found?;
     if found.is_none() {
         terminal.words("interrupted: the storms so far are not kept");
         return Ok(Exit::Interrupted);

@@ -7,6 +7,7 @@ use looptax_experiment::comparison::record_begun;
 use looptax_experiment::trial::{Ask, Begun, Program, Server, measure};
 use looptax_host::waiting;
 use looptax_model::failure::Failure;
+use looptax_model::record::WarningCode;
 use looptax_redirect::{Config, Program as Command, Surroundings, Switches, User};
 use looptax_switch::diagnose::check::Client;
 use looptax_switch::diagnose::moving::{self, Candidate, words};
@@ -22,7 +23,7 @@ use crate::settings::trial as settings;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal, claim};
+use crate::terminal::{self, Terminal, claim, stream};
 
 /// Runs `trial`.
 pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     let ask = settings::asked(args, servers(args, &candidates)?)?;
     let plan = settings::plan(&ask, &stays);
     if args.dry_run {
-        terminal::words_as_data(&plan)?;
+        stream::show_plan(stream::plan_in_words(&plan), args.result.json_stream)?;
         return Ok(Exit::Done);
     }
     // Before there are threads, and before anybody is asked anything.
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     if args.hold {
         return hold(&ask, begun);
     }
-    try_it(args, &ask, begun, terminal)
+    try_it(args, &ask, &plan, begun, terminal)
 }
 
 /// Holds the application until the input ends.
@@ -72,19 +73,29 @@ fn hold(ask: &Ask, begun: Begun) -> Result<Exit, Failure> {
     }
 }
 
-fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Result<Exit, Failure> {
+fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Terminal) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let alone = claim(terminal, args.turn.wait, &stop);
     sys::raise_open_files();
     let record = record_begun(settings::command_line(args), ask.seed);
     let (mut writer, mut place) = RecordPlace::prepare(&args.result, record, terminal)?;
     writer.record.problems.extend(alone.problem());
-    let mut stage = Stage::line(terminal);
+    let mut stage = Stage::stream_or_line(args.result.json_stream, terminal, &stop);
+    stage.plan(stream::plan_in_words(plan));
+    stage.problems(WarningCode::OtherRun, &writer.record);
     let tell = |found: &str| terminal.words(&format!("{found}\n"));
     let measured = measure(ask, begun.follow(), &mut writer, &mut stage, &tell, &stop);
+    if let Err(failure) = &measured {
+        stage.failed(failure);
+    }
+    let is_unread = stage.is_unread();
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
+    // What fails then was broken off.
+    if is_unread {
+        return kept.map(|()| Exit::Done);
+    }
     measured.and(kept)?;
     writer.check_samples()?;
     if stop.load(Ordering::Relaxed) {

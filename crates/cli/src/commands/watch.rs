@@ -8,7 +8,7 @@ use looptax_host::discover::survey;
 use looptax_host::eyes::{Eyes, Reach, Refused};
 use looptax_host::own::make_folder;
 use looptax_model::failure::Failure;
-use looptax_model::record::Watched;
+use looptax_model::record::{StreamEvent, StreamLine, Watched};
 use looptax_model::stats::LEAST_LOOKS;
 use looptax_report::{WatchedTotals, terminal as report, watched_openmetrics};
 use looptax_store::{save_for_all, save_value};
@@ -147,7 +147,7 @@ fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Termi
         let watched = watch.look()?;
         let is_read = match &mut screen {
             Some(screen) => screen.show(&report::watched(&watched, terminal.style()))?,
-            None => terminal::json_line(&watched)?,
+            None => terminal::json_line(&StreamLine::from(StreamEvent::Watched(Box::new(watched))))?,
         };
         if !is_read {
             break;

@@ -5,6 +5,7 @@ pub(crate) mod progress;
 pub(crate) mod screen;
 pub(crate) mod stage;
 pub(crate) mod stopping;
+pub(crate) mod stream;
 
 use std::error::Error;
 use std::fmt;
@@ -143,7 +144,7 @@ pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     data(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// A value on a line of its own, as JSON; says whether anybody is still there to read.
+/// A line of JSON lines; says whether anybody is still there to read.
 pub(crate) fn json_line(value: &impl Serialize) -> io::Result<bool> {
     data_while_read(&format!("{}\n", serde_json::to_string(value)?))
 }
@@ -219,16 +220,16 @@ fn limit_hint(failure: &Failure) -> Option<String> {
     }
 }
 
-fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
-    size_of(stream).map(|(columns, _)| columns)
+fn width_of(fd: impl IsTerminal + AsFd) -> Option<usize> {
+    size_of(fd).map(|(columns, _)| columns)
 }
 
 /// Columns and rows; `None` where there is no terminal, or one that does not tell.
-fn size_of(stream: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
-    if !stream.is_terminal() {
+fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
+    if !fd.is_terminal() {
         return None;
     }
-    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    let size = rustix::termios::tcgetwinsize(fd).ok()?;
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 

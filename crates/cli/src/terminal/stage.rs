@@ -1,4 +1,4 @@
-//! What an onlooker sees of a run while it lasts: a line, or the whole terminal.
+//! What an onlooker sees of a run while it lasts: a line, the whole terminal, or JSON lines for a program.
 //!
 //! Told by the commands which comparison begins, and by the experiment about each epoch.
 
@@ -9,11 +9,14 @@ use std::sync::atomic::AtomicBool;
 use looptax_bench::{Progress, Replanned};
 use looptax_experiment::observer::{Observer, PlannedStep, Scene};
 use looptax_experiment::plan::minutes;
+use looptax_model::failure::Failure;
+use looptax_model::record::{Record, StreamEvent, StreamPlan, WarningCode};
 use looptax_model::stats::signed_rank::least_n;
 
-use super::Terminal;
 use super::live::Live;
 use super::progress::{Line, Lines};
+use super::stream::Stream;
+use super::{Terminal, without_secrets};
 
 /// The level of the one interim analysis of a plan that was cut.
 const LEVEL: f64 = 0.05;
@@ -28,6 +31,7 @@ pub(crate) enum Stage {
         line: Option<Line>,
     },
     Live(Box<Live>),
+    Stream(Stream),
 }
 
 impl Stage {
@@ -45,6 +49,37 @@ impl Stage {
     pub(crate) fn live(terminal: Terminal, steps: Vec<PlannedStep>, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         Live::open(terminal, steps, stop).map(|live| Self::Live(Box::new(live)))
     }
+
+    /// JSON lines on stdout if they are wanted, else [`Self::line`]; `stop` is set when their reader has ended.
+    pub(crate) fn stream_or_line(is_stream: bool, terminal: Terminal, stop: &Arc<AtomicBool>) -> Self {
+        if is_stream { Self::Stream(Stream::new(stop)) } else { Self::line(terminal) }
+    }
+
+    /// Whether JSON lines were wanted and their reader has ended.
+    pub(crate) fn is_unread(&self) -> bool {
+        matches!(self, Self::Stream(stream) if !stream.is_read())
+    }
+
+    /// The plan, for a program: a person has seen it.
+    pub(crate) fn plan(&mut self, plan: StreamPlan) {
+        if let Self::Stream(stream) = self {
+            stream.tell(StreamEvent::Plan(plan));
+        }
+    }
+
+    /// The problems that the record has since the last time, for a program: the report tells a person.
+    pub(crate) fn problems(&mut self, code: WarningCode, record: &Record) {
+        if let Self::Stream(stream) = self {
+            stream.problems(code, record);
+        }
+    }
+
+    /// That the run failed, for a program: a person is told at the end.
+    pub(crate) fn failed(&mut self, failure: &Failure) {
+        if let Self::Stream(stream) = self {
+            stream.warn(WarningCode::Failed, &without_secrets(format!("{failure:#}")));
+        }
+    }
 }
 
 impl Observer for Stage {
@@ -56,6 +91,7 @@ impl Observer for Stage {
                 *line = Some(Line::among(lines, news));
             }
             Self::Live(live) => live.say(news),
+            Self::Stream(stream) => stream.say(news),
         }
     }
 
@@ -69,6 +105,7 @@ impl Observer for Stage {
                 *line = Some(Line::among(lines, &scene.title));
             }
             Self::Live(live) => live.begin(scene),
+            Self::Stream(stream) => stream.begin(scene),
         }
     }
 
@@ -76,6 +113,13 @@ impl Observer for Stage {
         match self {
             Self::Line { line, .. } => *line = None,
             Self::Live(live) => live.end(),
+            Self::Stream(_) => {}
+        }
+    }
+
+    fn kept(&mut self, record: &Record) {
+        if let Self::Stream(stream) = self {
+            stream.kept(record);
         }
     }
 }
@@ -86,6 +130,7 @@ impl looptax_bench::Observer for Stage {
             Self::Line { line: Some(line), .. } => line.epoch_ended(progress),
             Self::Line { line: None, .. } => {}
             Self::Live(live) => live.epoch_ended(progress),
+            Self::Stream(stream) => stream.epoch_ended(progress),
         }
     }
 
@@ -97,6 +142,7 @@ impl looptax_bench::Observer for Stage {
                 None => terminal.words(&words),
             },
             Self::Live(live) => live.say(words.trim_end()),
+            Self::Stream(stream) => stream.replanned(replanned, &words),
         }
     }
 }

@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
-use crate::record::check_fits;
+use crate::record::{check_all_fit, check_fits};
 
 /// What `find` sees now.
 #[track_caller]
@@ -371,10 +371,16 @@ fn clients_that_come_and_go_are_counted_by_what_they_leave() {
 #[test]
 fn r20_a_watch_that_nobody_reads_ends() {
     let scratch = Scratch::new();
-    let command = format!("{} find --watch | head -n 1", exe().display());
-    let run = Looptax::new("/bin/sh", &scratch).args(["-c", &command]).run();
-    run.expect_code(0);
-    assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    for args in ["find --watch", "find --watch --json", "watch --json --every 1s"] {
+        if args.starts_with("watch") && !is_root() {
+            continue;
+        }
+        let command = format!("{} {args} | head -n 1; echo ${{PIPESTATUS[0]}}", exe().display());
+        let run = Looptax::new("bash", &scratch).args(["-c", &command]).run();
+        let lines: Vec<&str> = run.stdout.lines().collect();
+        assert_eq!((lines.len(), lines.last()), (2, Some(&"0")), "{}{}", run.stdout, run.stderr);
+        assert_eq!(run.stderr, "", "{args}");
+    }
     scratch.check_nothing_left();
 }
 
@@ -430,4 +436,6 @@ fn watching_prints_a_look_a_line_as_json_and_into_no_file() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(looks.iter().all(|look| look["rates_over_s"].as_f64() > Some(0.0)), "{looks:?}");
+    assert!(looks.iter().all(|look| look["type"] == "found" && look["version"] == 1), "{looks:?}");
+    check_all_fit("stream", &looks);
 }

@@ -8,6 +8,7 @@ use looptax_testkit::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::fixture::{SHORT, exe};
+use crate::record::check_fits;
 
 fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
     Looptax::new(exe(), scratch).args(args.iter().copied()).run()
@@ -27,7 +28,9 @@ fn measure(scratch: &Scratch, name: &str, more: &[&str]) -> Finished {
 fn listed(scratch: &Scratch) -> Vec<Value> {
     let run = looptax(scratch, &["history", "--json"]);
     run.expect_code(0);
-    serde_json::from_str(&run.stdout).unwrap()
+    let runs: Vec<Value> = serde_json::from_str(&run.stdout).unwrap();
+    check_fits("history", &runs.clone().into());
+    runs
 }
 
 #[test]
@@ -211,6 +214,8 @@ fn two_runs_are_held_against_each_other_and_what_differs_is_listed() {
     let text = &run.stdout;
     assert!(text.contains("-6.0 points [-6.5, -5.5]"), "{text}");
     assert!(text.contains("lower"), "{text}");
+    let run = looptax(&scratch, &["diff", "a.json", "b.json", "--json"]);
+    check_fits("diff", &serde_json::from_str(&run.stdout).unwrap());
     let mut other = read(&scratch, "b.json");
     other["host"]["kernel"] = json!("99");
     write(&scratch, "b.json", &other);
@@ -229,6 +234,29 @@ fn what_has_nothing_in_common_is_refused_with_the_reason() {
         .expect_error(2, &["nothing in common", "--client poll", "--client block"]);
 }
 
+/// Text of OpenMetrics: each sample is of a family that was described before, and is a number; then the end.
+#[track_caller]
+fn check_openmetrics(text: &str) {
+    let lines = text.strip_suffix("# EOF\n").unwrap();
+    let mut family = "";
+    let mut n_samples = 0;
+    for line in lines.lines() {
+        match line.strip_prefix("# ").map(|it| it.splitn(3, ' ').collect::<Vec<_>>()).as_deref() {
+            Some(["HELP", name, _]) => family = *name,
+            Some(["TYPE", name, kind]) => assert!(*name == family && ["gauge", "counter"].contains(kind), "{line}"),
+            Some(_) => panic!("{line}"),
+            None => {
+                let (series, value) = line.rsplit_once(' ').unwrap();
+                let (name, labels) = series.split_once('{').unwrap();
+                assert!(name.starts_with(family) && labels.ends_with('}'), "{family}: {line}");
+                assert!(value.parse::<f64>().is_ok(), "{line}");
+                n_samples += 1;
+            }
+        }
+    }
+    assert!(n_samples > 0, "{text}");
+}
+
 #[test]
 fn every_format_is_written_and_one_of_them_may_be_printed() {
     let scratch = Scratch::new();
@@ -238,6 +266,20 @@ fn every_format_is_written_and_one_of_them_may_be_printed() {
     for (name, words) in [("r.md", "| connections |"), ("r.prom", "# EOF"), ("r.bench", "time per request")] {
         let text = fs::read_to_string(scratch.work().join(name)).unwrap();
         assert!(text.contains(words), "{text}");
+    }
+    let read = |name: &str| fs::read_to_string(scratch.work().join(name)).unwrap();
+    check_openmetrics(&read("r.prom"));
+    let entries: Vec<Value> = serde_json::from_str(&read("r.bench")).unwrap();
+    for entry in &entries {
+        assert!(entry["name"].is_string() && entry["unit"].is_string() && entry["value"].is_number(), "{entry}");
+    }
+    let figures: Vec<Vec<&str>> = run.stdout.lines().map(|line| line.split(',').collect()).collect();
+    let unit = figures[0].iter().position(|it| *it == "unit").unwrap();
+    for figure in &figures[1..] {
+        assert!(
+            ["1/s", "us", "1/request", "%"].contains(&figure[unit]) && figure.len() >= figures[0].len(),
+            "{figure:?}"
+        );
     }
     looptax(&scratch, &["analyze", "a.json", "--md", "-", "--csv", "-"])
         .expect_error(2, &["--md and --csv both want to be printed"]);

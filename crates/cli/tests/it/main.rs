@@ -29,6 +29,7 @@ mod fleet;
 mod full_disk;
 mod history;
 mod json;
+mod json_stream;
 mod killed;
 mod leftovers;
 mod lent;

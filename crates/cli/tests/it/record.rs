@@ -11,7 +11,7 @@ use crate::fixture::{SHORT, compare, exe, is_installed, saved};
 
 /// A finished run's stdout as JSON.
 #[track_caller]
-fn json(looptax: Looptax<'_>) -> Value {
+pub(crate) fn json(looptax: Looptax<'_>) -> Value {
     let run = looptax.run();
     run.expect_code(0);
     serde_json::from_str(&run.stdout).unwrap()
@@ -29,12 +29,20 @@ pub(crate) fn check_against_schema(record: &Value) {
 /// Holds a result against the schema of its form, as the program prints it.
 #[track_caller]
 pub(crate) fn check_fits(form: &str, result: &Value) {
+    check_all_fit(form, [result]);
+}
+
+/// The same for several results of one form.
+#[track_caller]
+pub(crate) fn check_all_fit<'a>(form: &str, results: impl IntoIterator<Item = &'a Value>) {
     let scratch = Scratch::new();
     let schema = json(Looptax::new(exe(), &scratch).args(["internal", "schema", form]));
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let faults: Vec<String> =
-        validator.iter_errors(result).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
-    assert!(faults.is_empty(), "{faults:#?}");
+    for result in results {
+        let faults: Vec<String> =
+            validator.iter_errors(result).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+        assert!(faults.is_empty(), "{faults:#?}");
+    }
 }
 
 #[track_caller]

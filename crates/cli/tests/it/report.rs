@@ -128,3 +128,43 @@ fn what_is_no_record_is_one_error() {
     let run = report(&scratch, &["missing.json"]).run();
     run.expect_error(2, &["cannot read `missing.json`"]);
 }
+
+#[test]
+fn what_is_published_names_nobody_and_shows_a_change() {
+    let scratch = measured();
+    let mut record = saved(&scratch);
+    record["label"] = json!("s3kr1t");
+    record["comparisons"][0]["target"]["name"] = json!("redis://s3kr1t@h0st/");
+    fs::write(scratch.file("named.json"), record.to_string()).unwrap();
+    let run = report(&scratch, &["named.json", "--publish", "m.json"]).run();
+    run.expect_code(0);
+    let text = fs::read_to_string(scratch.file("m.json")).unwrap();
+    let given: Value = serde_json::from_str(&text).unwrap();
+    let schema = crate::record::json(Looptax::new(exe(), &scratch).args(["internal", "schema", "contribution"]));
+    jsonschema::validator_for(&schema).unwrap().validate(&given).unwrap();
+    assert_eq!(given["results"][0]["tax_pct"]["n"], record["comparisons"][0]["tax"][0]["throughput_pct"]["n"]);
+    assert_eq!(given["machine"]["preemption"], record["host"]["preemption"]);
+    let file = scratch.file("");
+    let folder = file.to_str().unwrap();
+    for word in ["s3kr1t", "h0st", folder, "command", "endpoint"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    looptax_fleet::read_contribution(&text).unwrap();
+    let changed = text.replace("\"connections\":1", "\"connections\":2");
+    let error = looptax_fleet::read_contribution(&changed).unwrap_err();
+    assert!(error.to_string().contains("changed"), "{error}");
+    // A file that is there stays.
+    report(&scratch, &["named.json", "--publish", "m.json"]).run().expect_code(2);
+}
+
+#[test]
+fn what_people_gave_is_as_it_was_written() {
+    for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/results/machines")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|it| it != "json") {
+            continue;
+        }
+        let read = looptax_fleet::read_contribution(&fs::read_to_string(&path).unwrap());
+        assert!(read.is_ok(), "{}: {}", path.display(), read.unwrap_err());
+    }
+}

@@ -1,5 +1,6 @@
 //! `looptax watch`: what it counts of real servers, and what it says where it may not.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -16,6 +17,7 @@ use looptax_testkit::skips::skip;
 use serde_json::Value;
 
 use crate::fixture::{Server, exe, is_root};
+use crate::record::check_fits;
 
 const NOBODY: u32 = 65_534;
 
@@ -76,6 +78,8 @@ fn a_server_s_clients_are_named_with_what_they_ask_over_each_way() {
         scope.spawn(|| ask(UnixStream::connect(server.socket()).unwrap(), &is_over));
         let hops = (0..30).find_map(|_| {
             let look = watching.next();
+            check_fits("stream", &look);
+            assert_eq!((&look["type"], &look["version"]), (&"watched".into(), &1.into()));
             let hops = look["hops"].as_array().unwrap();
             let of = |way: &str| {
                 let is_it = |hop: &&Value| {
@@ -183,6 +187,9 @@ fn the_same_client_before_and_after_a_move_is_held_against_itself() {
     let found = run(&["diff", "before", "after.json", "--json"]);
     found.expect_code(0);
     let diff: Value = serde_json::from_str(&found.stdout).unwrap();
+    check_fits("watched-diff", &diff);
+    let after = fs::read(scratch.work().join("after.json")).unwrap();
+    check_fits("watched", &serde_json::from_slice(&after).unwrap());
     let is_it = |hop: &&Value| hop["client"]["pid"] == std::process::id() && hop["server"]["pid"] == server.it.pid;
     let hop = diff["hops"].as_array().unwrap().iter().find(is_it).unwrap();
     assert_eq!((&hop["before"]["way"], &hop["after"]["way"]), (&"loopback".into(), &"unix".into()), "{hop:#}");

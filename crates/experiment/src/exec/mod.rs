@@ -45,6 +45,7 @@ pub(crate) fn measure(
     record::add(target_seen, settings, exec, &plan, &mut outcome, seen, writer)?;
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     writer.save_early();
+    stage.kept(&writer.record);
     let failure = outcome.failure.map(Failure::from);
     failure.map_or(Ok(()), |failure| {
         Err(match &mut target {

@@ -57,6 +57,7 @@ pub(crate) fn target(
         stage.end();
         writer.record.interrupted |= stop.load(Ordering::Relaxed);
         writer.save_early();
+        stage.kept(&writer.record);
         measured.map_err(|failure| with_log(failure, target))?;
     }
     Ok(())

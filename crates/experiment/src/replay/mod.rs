@@ -18,6 +18,7 @@ mod row;
 mod run;
 mod runner;
 mod step;
+mod storms;
 mod wordpress;
 
 pub use part::Part;

@@ -2,31 +2,36 @@
 //!
 //! What was published of one is in `publication`, what is measured for it in `step`, how that is done in `run`.
 
-/// One publication that can be measured again.
+use super::publication::{Extra, Publication};
+
+/// One publication that can be measured again: its place in the order of measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// Zaitsev, 2020.
-    Percona,
-    /// Kravtchuk, 2018.
-    Dimitri,
-    Moonen,
-    /// Pages of WordPress, 2019.
-    WordPress,
-    /// Viriyaprasopsook, 2023. The last one: it moves the process into network namespaces of its own.
-    Kawin,
-}
+pub struct Part(pub(super) usize);
 
 impl Part {
-    /// In the order of measuring.
-    pub const ALL: [Self; 5] = [Self::Percona, Self::Dimitri, Self::Moonen, Self::WordPress, Self::Kawin];
+    /// In the order of measuring: as they were published, and those last that move the process into network namespaces of
+    /// its own.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Publication::all().len()).map(Self)
+    }
 
-    /// These, each once, in the order of measuring.
-    pub fn in_order(asked: &[Self]) -> Vec<Self> {
-        Self::ALL.into_iter().filter(|it| asked.contains(it)).collect()
+    /// The one that a word asks for.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::all().find(|it| it.name() == word)
+    }
+
+    /// The word that asks for it.
+    pub fn name(self) -> &'static str {
+        &Publication::for_part(self).name
+    }
+
+    /// What it measures, in a line.
+    pub fn about(self) -> &'static str {
+        &Publication::for_part(self).about
     }
 
     /// Whether it needs network namespaces of looptax's own.
     pub fn needs_network(self) -> bool {
-        self == Self::Kawin
+        Publication::for_part(self).extra == Some(Extra::Ports)
     }
 }

@@ -18,24 +18,29 @@ use serde::{Deserialize, Deserializer};
 use super::part::Part;
 use super::programs::on_path;
 
-/// In the order of [`Part::ALL`].
-const FILES: [&[u8]; 5] = [
-    include_bytes!(concat!(env!("OUT_DIR"), "/percona.json")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/dimitri.json")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/moonen.json")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/wordpress.json")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/kawin.json")),
-];
+/// The files with an article.
+const FILES: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/publications.rs"));
 
-static PUBLICATIONS: LazyLock<[Publication; 5]> =
-    LazyLock::new(|| FILES.map(|text| serde_json::from_slice(text).expect("the data are read by a test, too")));
+static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
+    let read =
+        |text: &&[u8]| -> Publication { serde_json::from_slice(text).expect("the data are read by a test, too") };
+    let mut all: Vec<Publication> = FILES.iter().map(read).collect();
+    all.sort_by_cached_key(|it| (it.extra == Some(Extra::Ports), it.published.clone()));
+    all
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Publication {
     /// The word that asks for it.
     pub(crate) name: String,
+    /// What it measures, in a line.
+    pub(crate) about: String,
+    /// When, as far as is known: 2019, 2020-04, undated.
+    pub(crate) published: String,
     pub(crate) article: Article,
+    /// What is measured besides its steps.
+    pub(crate) extra: Option<Extra>,
     /// How it is smaller here in any case, a sentence each.
     #[serde(default)]
     pub(crate) smaller: Vec<String>,
@@ -44,23 +49,41 @@ pub(crate) struct Publication {
     /// The rows that stand beside the claims, with what is measured for each.
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<RowPlan>,
+    /// Many connections at once, each with its row.
+    #[serde(default, rename = "storm")]
+    pub(crate) storms: Vec<StormPlan>,
     /// The rows about pages of WordPress.
     #[serde(default, rename = "page")]
     pub(crate) pages: Vec<PagePlan>,
 }
 
 impl Publication {
+    pub(crate) fn all() -> &'static [Self] {
+        &PUBLICATIONS
+    }
+
     /// What was published of that part.
     pub(crate) fn for_part(part: Part) -> &'static Self {
-        &PUBLICATIONS[part as usize]
+        &PUBLICATIONS[part.0]
     }
 }
 
-impl Part {
-    /// The word that asks for it.
-    pub fn name(self) -> &'static str {
-        &Publication::for_part(self).name
-    }
+/// What data cannot say: a module each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Extra {
+    /// How much smaller a dump was.
+    Dump,
+    /// Points of a sweep, and where the server spends its time.
+    Sweep,
+    /// Other patterns of writing.
+    Writes,
+    /// Pages of WordPress.
+    Pages,
+    /// What a published port costs of it.
+    Ports,
+    /// Many connections at once.
+    Storms,
 }
 
 /// A comparison that is measured, in the words of `compare`'s options.
@@ -96,6 +119,14 @@ pub(crate) struct StepPlan {
     pub pipeline: Option<u32>,
     pub value_bytes: Option<usize>,
     pub message_bytes: Option<u64>,
+    /// Of a stream: its bytes, and those of a write.
+    pub stream_bytes: Option<u64>,
+    pub write_bytes: Option<u64>,
+    /// `false` lets TCP gather small writes.
+    pub nodelay: Option<bool>,
+    /// Whether statements go out whole each time, as pgbench sends them.
+    #[serde(default)]
+    pub is_text: bool,
     pub rows: Option<Rows>,
     pub slice_ms: Option<u32>,
     pub epochs: [u64; 2],
@@ -196,6 +227,26 @@ fn served(comparison: &Comparison) -> f64 {
     per_s.map_or(0.0, |it| it.value)
 }
 
+/// How many of many connections at once fail over the socket, beside TCP.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StormPlan {
+    #[serde(deserialize_with = "kind")]
+    pub target: Kind,
+    /// The client that is connected like.
+    pub client: String,
+    pub connections: u32,
+    /// The queue of the listening socket; `None` for the one that it comes with.
+    pub queue: Option<u32>,
+    pub storms: [u32; 2],
+    pub budget_s: u64,
+    /// `None` for what nobody published.
+    pub claim: Option<Claim>,
+    pub what: String,
+    #[serde(default)]
+    pub reasons: Vec<String>,
+}
+
 /// A claim about a page, or what nobody published of one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -247,8 +298,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(part: Part, name: &str, expected: f64) {
-        let publication = Publication::for_part(part);
+    fn check(part: &str, name: &str, expected: f64) {
+        let publication = Publication::for_part(Part::named(part).unwrap());
         let rows = publication.rows.iter().filter_map(|row| row.claim.as_ref());
         let pages = publication.pages.iter().filter_map(|row| row.claim.as_ref());
         let claim = rows.chain(pages).find(|claim| claim.name == name).unwrap();
@@ -259,38 +310,39 @@ mod tests {
 
     #[test]
     fn claims_are_the_published_figures() {
-        check(Part::Percona, "point_select_1_thread", 1.0 / 0.65);
-        check(Part::Percona, "point_select_64_threads", 1.0 / 0.67);
-        check(Part::Percona, "mysqldump_10M_rows_2GB", 1.11);
-        check(Part::Percona, "inject_100k_qps_mean", 1.54);
-        check(Part::Percona, "inject_100k_qps_p99", 1.5);
-        check(Part::Percona, "inject_200k_qps_mean", 3.7);
-        check(Part::Percona, "inject_200k_qps_p99", 12.0);
-        check(Part::Dimitri, "broadwell_2s_max", 1.18);
-        check(Part::Dimitri, "skylake_2s_max", 1.06);
-        check(Part::Dimitri, "broadwell_4s_max", 1.07);
-        check(Part::Dimitri, "broadwell_4s_32_users", 1.29);
-        check(Part::WordPress, "query_time", 1.0 / 0.75);
-        check(Part::WordPress, "query_time_variation", 1.25);
-        check(Part::WordPress, "share_of_page", 4.5);
-        check(Part::Moonen, "stream_100GB", 2.81);
-        check(Part::Moonen, "message_8_bytes_100M", 78.36);
-        check(Part::Moonen, "message_8_bytes_100M_spread", 19.97);
-        check(Part::Kawin, "redis_read", 3.27);
-        check(Part::Kawin, "redis_write", 2.86);
-        check(Part::Kawin, "mariadb_read", 2.82);
-        check(Part::Kawin, "mariadb_latency", 2.82);
+        check("percona", "point_select_1_thread", 1.0 / 0.65);
+        check("percona", "point_select_64_threads", 1.0 / 0.67);
+        check("percona", "mysqldump_10M_rows_2GB", 1.11);
+        check("percona", "inject_100k_qps_mean", 1.54);
+        check("percona", "inject_100k_qps_p99", 1.5);
+        check("percona", "inject_200k_qps_mean", 3.7);
+        check("percona", "inject_200k_qps_p99", 12.0);
+        check("dimitri", "broadwell_2s_max", 1.18);
+        check("dimitri", "skylake_2s_max", 1.06);
+        check("dimitri", "broadwell_4s_max", 1.07);
+        check("dimitri", "broadwell_4s_32_users", 1.29);
+        check("wordpress", "query_time", 1.0 / 0.75);
+        check("wordpress", "query_time_variation", 1.25);
+        check("wordpress", "share_of_page", 4.5);
+        check("moonen", "stream_100GB", 2.81);
+        check("moonen", "message_8_bytes_100M", 78.36);
+        check("moonen", "message_8_bytes_100M_spread", 19.97);
+        check("kawin", "redis_read", 3.27);
+        check("kawin", "redis_write", 2.86);
+        check("kawin", "mariadb_read", 2.82);
+        check("kawin", "mariadb_latency", 2.82);
     }
 
     #[test]
     fn every_row_has_its_step_and_an_arm_of_it() {
-        let named = Part::ALL.map(|part| Publication::for_part(part).name.as_str());
-        assert_eq!(named, ["percona", "dimitri", "moonen", "wordpress", "kawin"]);
-        for row in Part::ALL.iter().flat_map(|part| &Publication::for_part(*part).rows) {
-            let mut steps = Part::ALL.iter().flat_map(|part| &Publication::for_part(*part).steps);
-            let step = steps.find(|step| step.name == row.step).unwrap();
-            let mut arms = step.arms.iter();
-            assert!(arms.any(|arm| arm.name() == row.arm), "{}", row.what);
+        for publication in Publication::all() {
+            for row in &publication.rows {
+                let step = publication.steps.iter().find(|step| step.name == row.step).unwrap();
+                let mut arms = step.arms.iter();
+                assert!(arms.any(|arm| arm.name() == row.arm), "{}", row.what);
+            }
         }
+        let last = Publication::all().last().unwrap();
+        assert_eq!(last.extra, Some(Extra::Ports), "it leaves the network of the others");
     }
 }

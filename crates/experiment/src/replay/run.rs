@@ -5,20 +5,22 @@ use std::time::Duration;
 use looptax_model::record::ReplayPart;
 
 use super::part::Part;
-use super::publication::Publication;
+use super::publication::{Extra, Publication};
 use super::reading::Reading;
 use super::runner::Runner;
 use super::step::{Amounts, Step};
-use super::{dimitri, kawin, moonen, percona, row, wordpress};
+use super::{dimitri, kawin, moonen, percona, row, storms, wordpress};
 
 impl Part {
     /// What is done besides the steps, and how long that takes.
     pub(crate) fn extra_work(self, amounts: &Amounts) -> Option<(&'static str, Duration)> {
-        match self {
-            Self::Dimitri => Some(dimitri::extra_work(Publication::for_part(self), amounts)),
-            Self::Moonen => Some(moonen::EXTRA_WORK),
-            Self::WordPress => Some(wordpress::extra_work(amounts)),
-            Self::Percona | Self::Kawin => None,
+        let publication = Publication::for_part(self);
+        match publication.extra? {
+            Extra::Sweep => Some(dimitri::extra_work(publication, amounts)),
+            Extra::Writes => Some(moonen::EXTRA_WORK),
+            Extra::Pages => Some(wordpress::extra_work(amounts)),
+            Extra::Storms => Some(storms::extra_work(publication)),
+            Extra::Dump | Extra::Ports => None,
         }
     }
 
@@ -28,17 +30,19 @@ impl Part {
         let publication = Publication::for_part(self);
         let steps = self.steps(amounts);
         let readings = measured(&mut part, publication, &steps, runner);
-        match self {
-            Self::Percona => percona::add(&mut part, publication, &readings, amounts),
-            Self::Dimitri => {
+        match publication.extra {
+            Some(Extra::Dump) => percona::add(&mut part, publication, &readings, amounts),
+            Some(Extra::Sweep) => {
                 if let Some(reading) = &readings[0] {
                     let sweep = (&steps[0], reading);
                     dimitri::add(&mut part, publication, sweep, amounts, runner);
                 }
             }
-            Self::Moonen => moonen::add(&mut part, publication, &readings, amounts, runner),
-            Self::WordPress => wordpress::add(&mut part, publication, amounts, runner),
-            Self::Kawin => kawin::add(&mut part, publication, &readings),
+            Some(Extra::Writes) => moonen::add(&mut part, publication, &readings, amounts, runner),
+            Some(Extra::Pages) => wordpress::add(&mut part, publication, amounts, runner),
+            Some(Extra::Ports) => kawin::add(&mut part, publication, &readings),
+            Some(Extra::Storms) => storms::add(&mut part, publication, amounts, runner),
+            None => {}
         }
         part.smaller.extend(publication.smaller.iter().cloned());
         let few = part.rows.iter().filter(|row| !row::has_interval(row));

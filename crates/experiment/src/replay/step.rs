@@ -9,6 +9,7 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Clients, Effort, ROWS, new_seed};
 use looptax_bench::Arrivals;
 use looptax_model::failure::Failure;
+use looptax_wire::Sent;
 
 use super::part::Part;
 use super::publication::{Publication, Rows, StepPlan};
@@ -176,6 +177,12 @@ fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     requests.value_bytes = plan.value_bytes;
     requests.echo.request_bytes = plan.message_bytes;
     requests.echo.reply_bytes = plan.message_bytes;
+    requests.echo.stream_bytes = plan.stream_bytes;
+    requests.echo.write_bytes = plan.write_bytes;
+    requests.echo.is_nodelay = plan.nodelay;
+    if plan.is_text {
+        requests.sent = Sent::Text;
+    }
     if !plan.rates_pct.is_empty() {
         let rates = plan.rates_pct.iter().copied().map(Rate::OfCapacity);
         experiment.load = Load::Open { rates: rates.collect(), arrivals: Arrivals::Poisson };

@@ -100,7 +100,10 @@ fn run(
     let course = course(ask, &seen, &shape);
     let outcome = run_slices(&course, &mut turns, observer, stop);
     observer.end();
-    record::add_comparisons(&record::Done { ask, seen: &seen, course: &course, turns: &turns }, outcome, writer)
+    let added =
+        record::add_comparisons(&record::Done { ask, seen: &seen, course: &course, turns: &turns }, outcome, writer);
+    observer.kept(&writer.record);
+    added
 }
 
 fn page_load(ask: &Ask) -> Result<PageLoad, Failure> {

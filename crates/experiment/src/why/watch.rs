@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::observer::{Doer, Observer, Scene};
 use looptax_bench::{ContrastRun, Phase, Progress, Replanned, allowed_cores};
 use looptax_model::failure::Failure;
-use looptax_model::record::Comparison;
+use looptax_model::record::{Comparison, Record};
 
 use crate::why::account::Account;
 use crate::why::counts::Counts;
@@ -221,5 +221,9 @@ impl Observer for Watch<'_> {
 
     fn end(&mut self) {
         self.shown.end();
+    }
+
+    fn kept(&mut self, record: &Record) {
+        self.shown.kept(record);
     }
 }

@@ -17,8 +17,12 @@ pub enum Effect {
     Rate,
     /// The mean time of a request.
     Mean,
+    /// The median of that time.
+    P50,
     /// The 99th percentile of that time.
     P99,
+    /// The 99.9th percentile of that time.
+    P999,
     /// The standard deviation of that time.
     Spread,
 }
@@ -49,7 +53,9 @@ pub fn estimate_effect(
     }
     let epochs = comparison.raw.counts([0, arm_idx as u32], unpack);
     let (ratio, sides) = match effect {
-        Effect::P99 => by_p99(&epochs, tax),
+        Effect::P50 => by_quantile(&epochs, Quantile::P50, tax),
+        Effect::P99 => by_quantile(&epochs, Quantile::P99, tax),
+        Effect::P999 => by_quantile(&epochs, Quantile::P999, tax),
         Effect::Spread => by_epoch(tax, Side::BOTH.map(|side| spreads_us(&epochs, side))),
         Effect::Mean | Effect::Rate => {
             let connections = comparison.connections;
@@ -91,8 +97,8 @@ fn by_epoch(tax: &Tax, sides: [Vec<Option<f64>>; 2]) -> (Figure, [Figure; 2]) {
     (ratio, sides)
 }
 
-fn by_p99(epochs: &[Epoch], tax: &Tax) -> (Figure, [Figure; 2]) {
-    match compare(epochs, Quantile::P99, tax.alpha) {
+fn by_quantile(epochs: &[Epoch], quantile: Quantile, tax: &Tax) -> (Figure, [Figure; 2]) {
+    match compare(epochs, quantile, tax.alpha) {
         Compared::Known(found) => {
             (map(&plain(Some(found.ln_ratio)), f64::exp), found.sides_us.map(|it| plain(Some(it))))
         }

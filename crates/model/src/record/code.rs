@@ -18,6 +18,7 @@ macro_rules! codes {
         }
     };
 }
+pub(super) use codes;
 
 codes! {
     /// What a point of `looptax check` says.

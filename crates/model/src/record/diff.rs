@@ -36,6 +36,7 @@ pub struct DiffPair {
     pub workload: String,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub connections: u32,
     pub placement: Placement,
     pub client: Client,
@@ -67,6 +68,7 @@ pub struct DiffLayer {
     pub change_us: Figure,
     /// Probability of such a change or a larger one where there is none, corrected by Holm over all layers of the arm.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
+    #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
 }
 

@@ -244,6 +244,15 @@ pub struct FleetFallen {
     pub requests_per_s: Option<f64>,
 }
 
+/// What `fleet movers` lists.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetMovers {
+    /// Clients that changed their way.
+    pub movers: FleetList<FleetMover>,
+    /// Clients of a switch that are over TCP again.
+    pub fell_back: FleetList<FleetFallen>,
+}
+
 /// A pair of a machine that goes another way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMover {

@@ -1,6 +1,6 @@
 //! A line of the history: what is remembered of a record, wherever it lies.
 
-use crate::stats::range::{AtLeastOne, Version};
+use crate::stats::range::{AtLeastOne, Real, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,7 @@ pub struct PastRun {
     pub path: Option<String>,
     pub looptax_version: String,
     #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
     pub method_version: u32,
     /// The kernel.
     pub kernel: String,
@@ -36,6 +37,7 @@ pub struct PastVerdict {
     pub workload: String,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub connections: u32,
     pub placement: Placement,
     pub client: Client,
@@ -44,10 +46,12 @@ pub struct PastVerdict {
     /// Throughput lost, percent; `None` where there is no figure.
     pub throughput_pct: Option<Estimate>,
     /// From where to where it may be, percent, where its size is uncertain.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
+    #[schemars(with = "Option<[Real; 2]>")]
     pub range_pct: Option<[f64; 2]>,
     /// Of a storm: connects that failed over the arm, percent, and the interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
+    #[schemars(with = "Option<[Real; 3]>")]
     pub failed_pct: Option<[f64; 3]>,
     pub verdict: Verdict,
     pub direction: Option<Direction>,

@@ -33,6 +33,15 @@ pub struct Host {
     pub cgroup_cpu_max: Option<String>,
     /// CPUs this process is allowed on, as the kernel prints the list.
     pub cpuset: Option<String>,
+    /// The preemption model that is in force or that the kernel was built with: `none`, `voluntary`, `full`, `lazy`, `rt`.
+    #[serde(default)]
+    pub preemption: Option<String>,
+    /// Features of the scheduler, as the kernel prints them: for root only, where debugfs is mounted.
+    #[serde(default)]
+    pub sched_features: Option<String>,
+    /// Other limits of the control group and those above it, the tightest of each: `memory.max`, `memory.high`, `pids.max`.
+    #[serde(default)]
+    pub cgroup_limits: BTreeMap<String, String>,
     /// Mitigations of CPU faults: name to state.
     #[serde(default)]
     pub mitigations: BTreeMap<String, String>,

@@ -13,6 +13,7 @@ mod code;
 mod commands;
 mod comparison;
 mod consistent;
+mod contribution;
 mod counts;
 mod diagnostics;
 mod diff;
@@ -34,6 +35,7 @@ mod schedule;
 mod selfcheck;
 mod spelling;
 mod storm;
+mod stream;
 mod switched;
 mod tax;
 mod trial;
@@ -55,13 +57,15 @@ pub use comparison::{
     Comparison, Load, Meetings, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
 };
 pub use consistent::MOST_SAMPLES;
+pub use contribution::{CONTRIBUTION_SCHEMA_VERSION, ContributedMachine, ContributedResult, Contribution};
 pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
 pub use fleet::{
     FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding, FleetGroup, FleetHost,
-    FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetPair, FleetSilent, FleetUnlike,
+    FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetMovers, FleetPair, FleetSilent,
+    FleetUnlike,
 };
 pub use found::{
     CostSource, CountedBy, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found,
@@ -88,6 +92,7 @@ pub use selfcheck::{
 };
 pub use spelling::{Proved, Spelling, Takes};
 pub use storm::{Storm, StormArm, StormFailure, StormSize, Storms};
+pub use stream::{STREAM_VERSION, StreamEpoch, StreamEvent, StreamLine, StreamPlan, StreamStep, WarningCode};
 pub use switched::{
     FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection, SwitchFate, SwitchFile,
     SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,

@@ -80,6 +80,9 @@ pub struct Article {
     pub title: String,
     /// Who wrote it, and when.
     pub author: String,
+    /// Where it is to be read; `null` where looptax does not know.
+    #[serde(default)]
+    pub url: Option<String>,
     /// What it ran on.
     pub system: String,
     /// What was asked of the server.

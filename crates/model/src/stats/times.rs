@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::stats::range::{Amount, SmallCount};
+
 /// Buckets of `turns.bpf.c`: sixteen to the octave, in units of 64 ns.
 pub const N_TIME_BUCKETS: usize = 512;
 const UNIT_NS: f64 = 64.0;
@@ -88,15 +90,19 @@ impl Times {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TimesForm {
     /// All of them together, in ns.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     sum_ns: u64,
     /// The number of a bucket, and how many are in it. Buckets 0 to 15 are 64 ns wide each, those that follow 1/16 of an
     /// octave: bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
-    buckets: Vec<(u32, u32)>,
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "Vec<[SmallCount; 2]>")]
+    buckets: Vec<[u32; 2]>,
 }
 
 impl From<Times> for TimesForm {
     fn from(times: Times) -> Self {
-        let buckets = (0..).zip(times.buckets).filter(|it| it.1 > 0).collect();
+        let buckets = (0..).zip(times.buckets).filter(|it| it.1 > 0).map(|(idx, n)| [idx, n]).collect();
         Self { sum_ns: times.sum_ns, buckets }
     }
 }
@@ -106,7 +112,7 @@ impl TryFrom<TimesForm> for Times {
 
     fn try_from(form: TimesForm) -> Result<Self, String> {
         let mut times = Self { sum_ns: form.sum_ns, ..Self::default() };
-        for (idx, n) in form.buckets {
+        for [idx, n] in form.buckets {
             let bucket = times.buckets.get_mut(idx as usize);
             *bucket.ok_or_else(|| format!("bucket {idx} of {N_TIME_BUCKETS}"))? = n;
         }
@@ -151,7 +157,7 @@ mod tests {
     #[test]
     fn what_took_less_than_a_power_of_two_is_counted_exactly() {
         for idx in 16..N_TIME_BUCKETS as u32 {
-            let form = TimesForm { sum_ns: 1, buckets: vec![(idx, 3)] };
+            let form = TimesForm { sum_ns: 1, buckets: vec![[idx, 3]] };
             let times = Times::try_from(form).unwrap();
             for octave in 4..=24 {
                 let is_below = bounds(idx).0 < 1 << octave;

@@ -1,8 +1,9 @@
 //! Every number of a saved form has a range in the schema, and is refused beyond it; lists that belong together fit.
 
 use looptax_model::record::{
-    Checked, CollectorTables, Fleet, Found, ListedSwitch, Record, Replay, Reported, Selfcheck, Slice, Spelling,
-    Switched, schema, schema_of,
+    Checked, CollectorTables, Diff, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
+    ListedSwitch, PastRun, Record, Replay, Reported, Selfcheck, Slice, Spelling, StreamLine, Switched, Watched,
+    WatchedDiff, schema, schema_of,
 };
 use serde_json::{Value, json};
 
@@ -46,6 +47,15 @@ fn every_number_of_every_form_has_two_ends() {
         ("reported", schema_of::<Reported>()),
         ("tables", schema_of::<CollectorTables>()),
         ("fleet", schema_of::<Fleet>()),
+        ("hosts", schema_of::<FleetList<FleetHost>>()),
+        ("pairs", schema_of::<FleetList<FleetPair>>()),
+        ("movers", schema_of::<FleetMovers>()),
+        ("machines", schema_of::<Vec<FleetMachine>>()),
+        ("stream", schema_of::<StreamLine>()),
+        ("history", schema_of::<Vec<PastRun>>()),
+        ("diff", schema_of::<Diff>()),
+        ("watched", schema_of::<Watched>()),
+        ("watched diff", schema_of::<WatchedDiff>()),
     ] {
         let mut found = Vec::new();
         without_ends(&schema, name, &mut found);

@@ -2,10 +2,15 @@
 
 use std::fmt::Debug;
 
-use looptax_model::record::{Checked, Found, NoteCode, PointCode, Selfcheck, Spelling, Takes, Topic, Way, schema_of};
+use looptax_model::record::{
+    Checked, Found, NoteCode, PointCode, Selfcheck, Spelling, StreamEvent, StreamLine, Takes, Topic, WarningCode, Way,
+    schema_of,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+
+use crate::samples_of_records::maximal;
 
 #[test]
 fn each_form_has_a_schema_of_draft_2020_12() {
@@ -21,6 +26,25 @@ fn each_form_has_a_schema_of_draft_2020_12() {
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(word: &T, shown: &str) {
     assert_eq!(serde_json::to_value(word).unwrap(), shown);
     assert_eq!(serde_json::from_value::<T>(json!(shown)).unwrap(), *word);
+}
+
+#[test]
+fn lines_come_back_and_later_types_are_known_as_such() {
+    let record = Box::new(maximal());
+    let tax = Box::new(record.comparisons[0].tax[0].clone());
+    let look = Box::new(record.looks[0].clone());
+    let verdict = StreamEvent::Verdict { comparison: 0, title: "redis".to_owned(), tax };
+    let schema = jsonschema::draft202012::new(&schema_of::<StreamLine>()).unwrap();
+    for event in [verdict, StreamEvent::Look(look), StreamEvent::Result(record)] {
+        let line = StreamLine::from(event);
+        let text = serde_json::to_string(&line).unwrap();
+        assert!(!text.contains('\n'));
+        assert!(schema.is_valid(&serde_json::from_str(&text).unwrap()));
+        assert_eq!(serde_json::from_str::<StreamLine>(&text).unwrap(), line);
+    }
+    let later: StreamLine = serde_json::from_value(json!({ "version": 1, "type": "later", "more": [] })).unwrap();
+    assert_eq!(later.event, StreamEvent::Unknown);
+    assert!(serde_json::to_string(&later).is_err(), "it is never printed");
 }
 
 #[test]
@@ -70,6 +94,7 @@ fn codes_are_kebab_case_and_have_a_sentence() {
     }
     check_codes(PointCode::ALL);
     check_codes(NoteCode::ALL);
+    check_codes(WarningCode::ALL);
     assert_eq!(json!(PointCode::SocketNotVisible), "socket-not-visible");
     assert_eq!(json!(PointCode::AccountMissing), "account-missing");
 }

@@ -56,6 +56,7 @@ pub(super) fn write(shown: &Shown, out: &mut Markup) {
     }
     out.close("dl");
     settings("Kernel settings for loopback", &record.host.sysctls, out);
+    settings("Limits of the control group", &record.host.cgroup_limits, out);
     settings("Mitigations of CPU faults", &record.host.mitigations, out);
     let mut seen = Vec::new();
     for target in record.comparisons.iter().map(|it| &it.target) {
@@ -81,6 +82,8 @@ fn facts(host: &Host) -> Vec<(&'static str, String)> {
         ("clock source", host.clocksource.clone()),
         ("frequency governor", host.governor.clone()),
         ("CPU limit of the control group", host.cgroup_cpu_max.clone()),
+        ("preemption", host.preemption.clone()),
+        ("features of the scheduler", host.sched_features.clone()),
         ("allowed CPUs", host.cpuset.clone()),
         ("MTU of loopback", host.lo_mtu.map(|mtu| mtu.to_string())),
         ("transparent huge pages", host.thp.clone()),

@@ -129,15 +129,15 @@ fn begun(replay: &Replay) -> String {
 
 fn story(part: &ReplayPart, text: Text) -> PartStory {
     let article = &part.article;
-    let clean = |line: &String| text.clean(line);
     let missing = part.missing.iter().map(|it| format!("not measured: {it}"));
     let notes = part.smaller.iter().cloned().chain(missing);
     PartStory {
         name: text.clean(&part.name),
         title: text.clean(&format!("{:?}, {}", article.title, article.author)),
         about: [format!("there: {}", article.system), format!("asked: {}", article.workload)]
-            .iter()
-            .map(clean)
+            .into_iter()
+            .chain(article.url.as_ref().map(|url| format!("read: {url}")))
+            .map(|line| text.clean(&line))
             .collect(),
         claims: part.rows.iter().map(|row| claim(row, text)).collect(),
         points: part.points.iter().map(|it| point(it, text)).collect(),
@@ -214,7 +214,7 @@ fn verdict(verdict: Option<ReplayVerdict>) -> (&'static str, Tone) {
 /// A share was published as a range.
 fn stated(unit: ReplayUnit, published: &Published) -> String {
     match unit {
-        ReplayUnit::SharePct => format!("{:.0} to {:.0} %", published.lo, published.hi),
+        ReplayUnit::SharePct => format!("{} to {} %", published.lo, published.hi),
         _ => in_unit(unit, published.value),
     }
 }

@@ -64,6 +64,7 @@ fn made_up(name: &str) -> Replay {
     let part = ReplayPart {
         name: name.to_owned(),
         article: Article {
+            url: None,
             title: "A title".to_owned(),
             author: "Somebody, 2020".to_owned(),
             system: "a machine".to_owned(),

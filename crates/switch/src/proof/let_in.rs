@@ -100,6 +100,14 @@ impl Seen {
         }
     }
 
+    /// Whether the application came and went, and the server counted nobody in all that time, who counts all that it lets in.
+    pub(super) fn is_nobody_let_in(&self) -> bool {
+        let counts_who_is_in = self.protocol == Some(Protocol::Postgres) && !self.is_unknown;
+        let has_come = self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED);
+        let is_nobody_in = self.n_counted == Some(0) && self.n_listed == 0 && self.n_lasting_of_application == 0;
+        counts_who_is_in && has_come && is_nobody_in
+    }
+
     /// The same where only the server counts, by what is left of all connections. Nobody else may be about then.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;

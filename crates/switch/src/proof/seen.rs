@@ -8,7 +8,7 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-/// So long nothing of the application may open a connection over TCP before it counts as moved.
+/// So long nothing of the application may open or have a connection over TCP before it counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
 /// A refusal has to last this long before it counts: a program that restarts may be refused at first.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
@@ -67,6 +67,8 @@ pub(super) struct Seen {
     pub(super) n_of_application: u64,
     /// Those of them that are open now.
     pub(super) n_open_of_application: u64,
+    /// Those that were open at the look before as well.
+    pub(super) n_lasting_of_application: u64,
     /// Who made those, as far as that was seen.
     pub(super) over_socket: BTreeSet<String>,
     /// Who else connected to the socket, and is known not to be the application.
@@ -86,6 +88,8 @@ pub(super) struct Seen {
     pub(super) first_over_socket: Option<Duration>,
     /// Who of the application holds a connection over TCP that was there before.
     pub(super) held: BTreeSet<String>,
+    /// When the application last had a connection over TCP open, of whatever time.
+    pub(super) last_open_over_tcp: Option<Duration>,
     /// Whether a page of the application is asked all the time.
     pub(super) is_asked: bool,
     pub(super) over_tcp: Vec<OverTcp>,
@@ -149,7 +153,24 @@ impl Seen {
     /// Whether one of those that were refused at least was the application.
     fn is_refused_itself(&self) -> bool {
         let others = if self.by_kernel.is_some() { self.n_opened_by_others } else { 0 };
-        self.has_come() && self.n_refused.is_some_and(|it| it > others)
+        self.has_come() && self.n_refused.map_or_else(|| self.is_nobody_let_in(), |it| it > others)
+    }
+
+    /// Takes what was seen until `now` for what later judgements count from.
+    pub(super) fn pass(&mut self, now: Duration) {
+        if self.is_over_socket() {
+            self.first_over_socket.get_or_insert(now);
+        }
+        if self.n_refused.is_some_and(|it| it > 0) || self.is_nobody_let_in() {
+            self.refused_since.get_or_insert(now);
+        }
+        if self.is_open_over_tcp() {
+            self.last_open_over_tcp = Some(now);
+        }
+    }
+
+    fn is_open_over_tcp(&self) -> bool {
+        !self.held.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
     }
 
     /// Decides, where that is possible now; `is_last` where no more time is left.
@@ -160,11 +181,9 @@ impl Seen {
             let words = format!("the server does not answer any more: {why}");
             return Some(Judgement::Fails(StepCode::ServerGone, words));
         }
-        let last_over_tcp = self.over_tcp.iter().map(|it| it.at).max();
+        let last_over_tcp = self.over_tcp.iter().map(|it| it.at).max().max(self.last_open_over_tcp);
         let came_last = last_over_tcp.max(self.first_over_socket);
-        let is_quiet = came_last.is_some_and(|at| now >= at + QUIET)
-            && !self.over_tcp.iter().any(|it| it.is_open)
-            && self.held.is_empty();
+        let is_quiet = came_last.is_some_and(|at| now >= at + QUIET) && !self.is_open_over_tcp();
         if self.is_proof() && is_quiet && self.gone.is_none() {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
@@ -326,7 +345,13 @@ impl Seen {
     }
 
     fn refusals(&self) -> String {
-        let n = self.n_refused.unwrap_or(0);
+        let Some(n) = self.n_refused else {
+            let n = self.by_kernel.map_or(0, |it| it.n_opened);
+            let whose = self.whose();
+            return format!(
+                "the application came to the socket {n} times{whose}, and the server counted no new session"
+            );
+        };
         format!("the server refused {n} {} and let nobody in over the socket", plural(n, "login"))
     }
 
@@ -450,6 +475,38 @@ pub(super) mod tests {
             ..Seen::default()
         };
         assert_eq!(fails_with(&others, 60, true), None);
+    }
+
+    #[test]
+    fn a_server_that_tells_of_no_refusals_shows_them_by_counting_nobody() {
+        let by_kernel = Some(Asks { n_opened: 4, n_turns: 8, of_logins: Some(12) });
+        let mut seen = Seen {
+            protocol: Some(Protocol::Postgres),
+            by_kernel,
+            n_opened_by_all: 4,
+            n_counted: Some(0),
+            n_of_application: 4,
+            ..Seen::default()
+        };
+        seen.pass(S(1));
+        assert_eq!(fails_with(&seen, 5, false), None);
+        assert_eq!(fails_with(&seen, 6, false), Some(StepCode::LoginsRefused));
+        // One that waits for an answer still, or somebody who was let in.
+        assert_eq!(fails_with(&Seen { n_lasting_of_application: 1, ..seen.clone() }, 6, true), None);
+        assert_eq!(fails_with(&Seen { n_counted: Some(1), ..seen.clone() }, 6, true), None);
+        // Who came may be somebody else.
+        assert_eq!(fails_with(&Seen { is_unknown: true, ..seen }, 6, true), None);
+    }
+
+    #[test]
+    fn tcp_is_quiet_from_the_end_of_its_last_connection_on() {
+        let mut seen = Seen { n_listed: 1, n_of_application: 1, held: ["php 7".to_owned()].into(), ..Seen::default() };
+        seen.pass(S(1));
+        seen.pass(S(9));
+        seen.held.clear();
+        seen.pass(S(10));
+        assert!(!holds(&seen, 10));
+        assert!(holds(&seen, 11));
     }
 
     #[test]

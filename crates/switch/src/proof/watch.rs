@@ -280,17 +280,13 @@ impl Watch {
             self.take_session(&session, now);
         }
         self.is_earlier_open = self.has_earlier();
-        let open = self.open_since.keys();
-        self.seen.n_open_of_application = open.filter(|it| self.own_inodes.contains(it)).count() as u64;
+        let own = || self.open_since.iter().filter(|(inode, _)| self.own_inodes.contains(inode));
+        self.seen.n_open_of_application = own().count() as u64;
+        self.seen.n_lasting_of_application = own().filter(|(_, since)| **since < self.n_looks).count() as u64;
         self.seen.n_listed = self.seen.n_listed.max(self.n_listed_alone());
-        if self.seen.is_over_socket() {
-            self.seen.first_over_socket.get_or_insert(now);
-        }
-        if self.seen.n_refused.is_some_and(|it| it > 0) {
-            self.seen.refused_since.get_or_insert(now);
-        }
         let held = { self.earlier_tcp.iter() }.filter(|(from, _)| self.open_tcp.contains(from));
         self.seen.held = held.map(|(_, who)| who.clone()).collect();
+        self.seen.pass(now);
     }
 
     fn count(&mut self) {

@@ -2,7 +2,7 @@
 
 use looptax_fleet::{Answers, Collector, Limits};
 use looptax_model::failure::Failure;
-use looptax_model::record::Fleet;
+use looptax_model::record::{Fleet, FleetMovers};
 use looptax_report::{html, terminal as words};
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
@@ -35,14 +35,8 @@ pub(super) fn pairs(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Fa
 
 /// Runs `fleet movers`.
 pub(super) fn movers(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    /// Both lists.
-    #[derive(Serialize)]
-    struct Both<'a, M, F> {
-        movers: &'a M,
-        fell_back: &'a F,
-    }
     let fleet = list(args, terminal)?;
-    let both = Both { movers: &fleet.movers, fell_back: &fleet.fell_back };
+    let both = FleetMovers { movers: fleet.movers.clone(), fell_back: fleet.fell_back.clone() };
     show(&both, &args.ask, || words::fleet_movers(&fleet, terminal.style()))
 }
 

@@ -22,13 +22,18 @@ pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
     pair.n_epochs = progress.n_epochs;
     pair.n_epochs_at_most = progress.n_epochs_at_most;
     pair.next_look = progress.next_analysis;
-    pair.tax_pct = progress.theta.map(|theta| {
+    pair.tax_pct = estimate_so_far(progress);
+    pair.taxes_pct.extend(progress.epoch_theta.map(tax_pct));
+    add(pair, progress.epoch);
+}
+
+/// The tax of all epochs so far, percent.
+pub(in crate::terminal) fn estimate_so_far(progress: &Progress<'_>) -> Option<Estimate> {
+    progress.theta.map(|theta| {
         let tax = theta.map_monotone(tax_pct);
         let end = |end: f64| end.is_finite().then_some(end);
         Estimate { value: tax.value, lo: end(tax.lo), hi: end(tax.hi), n: tax.n as u64 }
-    });
-    pair.taxes_pct.extend(progress.epoch_theta.map(tax_pct));
-    add(pair, progress.epoch);
+    })
 }
 
 fn forget(pair: &mut Pair) {
@@ -49,7 +54,7 @@ fn add(pair: &mut Pair, epoch: &MeasuredEpoch) {
 }
 
 /// Answers of one side over the time of its slices; `None` where there was no time.
-fn rate_per_s(epoch: &Epoch, side: Side) -> Option<f64> {
+pub(in crate::terminal) fn rate_per_s(epoch: &Epoch, side: Side) -> Option<f64> {
     let sum = |of: fn(&Slice) -> u64| epoch.slices_of(side).map(of).sum::<u64>();
     let active_ns = sum(|slice| slice.active_ns);
     let n_answers = sum(|slice| slice.completions);

@@ -2,7 +2,7 @@
 //!
 //! While slices run, nothing of this wakes up: the thread that waits for keys sleeps until one is hit.
 
-mod follow;
+pub(super) mod follow;
 mod keys;
 mod tty;
 

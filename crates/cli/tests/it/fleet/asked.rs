@@ -7,6 +7,7 @@ use looptax_testkit::scratch::Scratch;
 
 use super::made::Made;
 use super::{Engine, looptax};
+use crate::record::check_fits;
 
 /// Machines: each has php-fpm and puma over TCP, but for the first one, whose clients are on the socket now.
 const N_HOSTS: u32 = 12;
@@ -57,6 +58,7 @@ fn a_report_says_what_was_sent() {
         loaded(&engine, &scratch);
         let said = looptax(&scratch, &["fleet", "report", &engine.url, "--json", "--html", "f.html"]);
         said.expect_code(0);
+        check_fits("fleet", &serde_json::from_str(&said.stdout).unwrap());
         let fleet: Fleet = serde_json::from_str(&said.stdout).unwrap();
         assert_eq!((fleet.hosts, fleet.hosts_over_tcp), (12, 11));
         assert!((fleet.tcp_requests_per_s - 22.0 * 100.5).abs() < 1e-6);
@@ -105,6 +107,7 @@ fn lists_and_one_machine_are_said_as_text_and_as_json() {
         };
         let url = engine.url.as_str();
         let hosts = run(&["fleet", "hosts", url, "--limit", "3", "--json"]);
+        check_fits("fleet-hosts", &serde_json::from_str(&hosts).unwrap());
         let hosts: FleetList<FleetHost> = serde_json::from_str(&hosts).unwrap();
         assert_eq!((hosts.rows.len(), hosts.n), (3, 11));
         // The most that a request was measured to cost.
@@ -112,9 +115,14 @@ fn lists_and_one_machine_are_said_as_text_and_as_json() {
         assert!(run(&["fleet", "hosts", url]).contains("web2"));
         let pairs = run(&["fleet", "pairs", url]);
         assert!(pairs.contains("php-fpm → mariadb  11"), "{pairs}");
+        for list in ["pairs", "movers"] {
+            let rows = run(&["fleet", list, url, "--json"]);
+            check_fits(&format!("fleet-{list}"), &serde_json::from_str(&rows).unwrap());
+        }
         let movers = run(&["fleet", "movers", url]);
         assert!(movers.contains("web7") && movers.contains("Fell back"), "{movers}");
         let machine = run(&["fleet", "host", "web3", url, "--json"]);
+        check_fits("fleet-host", &serde_json::from_str(&machine).unwrap());
         let machines: Vec<FleetMachine> = serde_json::from_str(&machine).unwrap();
         let [machine] = machines.as_slice() else {
             panic!("{machines:?}");

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{command, looptax};
 use crate::fixture::is_root;
+use crate::record::{check_all_fit, check_fits};
 
 /// Whether this machine has the number that reports are told apart by; if not, says so aloud.
 pub(crate) fn has_number() -> bool {
@@ -107,6 +108,7 @@ fn records_are_told_of_once() {
         let args = ["report-to", "./out", "--spool", "s", "--json", "--records", which];
         let run = looptax(&scratch, &args);
         run.expect_code(0);
+        check_fits("report-to", &serde_json::from_str(&run.stdout).unwrap());
         let said: Reported = serde_json::from_str(&run.stdout).unwrap();
         said.verdicts
     };
@@ -116,7 +118,10 @@ fn records_are_told_of_once() {
     assert_eq!(verdicts("all"), 1);
     looptax(&scratch, &measure).expect_code(0);
     assert_eq!(verdicts("new"), 1);
-    assert_eq!(fs::read_dir(scratch.file("out")).unwrap().count(), 5);
+    let reports = fs::read_dir(scratch.file("out")).unwrap();
+    let texts: Vec<String> = reports.map(|it| fs::read_to_string(it.unwrap().path()).unwrap()).collect();
+    assert_eq!(texts.len(), 5);
+    check_all_fit("report-line", &lines(&texts.concat()));
 }
 
 #[test]

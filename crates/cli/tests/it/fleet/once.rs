@@ -9,6 +9,7 @@ use looptax_testkit::scratch::Scratch;
 
 use super::made::Made;
 use super::{Engine, looptax};
+use crate::record::check_fits;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -166,6 +167,7 @@ fn init_again_changes_nothing_and_rows_can_be_given_a_time() {
             let run = looptax(&scratch, &args);
             run.expect_code(0);
             let said: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+            check_fits("fleet-init", &said);
             said["done"].as_array().unwrap().len()
         };
         assert_eq!(init(&[]), 0);

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_within_a_factor_of_two_is_near() {
-        let publication = Publication::for_part(Part::Moonen);
+        let publication = Publication::for_part(Part::named("moonen").unwrap());
         let published_us = published_us(publication);
         let is_near = |us: f64| {
             let means = [Figure::new(1.0, 1.0, 1.0, 6), Figure::new(us, us, us, 6)];

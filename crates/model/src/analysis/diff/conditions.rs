@@ -26,6 +26,7 @@ pub(super) fn compare_conditions(
     }
     let tables = [
         ("", &before.host.sysctls, &after.host.sysctls),
+        ("cgroup ", &before.host.cgroup_limits, &after.host.cgroup_limits),
         ("mitigation ", &before.host.mitigations, &after.host.mitigations),
     ];
     for (prefix, one, other) in tables {
@@ -50,7 +51,7 @@ pub(super) fn compare_conditions(
     found
 }
 
-fn facts(host: &Host) -> [(&'static str, String); 11] {
+fn facts(host: &Host) -> [(&'static str, String); 13] {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
     let word = |value: Option<bool>| match value {
         Some(true) => "yes".to_owned(),
@@ -67,6 +68,8 @@ fn facts(host: &Host) -> [(&'static str, String); 11] {
         ("virtual machine", word(host.hypervisor)),
         ("SMT", word(host.smt)),
         ("cpu.max", text(&host.cgroup_cpu_max)),
+        ("preemption", text(&host.preemption)),
+        ("scheduler features", text(&host.sched_features)),
         ("huge pages", text(&host.thp)),
         ("interrupt time apart", word(host.irq_time_accounting)),
     ]

@@ -1,0 +1,179 @@
+//! Makes and checks what a machine gives to a pool of results.
+
+use looptax_model::record::{
+    CONTRIBUTION_SCHEMA_VERSION, Comparison, ContributedMachine, ContributedResult, Contribution, Figure, Host, Record,
+    Tax,
+};
+use sha2::{Digest, Sha256};
+
+use crate::anonymous::hex;
+
+/// Longer texts are cut: nothing that changes a result is.
+const LONGEST_WORD: usize = 120;
+/// Digits of a figure.
+const DIGITS: i32 = 4;
+
+/// Why there is nothing to publish, or why a file is none of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum ContributionError {
+    #[error("the records are of different machines, or this one has changed in between: {0}")]
+    Machines(&'static str),
+    #[error("no record has a result of a workload of looptax's own")]
+    Nothing,
+    #[error("it is not what `looptax report --publish` writes: {0}")]
+    Form(String),
+    #[error("its SHA-256 is not the one that it states: it was changed")]
+    Hash,
+}
+
+/// What these records have to give, and how many comparisons are left out: those of scripts, of other programs and of
+/// applications, whose names are somebody's own.
+///
+/// # Errors
+/// [`ContributionError::Machines`] and [`ContributionError::Nothing`].
+pub fn contribution(records: &[&Record]) -> Result<(Contribution, usize), ContributionError> {
+    let first = records.first().ok_or(ContributionError::Nothing)?;
+    let machine = machine(&first.host);
+    if records.iter().any(|it| self::machine(&it.host) != machine) {
+        return Err(ContributionError::Machines("publish them one by one"));
+    }
+    let all = || records.iter().flat_map(|it| &it.comparisons);
+    let results: Vec<ContributedResult> = all().filter(|it| is_ours(it)).flat_map(results).collect();
+    if results.is_empty() {
+        return Err(ContributionError::Nothing);
+    }
+    let mut made = Contribution {
+        schema_version: CONTRIBUTION_SCHEMA_VERSION,
+        looptax_version: first.looptax_version.clone(),
+        month: first.started_at.chars().take("2026-11".len()).collect(),
+        machine,
+        results,
+        sha256: String::new(),
+    };
+    made.sha256 = hash(&made);
+    Ok((made, all().filter(|it| !is_ours(it)).count()))
+}
+
+/// One line of JSON.
+///
+/// # Panics
+/// Never: it has no map whose keys are not texts.
+pub fn contribution_line(of: &Contribution) -> String {
+    serde_json::to_string(of).expect("all of it can be JSON")
+}
+
+/// Reads what [`contribution_line`] wrote, and nothing else.
+///
+/// # Errors
+/// [`ContributionError::Form`] and [`ContributionError::Hash`].
+pub fn read_contribution(text: &str) -> Result<Contribution, ContributionError> {
+    let read: Contribution = serde_json::from_str(text).map_err(|it| ContributionError::Form(it.to_string()))?;
+    if contribution_line(&read) != text.trim_end() {
+        return Err(ContributionError::Form("it is not in its one form".to_owned()));
+    }
+    if hash(&read) != read.sha256 {
+        return Err(ContributionError::Hash);
+    }
+    Ok(read)
+}
+
+fn hash(of: &Contribution) -> String {
+    let without = Contribution { sha256: String::new(), ..of.clone() };
+    hex(&Sha256::digest(contribution_line(&without)))
+}
+
+/// Whether its workload is one that anybody can name.
+fn is_ours(comparison: &Comparison) -> bool {
+    let is_word = |it: &str| it.bytes().all(|b| b.is_ascii_alphanumeric() || b"-:".contains(&b));
+    comparison.commands.is_none()
+        && comparison.trial.is_none()
+        && !comparison.workload.name.starts_with("script")
+        && is_word(&comparison.workload.name)
+}
+
+fn machine(host: &Host) -> ContributedMachine {
+    let text = |it: &Option<String>| it.as_deref().map(word);
+    ContributedMachine {
+        // What follows may name who built it.
+        kernel: word(host.kernel.split_whitespace().next().unwrap_or_default()),
+        preemption: text(&host.preemption),
+        arch: text(&host.arch),
+        cpu_model: text(&host.cpu_model),
+        cpus: host.cpus,
+        hypervisor: host.hypervisor,
+        smt: host.smt,
+        clocksource: text(&host.clocksource),
+        governor: text(&host.governor),
+        cgroup_cpu_max: text(&host.cgroup_cpu_max),
+        mitigations: host.mitigations.iter().map(|(name, state)| (word(name), word(state))).collect(),
+    }
+}
+
+fn results(of: &Comparison) -> Vec<ContributedResult> {
+    let result = |tax: &Tax| ContributedResult {
+        kind: word(&of.target.kind),
+        version: word(&of.target.version),
+        private: of.target.private,
+        workload: of.workload.name.clone(),
+        protocol: of.workload.protocol.as_deref().map(word),
+        pipeline: of.workload.pipeline,
+        connections: of.connections,
+        placement: of.placement.asked,
+        client: of.client,
+        share_pct: of.load.share_pct.map(rounded),
+        reconnect_every: of.load.reconnect_every,
+        baseline: word(&tax.baseline),
+        arm: word(&tax.arm),
+        tax_pct: short(&tax.throughput_pct),
+        added_us: short(&tax.latency_us.p50),
+        baseline_per_s: { of.arms.iter() }
+            .find(|arm| arm.name == tax.baseline)
+            .map_or_else(|| Figure::missing("not measured"), |arm| short(&arm.throughput_per_s)),
+        verdict: tax.verdict,
+    };
+    of.tax.iter().map(result).collect()
+}
+
+/// A server writes its own version, and a kernel its own name: printable, and not long.
+fn word(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(LONGEST_WORD).collect()
+}
+
+fn short(figure: &Figure) -> Figure {
+    match figure {
+        Figure::Known(it) => {
+            let end = |it: Option<f64>| it.map(rounded);
+            let mut it = *it;
+            (it.value, it.lo, it.hi) = (rounded(it.value), end(it.lo), end(it.hi));
+            Figure::Known(it)
+        }
+        Figure::Missing(_) => Figure::missing("not known"),
+    }
+}
+
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let digits = (DIGITS - 1 - value.abs().log10().floor() as i32).max(0);
+    format!("{value:.*}", digits as usize).parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_keeps_four_digits_and_never_more_than_it_has() {
+        assert_eq!(rounded(13.456_789), 13.46);
+        assert_eq!(rounded(-0.012_345_6), -0.012_35);
+        assert_eq!(rounded(123_456.7), 123_457.0);
+        assert_eq!(rounded(0.0), 0.0);
+    }
+
+    #[test]
+    fn what_a_server_or_a_kernel_calls_itself_is_short_and_printable() {
+        assert_eq!(word("10.11\u{1b}[31m\n€x"), "10.11[31mx");
+        assert_eq!(word(&"v".repeat(1000)).len(), LONGEST_WORD);
+    }
+}

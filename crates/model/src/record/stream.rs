@@ -1,0 +1,196 @@
+//! JSON lines: what looptax prints while something goes on, one object a line.
+//!
+//! Made from what an onlooker of a run is told, and from the finished results; see [`StreamLine`]. Printed by the command
+//! line, read by programs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Estimate, Found, Look, Proof, Record, Tax, Watched};
+use crate::stats::range::{Amount, Count, Index, Real, Version};
+
+/// The version of [`StreamLine`]. From the first release on it is raised when a field changes its meaning or goes away.
+pub const STREAM_VERSION: u32 = 1;
+
+/// A line of `--json-stream`, `find --watch --json` or `watch --json`.
+///
+/// ```
+/// use looptax_model::record::{StreamEvent, StreamLine};
+///
+/// let text = r#"{"version":1,"type":"news","words":"starting private:redis","added_later":true}"#;
+/// let line: StreamLine = serde_json::from_str(text)?;
+/// assert_eq!(line.event, StreamEvent::News { words: "starting private:redis".to_owned() });
+/// // A type of a later version is no error.
+/// let later: StreamLine = serde_json::from_str(r#"{"version":1,"type":"weather"}"#)?;
+/// assert_eq!(later.event, StreamEvent::Unknown);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamLine {
+    /// Version of this form: [`STREAM_VERSION`].
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
+    pub version: u32,
+    /// What happened, by its `type`.
+    #[serde(flatten)]
+    pub event: StreamEvent,
+}
+
+impl From<StreamEvent> for StreamLine {
+    fn from(event: StreamEvent) -> Self {
+        Self { version: STREAM_VERSION, event }
+    }
+}
+
+/// What a line is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum StreamEvent {
+    /// What will be measured; the first line of a run.
+    Plan(StreamPlan),
+    /// What is done just now, for a person.
+    News {
+        /// `starting private:redis`.
+        words: String,
+    },
+    /// A comparison of the plan begins.
+    Start {
+        /// Server, connections, placement and workload.
+        title: String,
+        /// The pairs of arms that it compares, `[baseline, other]` each.
+        pairs: Vec<[String; 2]>,
+        /// What is done before the first epoch, for a person.
+        words: String,
+    },
+    /// A pair of arms has been measured for one epoch.
+    Epoch(StreamEpoch),
+    /// Something to know about the run.
+    Warning {
+        /// What is so, for a program.
+        code: WarningCode,
+        /// What is so, for a person.
+        what: String,
+    },
+    /// Where an arm of a finished comparison led, and how that was proved.
+    Arm {
+        /// The comparison's place in the result's `comparisons`.
+        #[serde(deserialize_with = "Index::read")]
+        #[schemars(with = "Index")]
+        comparison: u32,
+        /// `unix`, `tcp`, ….
+        arm: String,
+        /// The address that was connected to.
+        endpoint: String,
+        /// Whether every connection was proved to be what the name says.
+        verified: bool,
+        /// What the proof found.
+        proof: Proof,
+    },
+    /// An arm of a finished comparison is judged; what later comparisons change of it is in the result.
+    Verdict {
+        /// The comparison's place in the result's `comparisons`.
+        #[serde(deserialize_with = "Index::read")]
+        #[schemars(with = "Index")]
+        comparison: u32,
+        /// Server, connections, placement and workload, as in `start`.
+        title: String,
+        /// The verdict with its figures, as the result has it.
+        #[serde(flatten)]
+        tax: Box<Tax>,
+    },
+    /// A placement was looked at for some seconds, and is not judged.
+    Look(Box<Look>),
+    /// The record, as `--json` prints it; the last line of a run.
+    Result(Box<Record>),
+    /// A look of `find --watch --json`.
+    Found(Box<Found>),
+    /// A look of `watch --json`.
+    Watched(Box<Watched>),
+    /// A type that a later looptax added; this one never prints it.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Unknown,
+}
+
+/// What will be measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamPlan {
+    /// The plan for a person.
+    pub words: String,
+    /// Its comparisons in order; none of whole commands, storms and trials.
+    pub steps: Vec<StreamStep>,
+    /// Measuring and warming up take at most as long, in seconds, where that is known; starting and filling servers apart.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub at_most_s: Option<f64>,
+}
+
+/// A comparison of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamStep {
+    /// Server, connections and placement.
+    pub title: String,
+    /// The longest that it can take, in seconds, where that is known.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub at_most_s: Option<f64>,
+}
+
+/// What one epoch measured, and what is known so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamEpoch {
+    /// The place of the pair among those of `start`.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
+    pub pair: u32,
+    /// Its name.
+    pub title: String,
+    /// Whether it only warmed up: it does not count.
+    pub is_warm_up: bool,
+    /// Epochs of this pair, this one included; those of the warm-up are counted apart.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_epochs: u64,
+    /// And at most.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_epochs_at_most: u64,
+    /// Answers (or runs of a command) per second in this epoch, `[baseline, other]`; `null` without any time.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "[Option<Amount>; 2]")]
+    pub rates_per_s: [Option<f64>; 2],
+    /// Throughput lost in this epoch alone, percent of the baseline's; `null` in a warm-up.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub throughput_pct: Option<f64>,
+    /// Throughput lost in all epochs so far: rough, and not adjusted for being looked at after each epoch.
+    pub so_far_pct: Option<Estimate>,
+    /// Epochs at the next interim analysis; `null` in a warm-up, and when this pair has ended.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub next_look: Option<u64>,
+    /// The longest time until all pairs of this comparison end, in seconds; `null` in a warm-up.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub left_at_most_s: Option<f64>,
+}
+
+super::code::codes! {
+    /// What a warning of `--json-stream` is about.
+    WarningCode {
+        /// Another looptax was measuring on this machine when this run began.
+        OtherRun,
+        /// Something that was asked for is not measured.
+        NotMeasured,
+        /// Answers take long, and slices are longer than planned.
+        SlicesLonger,
+        /// Answers take long, slices are longer than planned, and fewer epochs keep to the plan's time.
+        EpochsFewer,
+        /// Something about how a comparison went; figures of it are among the diagnostics of its verdicts.
+        Comparison,
+        /// Measuring took longer than the plan said.
+        TookLonger,
+        /// The run ended with an error, which stderr and the exit code tell; the result has what was measured before.
+        Failed,
+    }
+}
