@@ -133,7 +133,8 @@ impl Server {
             // All of them are one page: no cursor was ever given out.
             ("tools/list", _) if !request.params["cursor"].is_null() => Err(Problem::params("cursor")),
             ("tools/list", version) => {
-                let mut list = json!({ "tools": TOOLS.iter().map(tools::Tool::describe).collect::<Vec<_>>() });
+                let tools: Vec<Value> = TOOLS.iter().map(|it| it.describe(self.keeps_records)).collect();
+                let mut list = json!({ "tools": tools });
                 if version == Version::Stateless {
                     list["ttlMs"] = LIST_MS.into();
                     list["cacheScope"] = "private".into();

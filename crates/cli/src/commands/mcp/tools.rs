@@ -97,8 +97,9 @@ pub(super) struct Call {
 }
 
 impl Tool {
-    /// What a client is told of it.
-    pub(super) fn describe(&self) -> Value {
+    /// What a client is told of it; a comparison whose record is kept writes that.
+    pub(super) fn describe(&self, keeps_records: bool) -> Value {
+        let only_reads = !(keeps_records && self.name == "compare");
         let (mut input, mut output) = ((self.input)(), (self.output)());
         simplify(&mut input, true);
         simplify(&mut output, false);
@@ -112,9 +113,9 @@ impl Tool {
             "outputSchema": output,
             "annotations": {
                 "title": self.title,
-                "readOnlyHint": true,
+                "readOnlyHint": only_reads,
                 "destructiveHint": false,
-                "idempotentHint": true,
+                "idempotentHint": only_reads,
                 "openWorldHint": false,
             },
         })
@@ -456,7 +457,8 @@ mod tests {
 
     #[test]
     fn a_schema_has_one_type_for_each_argument_and_no_format_of_rust() {
-        for tool in TOOLS.iter().map(Tool::describe) {
+        for tool in TOOLS.iter().map(|it| it.describe(false)) {
+            assert_eq!(tool["annotations"]["readOnlyHint"], true);
             assert!(!tool.to_string().contains("\"format\":\""), "{tool}");
             let arguments = tool["inputSchema"]["properties"].as_object();
             assert!(arguments.into_iter().flat_map(|it| it.values()).all(|it| it["type"].is_string()), "{tool}");
@@ -465,6 +467,13 @@ mod tests {
                 (&json!("object"), &json!("object"))
             );
         }
+    }
+
+    #[test]
+    fn one_tool_writes_a_record_where_that_was_said_at_the_start() {
+        let tools = TOOLS.iter().map(|it| it.describe(true));
+        let writing: Vec<Value> = tools.filter(|it| it["annotations"]["readOnlyHint"] == false).collect();
+        assert!(writing.len() == 1 && writing[0]["name"] == "compare", "{writing:?}");
     }
 
     #[test]

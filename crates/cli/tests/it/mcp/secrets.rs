@@ -50,8 +50,8 @@ fn check_kept(kind: Kind) {
         }
     }
     // It was known where it had to be: the login that `check` tries succeeds.
-    let point = mcp.call("check", &json!({ "address": without }))["structuredContent"].to_string();
-    assert!(point.contains("account"), "{point}");
+    let points = mcp.call("check", &json!({ "address": without }))["structuredContent"].to_string();
+    assert!(points.contains("login-works"), "{points}");
     let (status, stderr, heard) = mcp.end();
     assert_eq!(status.code(), Some(0));
     let said = format!("{stderr}{}", serde_json::to_string(&heard).unwrap());
