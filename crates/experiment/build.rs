@@ -24,7 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     publications.sort();
-    let included: Vec<String> = publications.iter().map(|it| format!("include_bytes!({it:?})")).collect();
+    let included: Vec<String> =
+        publications.iter().map(|it| format!("include_bytes!({:?})", it.to_string_lossy())).collect();
     let list = format!("&[{}]", included.join(", "));
     fs::write(Path::new(&folder).join("publications.rs"), list)?;
     Ok(())

@@ -104,7 +104,7 @@ impl Files {
     ///
     /// # Source
     /// kernel/sched/core.c and debug.c: `sched/preempt` has the one in force in parentheses, `preempt=` sets it; the version
-    /// names PREEMPT_RT, which cannot be changed.
+    /// names `PREEMPT_RT`, which cannot be changed.
     fn preemption(&self) -> Option<String> {
         let version = self.text("proc/sys/kernel/version")?;
         let words = || version.split_whitespace();

@@ -9,7 +9,6 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Clients, Effort, ROWS, new_seed};
 use looptax_bench::Arrivals;
 use looptax_model::failure::Failure;
-use looptax_wire::Sent;
 
 use super::part::Part;
 use super::publication::{Publication, Rows, StepPlan};
@@ -181,7 +180,7 @@ fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     requests.echo.write_bytes = plan.write_bytes;
     requests.echo.is_nodelay = plan.nodelay;
     if plan.is_text {
-        requests.sent = Sent::Text;
+        requests.send_as_text();
     }
     if !plan.rates_pct.is_empty() {
         let rates = plan.rates_pct.iter().copied().map(Rate::OfCapacity);

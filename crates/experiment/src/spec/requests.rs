@@ -46,6 +46,11 @@ impl Requests {
         self.workload.as_deref() == Some(CONNECT) || self.reconnect_every.is_some()
     }
 
+    /// Statements go out whole, each time.
+    pub fn send_as_text(&mut self) {
+        self.sent = Sent::Text;
+    }
+
     /// Whether a request is a whole table, which may take minutes.
     pub fn are_dumps(&self) -> bool {
         self.workload.as_deref() == Some(DUMP)
