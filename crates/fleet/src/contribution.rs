@@ -165,10 +165,8 @@ mod tests {
 
     #[test]
     fn a_figure_keeps_four_digits_and_never_more_than_it_has() {
-        assert_eq!(rounded(13.456_789), 13.46);
-        assert_eq!(rounded(-0.012_345_6), -0.012_35);
-        assert_eq!(rounded(123_456.7), 123_457.0);
-        assert_eq!(rounded(0.0), 0.0);
+        let shown = [13.456_789, -0.012_345_6, 123_456.7, 0.0].map(|it| rounded(it).to_string());
+        assert_eq!(shown, ["13.46", "-0.01235", "123457", "0"]);
     }
 
     #[test]
