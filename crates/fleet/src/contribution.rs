@@ -124,7 +124,12 @@ fn results(of: &Comparison) -> Vec<ContributedResult> {
         reconnect_every: of.load.reconnect_every,
         baseline: word(&tax.baseline),
         arm: word(&tax.arm),
-        tax_pct: short(&tax.throughput_pct),
+        tax_pct: match tax.uncertain_size {
+            Some(_) => Figure::missing("its size is uncertain"),
+            None => short(&tax.throughput_pct),
+        },
+        range_pct: tax.uncertain_size.map(|it| [rounded(it.lo_pct), rounded(it.hi_pct)]),
+        others_pct: rounded(tax.diagnostics.foreign_pct.unwrap_or(0.0) + tax.diagnostics.steal_pct.unwrap_or(0.0)),
         added_us: short(&tax.latency_us.p50),
         baseline_per_s: { of.arms.iter() }
             .find(|arm| arm.name == tax.baseline)

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use looptax_model::failure::Explain;
 
+use crate::secrets::masked;
+
 /// A conversation with a server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -91,11 +93,12 @@ pub(crate) const READABLE: &str = "a password that others could read on the way"
 const PRINTABLE_CHARS: usize = 200;
 
 /// The peer's bytes as text that is safe to print: control and invisible characters and bytes that
-/// are no UTF-8 are escaped, and from 200 characters on it is cut (it then ends in `…`).
+/// are no UTF-8 are escaped, passwords of this process are stars, and from 200 characters on it is cut (it then ends in `…`).
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut n_chars = 0;
-    for chunk in bytes.utf8_chunks() {
+    // A character has four bytes at most.
+    for chunk in masked(bytes, 4 * PRINTABLE_CHARS).utf8_chunks() {
         let valid = chunk.valid().chars().map(escaped);
         let broken = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
         for piece in valid.chain(broken) {

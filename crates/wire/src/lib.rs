@@ -31,6 +31,7 @@ mod pipelined;
 mod random;
 mod renewal;
 mod scram;
+mod secrets;
 pub mod transaction;
 pub mod upstream;
 
@@ -42,4 +43,5 @@ pub use mixed::Mixed;
 pub use pipelined::Pipelined;
 pub use renewal::{KeyForm, Renewal};
 pub use scram::Salted;
+pub use secrets::keep_out_of_words;
 pub use transaction::Sent;

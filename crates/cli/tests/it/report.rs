@@ -142,7 +142,11 @@ fn what_is_published_names_nobody_and_shows_a_change() {
     let given: Value = serde_json::from_str(&text).unwrap();
     let schema = crate::record::json(Looptax::new(exe(), &scratch).args(["internal", "schema", "contribution"]));
     jsonschema::validator_for(&schema).unwrap().validate(&given).unwrap();
-    assert_eq!(given["results"][0]["tax_pct"]["n"], record["comparisons"][0]["tax"][0]["throughput_pct"]["n"]);
+    let (given_of, measured) = (&given["results"][0], &record["comparisons"][0]);
+    assert_eq!(given_of["baseline_per_s"]["n"], measured["arms"][0]["throughput_per_s"]["n"]);
+    let is_uncertain = !measured["tax"][0]["uncertain_size"].is_null();
+    assert_eq!(!given_of["range_pct"].is_null(), is_uncertain);
+    assert_eq!(given_of["tax_pct"]["na"].is_null(), !is_uncertain);
     assert_eq!(given["machine"]["preemption"], record["host"]["preemption"]);
     let file = scratch.file("");
     let folder = file.to_str().unwrap();

@@ -250,3 +250,33 @@ fn a_whole_run_leaves_no_secret_in_record_history_and_page() {
         check_told(&run, &scratch, &url);
     }
 }
+
+#[test]
+fn r51_a_server_that_repeats_a_password_is_not_repeated() {
+    use std::io::{Read, Write};
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("redis://{}/0", listener.local_addr().unwrap());
+    // Ends with the test's process.
+    std::thread::spawn(move || {
+        for mut peer in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut sent = [0; 4096];
+                while let Ok(n @ 1..) = peer.read(&mut sent) {
+                    let words = String::from_utf8_lossy(&sent[..n]).replace("\r\n", " ");
+                    if peer.write_all(format!("-WRONGPASS no {words}\r\n").as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let scratch = Scratch::new();
+    let mut n_masked = 0;
+    for args in [&["check", &address][..], &["check", &address, "--json"], &["compare", &address, "--quick", "--yes"]] {
+        let run = Looptax::new(exe(), &scratch).env("LOOPTAX_PASSWORD", "qZ7secret7Zq").args(args).run();
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(!said.contains("7Zq"), "{said}");
+        n_masked += usize::from(said.contains("****"));
+    }
+    assert!(n_masked > 0, "the server was not heard: {n_masked}");
+}

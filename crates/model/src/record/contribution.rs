@@ -97,8 +97,16 @@ pub struct ContributedResult {
     pub baseline: String,
     /// The arm.
     pub arm: String,
-    /// Throughput lost, percent, with its interval.
+    /// Throughput lost, percent, with its interval; not known where its size is uncertain.
     pub tax_pct: Figure,
+    /// From where to where it may be, percent, where its size is uncertain.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<[Real; 2]>")]
+    pub range_pct: Option<[f64; 2]>,
+    /// CPU time that other processes and the hypervisor took, percent of the machine.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
+    pub others_pct: f64,
     /// Added median latency, µs.
     pub added_us: Figure,
     /// What the baseline served, per second.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_model::dsn::Protocol;
 use looptax_wire::postgres::Clear;
-use looptax_wire::{Channel, Login};
+use looptax_wire::{Channel, Login, keep_out_of_words};
 
 use crate::path::{Endpoint, Link, PathError};
 use rule::{Ruling, Why, ruling};
@@ -85,6 +85,9 @@ fn decide(
     link: &Link,
     login: &Login,
 ) -> Result<Admitted, PathError> {
+    if !login.is_for_own_server {
+        keep_out_of_words(&login.password);
+    }
     let near = match link.endpoint() {
         _ if is_sealed => Channel::Tls,
         Endpoint::Unix(_) | Endpoint::Abstract(_) => Channel::Local,

@@ -1,0 +1,71 @@
+//! Passwords of this process's logins, which no words of a peer may repeat.
+//!
+//! Whoever answers a login has the password, and may put it into an error, a version or a name. All of a peer's text goes
+//! through [`masked`] before it is kept.
+
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+
+use looptax_model::dsn::Secret;
+
+/// A shorter one is part of ordinary words.
+const SHORTEST: usize = 3;
+/// More are not kept: the oldest goes.
+const MOST: usize = 64;
+const MASK: &[u8] = b"****";
+
+static SECRETS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+/// From now on this password is in no text of a peer that looptax repeats. One of fewer than three bytes is left there.
+pub fn keep_out_of_words(secret: &Secret) {
+    let secret = secret.reveal().as_bytes();
+    let mut all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    if secret.len() < SHORTEST || all.iter().any(|it| it == secret) {
+        return;
+    }
+    if all.len() >= MOST {
+        all.remove(0);
+    }
+    all.push(secret.to_vec());
+}
+
+/// The first `most` bytes, with stars for each password.
+pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
+    let all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    let longest = all.iter().map(Vec::len).max().unwrap_or(0);
+    let mut text = Cow::Borrowed(&bytes[..bytes.len().min(most + longest)]);
+    for secret in all.iter() {
+        if text.windows(secret.len()).any(|it| it == secret) {
+            text = Cow::Owned(without(&text, secret));
+        }
+    }
+    text
+}
+
+fn without(text: &[u8], secret: &[u8]) -> Vec<u8> {
+    let mut rest = text;
+    let mut kept = Vec::with_capacity(text.len());
+    while let Some(at) = rest.windows(secret.len()).position(|it| it == secret) {
+        kept.extend_from_slice(&rest[..at]);
+        kept.extend_from_slice(MASK);
+        rest = &rest[at + secret.len()..];
+    }
+    kept.extend_from_slice(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_repeats_of_a_password_is_stars() {
+        keep_out_of_words(&Secret::new("S3cret€nv"));
+        keep_out_of_words(&Secret::new("ab"));
+        let said = "no *2 $4 AUTH $9 S3cret€nv, S3cret€nv: ab".as_bytes();
+        assert_eq!(masked(said, 800), "no *2 $4 AUTH $9 ****, ****: ab".as_bytes());
+        // The end of what is kept may be in the middle of it.
+        assert_eq!(masked(said, 20), b"no *2 $4 AUTH $9 ****".as_slice());
+        assert_eq!(masked(b"fine", 800), b"fine".as_slice());
+    }
+}
