@@ -303,19 +303,16 @@ fn of_postgres(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
 /// Celery, Laravel.
 fn of_redis(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     let (port, _, password, _) = login(server);
-    let (file, line) = match form {
-        6 => {
-            let body = format!("broker_url = 'redis://:{password}@127.0.0.1:{port}/0'\n");
-            let name = "celeryconfig.py";
-            (name, draw.file(name, ["", "KEY_{N} = '{MARK}'", &body], "broker_url"))
-        }
-        _ => {
-            let body = format!(
-                "APP_KEY=base64:x\nDB_CONNECTION=sqlite\nREDIS_HOST=127.0.0.1\nREDIS_PASSWORD={password}\nREDIS_PORT={port}\n"
-            );
-            draw.write("artisan", "#!/usr/bin/env php\n");
-            (".env", draw.file(".env", ["", ENV, &body], "REDIS_HOST"))
-        }
+    let (file, line) = if form == 6 {
+        let body = format!("broker_url = 'redis://:{password}@127.0.0.1:{port}/0'\n");
+        let name = "celeryconfig.py";
+        (name, draw.file(name, ["", "KEY_{N} = '{MARK}'", &body], "broker_url"))
+    } else {
+        let body = format!(
+            "APP_KEY=base64:x\nDB_CONNECTION=sqlite\nREDIS_HOST=127.0.0.1\nREDIS_PASSWORD={password}\nREDIS_PORT={port}\n"
+        );
+        draw.write("artisan", "#!/usr/bin/env php\n");
+        (".env", draw.file(".env", ["", ENV, &body], "REDIS_HOST"))
     };
     Drawn { file, right: Some((Kind::Redis, line)), code: "takes-tcp" }
 }
