@@ -210,14 +210,13 @@ mod tests {
         check("'HOST': '127.0.0.1'", "'HOST': '/run/postgresql'", &["/run/postgresql"]);
         check("U=mysql://u:se@c@127.0.0.1/d", "U=mysql://u:se@c@localhost/d?socket=/s", &["localhost/d?socket=/s"]);
         check("r://:pw@127.0.0.1:6379/3", "unix://:pw@/s?db=3", &["unix", "/s?db="]);
+        check("redis://:pw@127.0.0.1", "redis:///s?password=pw", &["/s?password=", ""]);
         check("a", "a", &[]);
         check("", "\nB=ü", &["\nB=ü"]);
     }
 
     #[test]
     fn a_secret_that_would_be_written_anew_has_no_parts() {
-        let moved = Rewrite { at: 0..21, text: "redis:///s?password=pw".to_owned() };
-        assert_eq!(without_secrets("redis://:pw@127.0.0.1", &moved).map(|it| it.len()), Some(3));
         let other = Rewrite { at: 0..21, text: "redis:///s?password=p%77".to_owned() };
         assert!(without_secrets("redis://:pw@127.0.0.1", &other).is_none());
     }

@@ -24,22 +24,28 @@ const SQLITE: [&str; 6] =
 /// More than the arguments of one call.
 const APART: usize = 8_192;
 
-/// A word of the last part of each call's name, in lower case: whole ones, and those that a `*` makes part of a longer one.
-static WORDS: LazyLock<(HashSet<String>, HashSet<String>)> = LazyLock::new(|| {
-    let names = apps().iter().flat_map(|it| &it.calls).map(|it| it.rsplit('.').next().unwrap_or_default());
-    let (open, whole): (Vec<&str>, Vec<&str>) = names.partition(|it| it.contains('*'));
-    let word = |name: &str| words(name).max_by_key(|it| it.len()).unwrap_or_default().to_lowercase();
-    (whole.into_iter().map(word).collect(), open.into_iter().map(word).collect())
+/// The words of each call's name, in lower case: of a part with a `*` its longest, which may be within another word.
+static CALLS: LazyLock<HashSet<Vec<(String, bool)>>> = LazyLock::new(|| {
+    let word = |part: &str| {
+        let longest = words(part).max_by_key(|it| it.len()).unwrap_or_default();
+        (longest.to_lowercase(), part.contains('*'))
+    };
+    let names = apps().iter().flat_map(|it| &it.calls);
+    names.map(|it| it.split('.').map(word).filter(|(word, _)| !word.is_empty()).collect()).collect()
 });
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty())
 }
 
-/// Whether a program's text, in lower case, may call a driver: it has a word of a call's name. Much faster than to read it.
+/// Whether a program's text, in lower case, may call a driver: it has the words of a call's name, as a call or an import
+/// says them. Much faster than to read it.
 pub(super) fn may_call(text: &str) -> bool {
-    let (whole, open) = &*WORDS;
-    words(text).any(|it| whole.contains(it) || open.iter().any(|part| it.contains(&**part)))
+    let there: HashSet<&str> = words(text).collect();
+    let has = |(word, is_part): &(String, bool)| {
+        there.contains(&**word) || *is_part && there.iter().any(|it| it.contains(&**word))
+    };
+    CALLS.iter().any(|it| it.iter().all(has))
 }
 
 /// The connections of a text, and the lines that name `SQLite`.

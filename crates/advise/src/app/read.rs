@@ -52,7 +52,7 @@ pub fn is_configuration(path: &str) -> bool {
 /// Signs of a place that a connection may go to.
 const PLACES: [&str; 5] = ["host", "127.", "::1", "0.0.0.0", "sock"];
 
-/// Whether a file's text may name a server: a program's text needs a sign of a place, or a word of a driver's call. Much
+/// Whether a file's text may name a server: a program's text needs a sign of a place, or the words of a driver's call. Much
 /// faster than to read it.
 pub fn may_name_a_server(path: &str, bytes: &[u8]) -> bool {
     if is_configuration(path) {
