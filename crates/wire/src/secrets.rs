@@ -29,7 +29,7 @@ pub fn keep_out_of_words(secret: &Secret) {
     all.push(secret.to_vec());
 }
 
-/// The first `most` bytes, with stars for each password.
+/// The first `most` bytes or some more, with stars for each password.
 pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
     let all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
     let longest = all.iter().map(Vec::len).max().unwrap_or(0);
@@ -38,6 +38,11 @@ pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
         if text.windows(secret.len()).any(|it| it == secret) {
             text = Cow::Owned(without(&text, secret));
         }
+    }
+    if bytes.len() > most + longest {
+        // What was cut may begin in the middle of one.
+        let kept = text.len().saturating_sub(longest);
+        text = Cow::Owned(text[..kept].to_vec());
     }
     text
 }
@@ -65,7 +70,7 @@ mod tests {
         let said = "no *2 $4 AUTH $9 S3cret€nv, S3cret€nv: ab".as_bytes();
         assert_eq!(masked(said, 800), "no *2 $4 AUTH $9 ****, ****: ab".as_bytes());
         // The end of what is kept may be in the middle of it.
-        assert_eq!(masked(said, 20), b"no *2 $4 AUTH $9 ****".as_slice());
+        assert_eq!(masked(said, 20), b"no *2 $4 AUTH".as_slice());
         assert_eq!(masked(b"fine", 800), b"fine".as_slice());
     }
 }
