@@ -109,6 +109,10 @@ fn stubborn() {
     let running = programs.start().unwrap();
     assert_eq!(programs.pids_of_program(), [running.program_pid]);
     assert!(programs.pids_of_helpers().contains(&running.supervisor_pid));
+    // It ignores the signal from before it stops on.
+    let stat = format!("/proc/{}/stat", running.program_pid);
+    let has_stopped = || std::fs::read_to_string(&stat).is_ok_and(|it| it.contains(") T "));
+    patience::wait_for("the shell's stop", PATIENCE, || has_stopped().then_some(()));
     assert_eq!(programs.end(Duration::from_millis(1)).unwrap(), 1);
     assert_eq!(programs.has_ended(), Some(Exit::Signal(libc::SIGKILL)));
 }
