@@ -106,7 +106,8 @@ impl Seen {
     pub(super) fn is_nobody_let_in(&self) -> bool {
         let counts_who_is_in = self.protocol == Some(Protocol::Postgres) && !self.is_unknown;
         let has_come = self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED);
-        let is_nobody_in = self.n_counted == Some(0) && self.n_listed == 0 && self.n_lasting_of_application == 0;
+        let is_nobody_in =
+            self.n_counted_at_most == Some(0) && self.n_listed == 0 && self.n_lasting_of_application == 0;
         counts_who_is_in && has_come && is_nobody_in
     }
 

@@ -299,6 +299,7 @@ impl Watch {
         let now = self.eye.counts();
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         self.seen.n_counted = since(now.n_connections, self.base.n_connections.map(|it| it + self.base.n_uncounted));
+        self.seen.n_counted_at_most = since(now.n_connections, self.base.n_connections);
         self.seen.n_refused = since(now.n_refused, self.base.n_refused);
     }
 
