@@ -13,7 +13,7 @@ const LONGEST_WORD: usize = 120;
 /// Digits of a figure.
 const DIGITS: i32 = 4;
 
-/// Why there is nothing to publish, or why a file is none of ours.
+/// Why there is nothing to publish, or why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ContributionError {
     #[error("the records are of different machines, or this one has changed in between: {0}")]
@@ -129,7 +129,8 @@ fn results(of: &Comparison) -> Vec<ContributedResult> {
             None => short(&tax.throughput_pct),
         },
         range_pct: tax.uncertain_size.map(|it| [rounded(it.lo_pct), rounded(it.hi_pct)]),
-        others_pct: rounded(tax.diagnostics.foreign_pct.unwrap_or(0.0) + tax.diagnostics.steal_pct.unwrap_or(0.0)),
+        foreign_pct: tax.diagnostics.foreign_pct.map(rounded),
+        steal_pct: tax.diagnostics.steal_pct.map(rounded),
         added_us: short(&tax.latency_us.p50),
         baseline_per_s: { of.arms.iter() }
             .find(|arm| arm.name == tax.baseline)

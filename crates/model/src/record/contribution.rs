@@ -103,10 +103,14 @@ pub struct ContributedResult {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub range_pct: Option<[f64; 2]>,
-    /// CPU time that other processes and the hypervisor took, percent of the machine.
-    #[serde(deserialize_with = "Real::read")]
-    #[schemars(with = "Real")]
-    pub others_pct: f64,
+    /// CPU time that other processes took, percent of the machine; `null` where that is not known.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub foreign_pct: Option<f64>,
+    /// The same of the hypervisor.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub steal_pct: Option<f64>,
     /// Added median latency, µs.
     pub added_us: Figure,
     /// What the baseline served, per second.
