@@ -29,6 +29,7 @@ pub(crate) fn add(part: &mut ReplayPart, publication: &Publication, amounts: &Am
         }
         match storms(plan, amounts, runner) {
             Ok(Some(storms)) => add_row(part, plan, &storms, runner),
+            Ok(None) if runner.is_interrupted() => return,
             Ok(None) => part.missing.push(format!("{}: its time was over", plan.what)),
             Err(failure) => part.missing.push(super::runner::in_one_line(&plan.what, &failure)),
         }
@@ -97,11 +98,14 @@ fn failed(arm: &StormArm) -> Figure {
 }
 
 fn smallest(storms: &Storms, size: &StormSize) -> String {
-    let n = size.connections;
-    let here = storms.queue;
+    let (here, n, tries) = (storms.queue, size.connections, size.tries_of_queue);
     match size.smallest_queue {
-        Some(queue) => format!("the queue here is {here}; from {queue} on none of {n} failed"),
-        None => format!("the queue here is {here}; no queue was found at which none of {n} failed"),
+        Some(queue) => {
+            format!(
+                "the queue in this row is {here}; with one of {queue}, none of {n} failed in each of {tries} storms"
+            )
+        }
+        None => format!("the queue in this row is {here}; no queue was found at which none of {n} failed"),
     }
 }
 
