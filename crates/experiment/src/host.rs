@@ -118,7 +118,9 @@ impl Files {
         };
         let told = || {
             let line = self.text("proc/cmdline")?;
-            line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt=")).map(str::to_owned)
+            let asked = line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt="))?;
+            // The kernel takes no other word.
+            ["none", "voluntary", "full", "lazy"].contains(&asked).then(|| asked.to_owned())
         };
         let is_fixed = !words().any(|it| it == "PREEMPT_DYNAMIC");
         let built = || {
