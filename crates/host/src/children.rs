@@ -2,7 +2,7 @@
 //!
 //! A child is given a time limit, then killed. If it does not end even then, because it waits in the kernel for a file
 //! system of that user, it is abandoned. Called by `program`, by `check` for the way to a socket, and by `mcp` for the
-//! commands that a tool stands for.
+//! commands that its tools run.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};

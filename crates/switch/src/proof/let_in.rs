@@ -102,13 +102,12 @@ impl Seen {
         }
     }
 
-    /// Whether the application came and went, and the server counted nobody in all that time, who counts all that it lets in.
-    pub(super) fn is_nobody_let_in(&self) -> bool {
+    /// Whether the application came and went, and a server that counts all whom it lets in cannot have counted one in that time.
+    pub(super) fn is_wholly_refused(&self) -> bool {
         let counts_who_is_in = self.protocol == Some(Protocol::Postgres) && !self.is_unknown;
         let has_come = self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED);
-        let is_nobody_in =
-            self.n_counted_at_most == Some(0) && self.n_listed == 0 && self.n_lasting_of_application == 0;
-        counts_who_is_in && has_come && is_nobody_in
+        let is_none_in = self.n_counted_at_most == Some(0) && self.n_listed == 0 && self.n_lasting_of_application == 0;
+        counts_who_is_in && has_come && is_none_in
     }
 
     /// The same where only the server counts, by what is left of all connections. Nobody else may be about then.

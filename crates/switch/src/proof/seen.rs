@@ -155,7 +155,7 @@ impl Seen {
     /// Whether one of those that were refused at least was the application.
     fn is_refused_itself(&self) -> bool {
         let others = if self.by_kernel.is_some() { self.n_opened_by_others } else { 0 };
-        self.has_come() && self.n_refused.map_or_else(|| self.is_nobody_let_in(), |it| it > others)
+        self.has_come() && self.n_refused.map_or_else(|| self.is_wholly_refused(), |it| it > others)
     }
 
     /// Takes what was seen until `now` for what later judgements count from.
@@ -163,7 +163,7 @@ impl Seen {
         if self.is_over_socket() {
             self.first_over_socket.get_or_insert(now);
         }
-        if self.n_refused.is_some_and(|it| it > 0) || self.is_nobody_let_in() {
+        if self.n_refused.is_some_and(|it| it > 0) || self.is_wholly_refused() {
             self.refused_since.get_or_insert(now);
         }
         if self.is_open_over_tcp() {

@@ -1,4 +1,4 @@
-//! The tools: what each takes, and the command that it stands for.
+//! The tools: what each takes, and the command that it runs.
 //!
 //! The types are the schemas that clients see, and what is read is checked by them. A command that writes a file, loads a
 //! running server or takes a password has no tool, and no option of that kind is here.
@@ -89,7 +89,7 @@ pub(super) struct Call {
     pub(super) command: &'static str,
     /// Each in one word with its value: `--for=10s`.
     pub(super) options: Vec<String>,
-    /// What stands behind `--`.
+    /// What follows `--`.
     pub(super) words: Vec<String>,
     pub(super) within: Duration,
     /// Whether it starts a server and loads it.
@@ -175,7 +175,7 @@ fn check_strings(value: &Value) -> Result<(), String> {
 
 /// What a tool takes.
 trait Arguments: DeserializeOwned + JsonSchema {
-    /// The command that it stands for.
+    /// The command that it runs.
     fn call(self) -> Result<Call, String>;
 }
 
