@@ -94,8 +94,7 @@ fn is_ours(comparison: &Comparison) -> bool {
 fn machine(host: &Host) -> ContributedMachine {
     let text = |it: &Option<String>| it.as_deref().map(word);
     ContributedMachine {
-        // What follows may name who built it.
-        kernel: word(host.kernel.split_whitespace().next().unwrap_or_default()),
+        kernel: numbers(&host.kernel),
         preemption: text(&host.preemption),
         arch: text(&host.arch),
         cpu_model: text(&host.cpu_model),
@@ -140,6 +139,11 @@ fn results(of: &Comparison) -> Vec<ContributedResult> {
     of.tax.iter().map(result).collect()
 }
 
+/// `6.1.0` of `6.1.0-25-amd64 #1 SMP …`: what follows the numbers may name who built it.
+fn numbers(release: &str) -> String {
+    release.chars().take_while(|it| it.is_ascii_digit() || *it == '.').collect()
+}
+
 /// A server writes its own version, and a kernel its own name: printable, and not long.
 fn word(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(LONGEST_WORD).collect()
@@ -173,6 +177,12 @@ mod tests {
     fn a_figure_keeps_four_digits_and_never_more_than_it_has() {
         let shown = [13.456_789, -0.012_345_6, 123_456.7, 0.0].map(|it| rounded(it).to_string());
         assert_eq!(shown, ["13.46", "-0.01235", "123457", "0"]);
+    }
+
+    #[test]
+    fn of_a_kernel_only_its_numbers_are_published() {
+        assert_eq!(numbers("6.1.0-25-acme #1 SMP PREEMPT_DYNAMIC acme 6.1"), "6.1.0");
+        assert_eq!(numbers("7.0"), "7.0");
     }
 
     #[test]

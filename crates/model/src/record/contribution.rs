@@ -36,7 +36,7 @@ pub struct Contribution {
 /// What of a machine changes results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContributedMachine {
-    /// Kernel release.
+    /// The kernel's version, without what a distribution or a builder adds: `6.1.0`.
     pub kernel: String,
     /// The preemption model.
     pub preemption: Option<String>,
