@@ -11,6 +11,8 @@ use crate::terminal::Terminal;
 
 /// More than the accounts of any machine.
 const MOST_PASSWD_BYTES: u64 = 16 << 20;
+/// Among so many runs the latest that saved its record is looked for.
+const MOST_LOOKED_THROUGH: u32 = 100;
 /// The name of a record in the folder of its run.
 const RECORD: &str = "record.json";
 
@@ -195,10 +197,12 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         run => run?,
     };
     let Some(path) = run.path.map(PathBuf::from) else {
-        return Err(Failure::usage(
-            format!("the record of run `{}` was printed and not saved", run.id),
-            "give a record's file",
-        ));
+        let kept = latest_runs(MOST_LOOKED_THROUGH).into_iter().find(|it| it.path.is_some());
+        let hint = kept.map_or_else(
+            || "give a record's file".to_owned(),
+            |it| format!("give a record's file, or `{}`: the latest run whose record was saved", it.id),
+        );
+        return Err(Failure::usage(format!("the record of run `{}` was printed and not saved", run.id), hint));
     };
     if !read::exists(&path) {
         return Err(Failure::usage(
