@@ -15,7 +15,7 @@ mod history;
 mod json;
 mod mcp;
 mod peer;
-mod replay;
+mod reproduce;
 mod report;
 mod report_to;
 mod result;
@@ -46,7 +46,7 @@ pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCom
 pub(crate) use json::JsonArgs;
 pub(crate) use mcp::McpArgs;
 pub(crate) use peer::PeerArgs;
-pub(crate) use replay::{ReplayArgs, ReplayName};
+pub(crate) use reproduce::{ReproduceArgs, ReproduceName};
 pub(crate) use report::ReportArgs;
 pub(crate) use report_to::{CollectorArgs, RecordsWord, ReportToArgs};
 pub(crate) use result::{DetailArgs, ResultArgs};
@@ -251,7 +251,7 @@ pub(crate) enum Command {
     Gate(GateArgs),
     /// Published comparisons again on this machine, published beside measured.
     #[command(after_help = EXIT_CODES)]
-    Replay(ReplayArgs),
+    Reproduce(ReproduceArgs),
     /// Records as one page to look at and share: tables, charts, raw data; nothing outside itself.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),

@@ -99,7 +99,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::History(args)) => commands::history::run(&args, terminal),
         Some(Command::Diff(args)) => commands::diff::run(&args, terminal),
         Some(Command::Gate(args)) => commands::gate::run(&args, terminal),
-        Some(Command::Replay(args)) => commands::replay::run(&args, terminal),
+        Some(Command::Reproduce(args)) => commands::reproduce::run(&args, terminal),
         Some(Command::Report(args)) => commands::report::run(&args, terminal),
         Some(Command::ReportTo(args)) => commands::report_to::run(&args, terminal),
         Some(Command::Fleet(args)) => commands::fleet::run(&args, terminal),

@@ -15,7 +15,7 @@ mod host;
 mod measure;
 pub mod minute;
 pub mod observer;
-pub mod replay;
+pub mod reproduction;
 mod script;
 pub mod selfcheck;
 pub mod servers;

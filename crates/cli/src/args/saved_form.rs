@@ -7,8 +7,8 @@ use clap::ValueEnum;
 pub(crate) enum SavedForm {
     /// The record of a run.
     Record,
-    /// The result of `replay`.
-    Replay,
+    /// The result of `reproduce`.
+    Reproduce,
     /// A line of `--json-stream`, `find --watch --json` or `watch --json`.
     Stream,
     /// The runs of `history`.

@@ -30,7 +30,7 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
 fn schema(form: SavedForm) -> serde_json::Value {
     match form {
         SavedForm::Record => looptax_model::record::schema(),
-        SavedForm::Replay => looptax_model::record::replay_schema(),
+        SavedForm::Reproduce => looptax_model::record::reproduction_schema(),
         SavedForm::Stream => schema_of::<StreamLine>(),
         SavedForm::History => schema_of::<Vec<PastRun>>(),
         SavedForm::Diff => schema_of::<Diff>(),

@@ -17,7 +17,7 @@ pub(crate) mod internal;
 pub(crate) mod mcp;
 pub(crate) mod minute;
 mod program;
-pub(crate) mod replay;
+pub(crate) mod reproduce;
 pub(crate) mod report;
 pub(crate) mod report_to;
 pub(crate) mod run;

@@ -44,7 +44,7 @@ mod programs;
 mod record;
 mod redirect_arm;
 mod remedies;
-mod replay;
+mod reproduce;
 mod report;
 mod run;
 mod run_container;

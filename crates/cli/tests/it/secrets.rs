@@ -204,7 +204,7 @@ fn an_address_in_a_wrong_place_is_not_repeated() {
         &["gate", address],
         &["analyze", address],
         &["find", address],
-        &["replay", address],
+        &["reproduce", address],
         &["nothing", address],
     ] {
         let scratch = Scratch::new();

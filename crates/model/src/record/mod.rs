@@ -28,8 +28,8 @@ mod look;
 mod mixture;
 mod raw;
 mod remedies;
-mod replay;
-mod replay_facts;
+mod reproduction;
+mod reproduction_facts;
 mod reported;
 mod run;
 mod schedule;
@@ -80,11 +80,11 @@ pub use look::{Look, LookArm, RateRange};
 pub use mixture::mixed;
 pub use raw::{CpuTicks, Epoch, Raw, Samples, Seats, Slice, TICK_NS};
 pub use remedies::{GainRange, Remedies, Remedy, RemedyKind};
-pub use replay::{
-    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart, ReplayPoint, ReplayProof,
-    ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit, replay_schema,
+pub use reproduction::{
+    Article, HotFunction, Published, REPRODUCTION_SCHEMA_VERSION, Reproduction, ReproductionPages, ReproductionPart, ReproductionPoint, ReproductionProof,
+    ReproductionRow, ReproductionSide, ReproductionStep, ReproductionTrial, ReproductionUnit, ReproductionVerdict, SideUnit, reproduction_schema,
 };
-pub use replay_facts::{PortShare, ReplayFinding, ReplayReason};
+pub use reproduction_facts::{PortShare, ReproductionFinding, ReproductionReason};
 pub use reported::{CollectorTables, Reported};
 pub use run::Record;
 pub use schedule::{PlannedLook, Schedule};

@@ -2,7 +2,7 @@
 
 use looptax_model::record::{
     Checked, CollectorTables, Diff, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
-    ListedSwitch, PastRun, Record, Replay, Reported, Selfcheck, Slice, Spelling, StreamLine, Switched, Watched,
+    ListedSwitch, PastRun, Record, Reproduction, Reported, Selfcheck, Slice, Spelling, StreamLine, Switched, Watched,
     WatchedDiff, schema, schema_of,
 };
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn without_ends(schema: &Value, place: &str, found: &mut Vec<String>) {
 fn every_number_of_every_form_has_two_ends() {
     for (name, schema) in [
         ("record", schema()),
-        ("replay", schema_of::<Replay>()),
+        ("reproduce", schema_of::<Reproduction>()),
         ("found", schema_of::<Found>()),
         ("checked", schema_of::<Checked>()),
         ("spelling", schema_of::<Vec<Spelling>>()),

@@ -61,7 +61,7 @@ const COMMANDS: [&str; 13] = [
     "dsn redis://127.0.0.1:9 --json=FILE",
     "report-to postgres://x@127.0.0.1:9/x --spool OURS/spool --json=FILE",
     "report-to postgres://x@127.0.0.1:9/x --spool FILE",
-    "replay moonen --dry-run -o FILE --json=FILE.json",
+    "reproduce moonen --dry-run -o FILE --json=FILE.json",
 ];
 
 impl Attack for OpenMetrics<'_> {
