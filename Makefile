@@ -23,7 +23,7 @@ help: ## this list
 compare: ## set up, build, and measure the databases that are installed here, within a minute
 	@scripts/setup.sh compare
 	cargo build --release --locked --package looptax
-	@$(LOOPTAX) $(ARGS)
+	@$(LOOPTAX) $(if $(ARGS),compare $(ARGS))
 
 reproduce: ## set up with WordPress and PHP, build, and measure the published comparisons again
 	@scripts/setup.sh reproduce
@@ -35,7 +35,7 @@ test: ## set up, then everything that CI checks
 	@scripts/setup.sh applications
 	cargo --locked xtask check
 
-test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones: many machines, drivers, simulations, selfcheck series, peers
+test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones: many machines, drivers, simulations, doctor series, peers
 	@scripts/setup.sh test
 	@scripts/setup.sh applications
 	@scripts/setup.sh peers

@@ -5,7 +5,7 @@
 #
 # usage: scripts/setup.sh compare|reproduce|test|applications|peers|servers|fleet
 #   compare  goes on with the database servers that are here when the rest cannot be installed
-#   reproduce   the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
+#   reproduce  the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
 #            which is neither started nor enabled
 #   test     needs all of them
 #   applications  goes on with the applications that are here, for the tests of `looptax switch`,

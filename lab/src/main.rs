@@ -89,7 +89,7 @@ enum Chore {
     /// Series of `looptax why` held against what is known beforehand
     #[command(subcommand)]
     Why(why::Chore),
-    /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
+    /// What takes too long for every commit: drivers, simulations, doctor series, peers
     Long,
 }
 

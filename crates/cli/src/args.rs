@@ -21,7 +21,7 @@ mod report_to;
 mod result;
 mod run;
 mod saved_form;
-mod selfcheck;
+mod doctor;
 mod storm;
 mod switch;
 mod trial;
@@ -52,7 +52,7 @@ pub(crate) use report_to::{CollectorArgs, RecordsWord, ReportToArgs};
 pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use saved_form::SavedForm;
-pub(crate) use selfcheck::{Check, SelfcheckArgs};
+pub(crate) use doctor::{DoctorArgs, Test};
 pub(crate) use storm::StormArgs;
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 pub(crate) use trial::TrialArgs;
@@ -122,7 +122,7 @@ impl Cli {
             None => self.compare.targets.iter().any(|it| it == word),
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
             Some(Command::Why(args)) => args.compare.targets.iter().any(|it| it == word),
-            Some(Command::Selfcheck(args)) => args.target == word,
+            Some(Command::Doctor(args)) => args.target == word,
             Some(Command::Analyze(args)) => args.record == "-",
             Some(_) => false,
         }
@@ -199,7 +199,7 @@ nothing behind but its record. Running servers are measured only when they are n
 
 /// Exit codes, for the end of the help.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, \
-2 usage or environment, 3 invalid measurement (check, gate, selfcheck: not known), 130 interrupted.";
+2 usage or environment, 3 invalid measurement (check, gate, doctor: not known), 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -208,7 +208,7 @@ pub(crate) enum Command {
     Compare(Box<CompareArgs>),
     /// Does this machine allow honest verdicts? A/A runs, injected delays, slice length.
     #[command(after_help = EXIT_CODES)]
-    Selfcheck(SelfcheckArgs),
+    Doctor(DoctorArgs),
     /// Which servers run here, on which sockets, and who pays for TCP.
     #[command(after_help = EXIT_CODES)]
     Find(FindArgs),

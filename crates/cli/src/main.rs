@@ -87,7 +87,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         None => commands::compare::run(&cli.compare, terminal),
         Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
         Some(Command::Why(args)) => commands::why::run(&args, terminal),
-        Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),
+        Some(Command::Doctor(args)) => commands::doctor::run(&args, terminal),
         Some(Command::Find(args)) => commands::find::run(&args, terminal),
         Some(Command::Watch(args)) => commands::watch::run(&args, terminal),
         Some(Command::Check(args)) => commands::check::run(&args, terminal),

@@ -29,8 +29,8 @@ pub(crate) enum SavedForm {
     Switch,
     /// The list of `switch --list`.
     Switches,
-    /// The checks of `selfcheck`.
-    Selfcheck,
+    /// The checks of `doctor`.
+    Doctor,
     /// What `report-to` sent.
     ReportTo,
     /// A line of a report to a collector.

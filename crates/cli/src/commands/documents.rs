@@ -13,7 +13,7 @@ use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
     Checked, CollectorTables, Contribution, Diff, Direction, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers,
-    FleetPair, Found, ListedSwitch, NoteCode, PastRun, PointCode, Reason, Reported, Selfcheck, Spelling, StepCode,
+    FleetPair, Found, ListedSwitch, NoteCode, PastRun, PointCode, Reason, Reported, Doctor, Spelling, StepCode,
     StreamLine, Switched, Verdict, WarningCode, Watched, WatchedDiff, schema_of,
 };
 use looptax_store::{Existing, save_text};
@@ -41,7 +41,7 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Switch => schema_of::<Switched>(),
         SavedForm::Switches => schema_of::<Vec<ListedSwitch>>(),
         SavedForm::Dsn => schema_of::<Vec<Spelling>>(),
-        SavedForm::Selfcheck => schema_of::<Selfcheck>(),
+        SavedForm::Doctor => schema_of::<Doctor>(),
         SavedForm::ReportTo => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
         SavedForm::Contribution => schema_of::<Contribution>(),

@@ -21,7 +21,7 @@ pub(crate) mod reproduce;
 pub(crate) mod report;
 pub(crate) mod report_to;
 pub(crate) mod run;
-pub(crate) mod selfcheck;
+pub(crate) mod doctor;
 pub(crate) mod storm;
 pub(crate) mod switch;
 pub(crate) mod trial;

@@ -65,7 +65,7 @@ fn r21_without_dev_what_measures_says_so_in_one_sentence() {
         return;
     }
     let scratch = Scratch::new();
-    for args in [&["compare", "echo"][..], &[], &["selfcheck"], &["reproduce", "moonen"]] {
+    for args in [&["compare", "echo"][..], &[], &["doctor"], &["reproduce", "moonen"]] {
         let run = run_without("/dev", &scratch, args);
         run.expect_error(2, &["/dev/null is not there", "mount --rbind /dev"]);
         assert_eq!(run.stderr.lines().count(), 2, "{args:?}: {}", run.stderr);
@@ -85,7 +85,7 @@ fn r19_without_proc_each_command_says_so_in_one_sentence() {
         &["compare", "echo"][..],
         &["compare", "private:redis"],
         &[],
-        &["selfcheck"],
+        &["doctor"],
         &["find"],
         &["check", "redis://127.0.0.1/"],
         &["check", "--pid", "1"],

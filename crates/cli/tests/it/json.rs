@@ -72,7 +72,7 @@ fn r20_the_form_of_earlier_versions_is_refused_with_what_to_type() {
     check("analyze a.json --json out.json", "--json=out.json");
     check("analyze --json - a.json", "`--json` alone prints");
     check("reproduce --json out.json percona", "--json=out.json");
-    check("selfcheck --json r.json", "--json=r.json");
+    check("doctor --json r.json", "--json=r.json");
     // A record may stand behind it.
     looptax(&scratch, "analyze --json a.json").expect_code(0);
 }

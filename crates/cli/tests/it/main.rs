@@ -54,7 +54,7 @@ mod running;
 mod sarif;
 mod script;
 mod secrets;
-mod selfcheck;
+mod doctor;
 mod silent;
 mod site;
 mod slow;

@@ -157,7 +157,7 @@ fn what_only_reads_an_address_does_not_repeat_its_secret() {
             &["check", &address, "--json"],
             &["compare", &address, "--dry-run"],
             &["compare", "--exec", "redis-cli {transport} ping", &address, "--dry-run"],
-            &["selfcheck", &address],
+            &["doctor", &address],
             &["run", "--check", &address, "--dry-run"],
             &["run", "--check", &address, "--", "sh", "-c", "cat /proc/$PPID/cmdline"],
         ] {

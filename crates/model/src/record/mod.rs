@@ -33,7 +33,7 @@ mod reproduction_facts;
 mod reported;
 mod run;
 mod schedule;
-mod selfcheck;
+mod doctor;
 mod spelling;
 mod storm;
 mod stream;
@@ -88,8 +88,8 @@ pub use reproduction_facts::{PortShare, ReproductionFinding, ReproductionReason}
 pub use reported::{CollectorTables, Reported};
 pub use run::Record;
 pub use schedule::{PlannedLook, Schedule};
-pub use selfcheck::{
-    AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult,
+pub use doctor::{
+    AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Doctor, DoctorAnswer, DoctorResult,
     SliceTaxes, SlicesCheck,
 };
 pub use spelling::{Proved, Spelling, Takes};

@@ -2,7 +2,7 @@
 
 use looptax_model::record::{
     Checked, CollectorTables, Diff, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
-    ListedSwitch, PastRun, Record, Reproduction, Reported, Selfcheck, Slice, Spelling, StreamLine, Switched, Watched,
+    ListedSwitch, PastRun, Record, Reproduction, Reported, Doctor, Slice, Spelling, StreamLine, Switched, Watched,
     WatchedDiff, schema, schema_of,
 };
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn every_number_of_every_form_has_two_ends() {
         ("spelling", schema_of::<Vec<Spelling>>()),
         ("switched", schema_of::<Switched>()),
         ("switches", schema_of::<Vec<ListedSwitch>>()),
-        ("selfcheck", schema_of::<Selfcheck>()),
+        ("doctor", schema_of::<Doctor>()),
         ("reported", schema_of::<Reported>()),
         ("tables", schema_of::<CollectorTables>()),
         ("fleet", schema_of::<Fleet>()),

@@ -59,7 +59,7 @@ pub(super) struct Bench<'a> {
 
 impl Bench<'_> {
     pub(super) fn say(&mut self, words: &str) {
-        let news = format!("selfcheck {}: {words}", self.target.name);
+        let news = format!("doctor {}: {words}", self.target.name);
         self.observer.say(&news);
     }
 

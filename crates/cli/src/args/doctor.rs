@@ -1,12 +1,12 @@
-//! What `selfcheck` takes.
+//! What `doctor` takes.
 
 use clap::{Args, ValueEnum};
 
 use super::{JsonArgs, TurnArgs};
 
-/// Options of `selfcheck`.
+/// Options of `doctor`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct SelfcheckArgs {
+pub(crate) struct DoctorArgs {
     /// A private server: private:redis, private:mariadb …, or echo.
     #[arg(value_name = "TARGET", default_value = "echo")]
     pub(crate) target: String,
@@ -17,9 +17,9 @@ pub(crate) struct SelfcheckArgs {
     #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
           value_parser = clap::value_parser!(u32).range(6..=1_000))]
     pub(crate) fixed: u32,
-    /// Which checks to run.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Check::Aa, Check::Inject, Check::Slices], value_name = "CHECK,…")]
-    pub(crate) only: Vec<Check>,
+    /// Which tests to run.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Test::Aa, Test::Inject, Test::Slices], value_name = "TEST,…")]
+    pub(crate) tests: Vec<Test>,
     /// How the client waits.
     #[arg(long, default_value = "poll", value_name = "MODEL")]
     pub(crate) client: String,
@@ -32,9 +32,9 @@ pub(crate) struct SelfcheckArgs {
     pub(crate) json: JsonArgs,
 }
 
-/// A check that can be left out.
+/// A test that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Check {
+pub(crate) enum Test {
     /// The same arm on both sides must show no difference.
     Aa,
     /// A known delay must come out.

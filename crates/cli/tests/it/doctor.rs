@@ -1,4 +1,4 @@
-//! `selfcheck` on the echo server: its result fits its schema, and text and exit code say the same.
+//! `doctor` on the echo server: its result fits its schema, and text and exit code say the same.
 
 use std::fs;
 
@@ -13,12 +13,12 @@ use crate::record::check_fits;
 fn text_json_and_exit_code_say_the_same() {
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch)
-        .args(["selfcheck", "--fixed", "6", "--only", "aa,slices"])
+        .args(["doctor", "--fixed", "6", "--tests", "aa,slices"])
         .args(["--json=r.json"])
         .run();
     let text = fs::read_to_string(scratch.work().join("r.json")).unwrap();
     let result: Value = serde_json::from_str(&text).unwrap();
-    check_fits("selfcheck", &result);
+    check_fits("doctor", &result);
     let checks = result["checks"].as_array().unwrap();
     let names: Vec<&str> = checks.iter().filter_map(|it| it["check"].as_str()).collect();
     assert_eq!(names, ["aa", "aa", "slices"]);

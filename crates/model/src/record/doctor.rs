@@ -1,4 +1,4 @@
-//! What `looptax selfcheck` found: whether this machine allows honest verdicts.
+//! What `looptax doctor` found: whether this machine allows honest verdicts.
 //!
 //! Its own JSON, apart from records of runs.
 
@@ -10,7 +10,7 @@ use crate::record::Hex64;
 
 /// The checks of one machine, and what follows from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Selfcheck {
+pub struct Doctor {
     /// The server that was used.
     pub target: String,
     /// Its version.
@@ -38,15 +38,15 @@ pub struct Selfcheck {
     /// Whether that is too much.
     pub is_busy: bool,
     /// Check by check.
-    pub checks: Vec<SelfcheckResult>,
+    pub checks: Vec<DoctorResult>,
     /// What follows from them.
-    pub answer: SelfcheckAnswer,
+    pub answer: DoctorAnswer,
 }
 
 /// What follows from all checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum SelfcheckAnswer {
+pub enum DoctorAnswer {
     /// A check failed: verdicts of this machine are not honest.
     Failed,
     /// No check gave an answer.
@@ -64,7 +64,7 @@ pub enum SelfcheckAnswer {
 /// One check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "check", rename_all = "lowercase")]
-pub enum SelfcheckResult {
+pub enum DoctorResult {
     /// The same arm on both sides must show no difference.
     Aa(AaCheck),
     /// A known delay must come out.
@@ -73,7 +73,7 @@ pub enum SelfcheckResult {
     Slices(SlicesCheck),
 }
 
-impl SelfcheckResult {
+impl DoctorResult {
     /// Whether it passed; `None` where it gave no answer.
     pub const fn passed(&self) -> Option<bool> {
         match self {

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use looptax_bench::{InTurns, MeasuredEpoch};
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
-use looptax_model::record::{InjectCheck, InjectedDelay, InjectedRun, SelfcheckResult, Slice};
+use looptax_model::record::{InjectCheck, InjectedDelay, InjectedRun, DoctorResult, Slice};
 use looptax_model::stats::{Side, median, selfcheck as rules, tax_pct};
 
 use super::SLICE;
@@ -29,7 +29,7 @@ struct Delay {
 }
 
 /// All three delays on one arm against itself.
-pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<SelfcheckResult>, Failure> {
+pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<DoctorResult>, Failure> {
     let Some(request_ns) = request_ns(check, arm)? else {
         return Ok(Vec::new());
     };
@@ -42,15 +42,15 @@ pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<SelfcheckResult
         if let Some(delay_of) = &mut result.delay {
             delay_of.normal_scheduling = scheduled_normally(check, &delay)?;
         }
-        results.push(SelfcheckResult::Inject(result));
+        results.push(DoctorResult::Inject(result));
     }
     Ok(results)
 }
 
-fn not_judged(arm: Arm) -> SelfcheckResult {
+fn not_judged(arm: Arm) -> DoctorResult {
     let why = "needs real-time priority, so that both ends of a connection take turns: run it as root, or give the \
                program CAP_SYS_NICE";
-    SelfcheckResult::Inject(InjectCheck {
+    DoctorResult::Inject(InjectCheck {
         arm: arm.name().to_owned(),
         passed: None,
         delay: None,

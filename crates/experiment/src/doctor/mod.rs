@@ -12,7 +12,7 @@ use std::time::Duration;
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    AaCheck, Hex64, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult, SliceTaxes, SlicesCheck,
+    AaCheck, Hex64, PValuesBelow, Doctor, DoctorAnswer, DoctorResult, SliceTaxes, SlicesCheck,
 };
 use looptax_model::stats::{Verdict, noise_shares, selfcheck as rules, tax_pct};
 
@@ -33,7 +33,7 @@ const ROWS: u32 = 10_000;
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
 /// Runs the checks; `None` when interrupted.
-pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Option<Selfcheck>, Failure> {
+pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Option<Doctor>, Failure> {
     let host = Host::new(Machine::plain(), ask_nobody)?;
     let server = TargetSpec::Private(spec.kind);
     let settings = Experiment { connections: Some(vec![1]), rows: ROWS, ..Experiment::new(server.clone(), spec.seed) };
@@ -54,7 +54,7 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
     }
     let shares = noise_shares(&noise);
     let is_busy = shares.is_some_and(|it| it.is_noisy());
-    Ok(Some(Selfcheck {
+    Ok(Some(Doctor {
         target: name,
         version,
         seed: Hex64(spec.seed),
@@ -70,25 +70,25 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
 }
 
 /// What follows from the checks: a failure counts on a busy machine too, a pass does not.
-fn conclusion(checks: &[SelfcheckResult], is_busy: bool, n_runs: u32) -> SelfcheckAnswer {
+fn conclusion(checks: &[DoctorResult], is_busy: bool, n_runs: u32) -> DoctorAnswer {
     let all_are = |answer| checks.iter().all(|check| check.passed() == answer);
     if checks.iter().any(|check| check.passed() == Some(false)) {
-        SelfcheckAnswer::Failed
+        DoctorAnswer::Failed
     } else if all_are(None) {
-        SelfcheckAnswer::Unanswered
+        DoctorAnswer::Unanswered
     } else if is_busy {
-        SelfcheckAnswer::Busy
+        DoctorAnswer::Busy
     } else if !all_are(Some(true)) {
-        SelfcheckAnswer::SomeOpen
+        DoctorAnswer::SomeOpen
     } else if (n_runs as usize) < rules::COVERAGE_RUNS {
-        SelfcheckAnswer::NoGrossError
+        DoctorAnswer::NoGrossError
     } else {
-        SelfcheckAnswer::Believable
+        DoctorAnswer::Believable
     }
 }
 
 /// Runs the checks that were asked for.
-fn all(check: &mut Bench<'_>) -> Result<Vec<SelfcheckResult>, Failure> {
+fn all(check: &mut Bench<'_>) -> Result<Vec<DoctorResult>, Failure> {
     let mut results = Vec::new();
     if check.spec.has_aa {
         for arm in ARMS {
@@ -107,7 +107,7 @@ fn all(check: &mut Bench<'_>) -> Result<Vec<SelfcheckResult>, Failure> {
 }
 
 /// The same arm on both sides, with connections of their own: at most so many runs may differ.
-fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<SelfcheckResult, Failure> {
+fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     let mut runs = Vec::new();
     let n_runs = check.spec.n_runs;
     for idx in 0..n_runs {
@@ -128,7 +128,7 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<SelfcheckResult, Failure> {
     let mut half_widths: Vec<f64> = runs.iter().map(OneRun::half_width_points).collect();
     let p_values: Vec<f64> = runs.iter().filter_map(|run| run.p_value).collect();
     let below = |limit: f64| p_values.iter().filter(|p| **p < limit).count() as u64;
-    Ok(SelfcheckResult::Aa(AaCheck {
+    Ok(DoctorResult::Aa(AaCheck {
         arm: arm.name().to_owned(),
         runs: runs.len() as u64,
         alarms: n_alarms,
@@ -156,13 +156,13 @@ fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Resu
 }
 
 /// 50 ms against 500 ms slices.
-fn slices(check: &mut Bench<'_>) -> Result<SelfcheckResult, Failure> {
+fn slices(check: &mut Bench<'_>) -> Result<DoctorResult, Failure> {
     check.say("slices of 50 ms");
     let short = check.one(ARMS, None, SLICE, 0)?;
     check.say("slices of 500 ms");
     let long = check.one(ARMS, None, LONG_SLICE, 1)?;
     let (Some(short), Some(long)) = (short, long) else {
-        return Ok(SelfcheckResult::Slices(SlicesCheck {
+        return Ok(DoctorResult::Slices(SlicesCheck {
             passed: Some(false),
             taxes: None,
             why: Some("no estimate".to_owned()),
@@ -170,7 +170,7 @@ fn slices(check: &mut Bench<'_>) -> Result<SelfcheckResult, Failure> {
     };
     let tax = |run: &OneRun| run.theta.map_monotone(tax_pct);
     let found = rules::slice_length(&tax(&short), &tax(&long), 0.05);
-    Ok(SelfcheckResult::Slices(SlicesCheck {
+    Ok(DoctorResult::Slices(SlicesCheck {
         passed: found.agrees,
         taxes: Some(SliceTaxes {
             tax_50ms_pct: interval(&tax(&short)),

@@ -1,17 +1,17 @@
-//! The result of `looptax selfcheck`, for a terminal.
+//! The result of `looptax doctor`, for a terminal.
 
 use std::fmt::Write;
 
 use looptax_model::record::{
-    AaCheck, InjectCheck, InjectedDelay, InjectedRun, Selfcheck, SelfcheckAnswer, SelfcheckResult, SlicesCheck,
+    AaCheck, InjectCheck, InjectedDelay, InjectedRun, Doctor, DoctorAnswer, DoctorResult, SlicesCheck,
 };
 
 use super::lines::fitted;
 use super::style::Style;
 
 /// All checks, one line each, and what follows from them. Ends with a line break.
-pub fn selfcheck(found: &Selfcheck, style: Style) -> String {
-    let mut text = format!("selfcheck of {} ({})\n\n", found.target, found.version);
+pub fn doctor(found: &Doctor, style: Style) -> String {
+    let mut text = format!("tests of this machine with {} ({})\n\n", found.target, found.version);
     for check in &found.checks {
         let mark = match check.passed() {
             Some(true) => "pass",
@@ -27,13 +27,13 @@ pub fn selfcheck(found: &Selfcheck, style: Style) -> String {
     fitted(&text, style.width)
 }
 
-fn conclusion(found: &Selfcheck) -> String {
+fn conclusion(found: &Doctor) -> String {
     let words = match found.answer {
-        SelfcheckAnswer::Failed => {
+        DoctorAnswer::Failed => {
             "This machine does not allow honest verdicts as it is. Where other programs run, try again without them."
         }
-        SelfcheckAnswer::Unanswered => "No check gave an answer.",
-        SelfcheckAnswer::Busy => {
+        DoctorAnswer::Unanswered => "No check gave an answer.",
+        DoctorAnswer::Busy => {
             return format!(
                 "This machine was busy meanwhile (other processes took {} % of its CPU time, the hypervisor {} \
                  %): no answer about it. Stop what else runs, and try again.",
@@ -41,24 +41,24 @@ fn conclusion(found: &Selfcheck) -> String {
                 number(found.steal_pct, 0)
             );
         }
-        SelfcheckAnswer::SomeOpen => "No check failed, and some gave no answer.",
-        SelfcheckAnswer::NoGrossError => {
+        DoctorAnswer::SomeOpen => "No check failed, and some gave no answer.",
+        DoctorAnswer::NoGrossError => {
             "No check failed. Single runs find gross errors only: --runs 20 asks for 17 intervals of 20, --runs 100 is \
              the release gate."
         }
-        SelfcheckAnswer::Believable => "Verdicts of this machine can be believed, as far as these runs show.",
+        DoctorAnswer::Believable => "Verdicts of this machine can be believed, as far as these runs show.",
     };
     words.to_owned()
 }
 
-fn line(check: &SelfcheckResult) -> String {
+fn line(check: &DoctorResult) -> String {
     match check {
-        SelfcheckResult::Aa(check) => aa(check),
-        SelfcheckResult::Inject(check) => match &check.delay {
+        DoctorResult::Aa(check) => aa(check),
+        DoctorResult::Inject(check) => match &check.delay {
             Some(delay) => inject(check, delay),
             None => format!("inject {}: {}", check.arm, why(check.why.as_deref())),
         },
-        SelfcheckResult::Slices(check) => slices(check),
+        DoctorResult::Slices(check) => slices(check),
     }
 }
 
@@ -115,10 +115,10 @@ fn slices(check: &SlicesCheck) -> String {
     )
 }
 
-fn scheduled_normally(check: &SelfcheckResult) -> Option<&InjectedRun> {
+fn scheduled_normally(check: &DoctorResult) -> Option<&InjectedRun> {
     match check {
-        SelfcheckResult::Inject(check) => check.delay.as_ref()?.normal_scheduling.as_ref(),
-        SelfcheckResult::Aa(_) | SelfcheckResult::Slices(_) => None,
+        DoctorResult::Inject(check) => check.delay.as_ref()?.normal_scheduling.as_ref(),
+        DoctorResult::Aa(_) | DoctorResult::Slices(_) => None,
     }
 }
 

@@ -1,12 +1,12 @@
-//! `selfcheck`: does this machine allow honest verdicts?
+//! `doctor`: does this machine allow honest verdicts?
 
-use looptax_experiment::selfcheck::{self, Spec};
+use looptax_experiment::doctor::{self, Spec};
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_experiment::spec::{new_seed, seed};
-use looptax_model::record::{Selfcheck, SelfcheckAnswer};
+use looptax_model::record::{Doctor, DoctorAnswer};
 use looptax_report::terminal as report;
 
-use crate::args::{Check, SelfcheckArgs};
+use crate::args::{DoctorArgs, Test};
 use crate::failure::{Exit, Failure};
 use crate::outputs::{self, Outputs};
 use crate::settings::target_of;
@@ -15,20 +15,20 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{Terminal, claim};
 
-/// Runs `selfcheck`.
-pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+/// Runs `doctor`.
+pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let spec = spec(args)?;
     Outputs::default().writes("--json", args.json.path())?;
     sys::require_measurable()?;
     let stop = stop_flag()?;
     terminal.words(&format!(
         "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two lengths of \
-         slices (--only chooses)",
+         slices (--tests chooses)",
         args.fixed, args.runs
     ));
     let _alone = claim(terminal, args.turn.wait, &stop);
     let mut stage = Stage::line(terminal);
-    let found = selfcheck::run(&spec, &mut stage, &stop)?;
+    let found = doctor::run(&spec, &mut stage, &stop)?;
     drop(stage);
     let Some(found) = found else {
         terminal.words("interrupted: no answer about this machine");
@@ -36,18 +36,18 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
     };
     show(&found, args, terminal)?;
     Ok(match found.answer {
-        SelfcheckAnswer::Failed => Exit::No,
-        SelfcheckAnswer::Unanswered => Exit::Environment,
-        SelfcheckAnswer::Busy => Exit::Invalid,
-        SelfcheckAnswer::SomeOpen | SelfcheckAnswer::NoGrossError | SelfcheckAnswer::Believable => Exit::Done,
+        DoctorAnswer::Failed => Exit::No,
+        DoctorAnswer::Unanswered => Exit::Environment,
+        DoctorAnswer::Busy => Exit::Invalid,
+        DoctorAnswer::SomeOpen | DoctorAnswer::NoGrossError | DoctorAnswer::Believable => Exit::Done,
     })
 }
 
-fn spec(args: &SelfcheckArgs) -> Result<Spec, Failure> {
+fn spec(args: &DoctorArgs) -> Result<Spec, Failure> {
     let TargetSpec::Private(kind) = target_of(&args.target)? else {
         return Err(Failure::usage(
-            "selfcheck runs on private servers only",
-            "for example looptax selfcheck private:redis",
+            "doctor runs on private servers only",
+            "for example looptax doctor private:redis",
         ));
     };
     let client = args.client.parse();
@@ -57,12 +57,12 @@ fn spec(args: &SelfcheckArgs) -> Result<Spec, Failure> {
         seed: args.seed.as_deref().map_or_else(new_seed, seed)?,
         n_epochs: args.fixed,
         n_runs: args.runs,
-        has_aa: args.only.contains(&Check::Aa),
-        has_inject: args.only.contains(&Check::Inject),
-        has_slices: args.only.contains(&Check::Slices),
+        has_aa: args.tests.contains(&Test::Aa),
+        has_inject: args.tests.contains(&Test::Inject),
+        has_slices: args.tests.contains(&Test::Slices),
     })
 }
 
-fn show(found: &Selfcheck, args: &SelfcheckArgs, terminal: Terminal) -> Result<(), Failure> {
-    outputs::show(found, &args.json, || report::selfcheck(found, terminal.style()))
+fn show(found: &Doctor, args: &DoctorArgs, terminal: Terminal) -> Result<(), Failure> {
+    outputs::show(found, &args.json, || report::doctor(found, terminal.style()))
 }
