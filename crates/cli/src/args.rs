@@ -17,7 +17,6 @@ mod mcp;
 mod peer;
 mod reproduce;
 mod report;
-mod report_to;
 mod result;
 mod run;
 mod saved_form;
@@ -41,14 +40,15 @@ pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
-pub(crate) use fleet::{AskArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs};
+pub(crate) use fleet::{
+    AskArgs, CollectorArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs, RecordsWord, SendArgs,
+};
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
 pub(crate) use mcp::McpArgs;
 pub(crate) use peer::PeerArgs;
 pub(crate) use reproduce::{ReproduceArgs, ReproduceName};
 pub(crate) use report::ReportArgs;
-pub(crate) use report_to::{CollectorArgs, RecordsWord, ReportToArgs};
 pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use saved_form::SavedForm;
@@ -255,9 +255,6 @@ pub(crate) enum Command {
     /// Records as one page to look at and share: tables, charts, raw data; nothing outside itself.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
-    /// Send what this machine's clients and records say to a collector of many machines, once: for a timer.
-    #[command(after_help = EXIT_CODES)]
-    ReportTo(Box<ReportToArgs>),
     /// Many machines: the collector that they report to.
     #[command(after_help = EXIT_CODES)]
     Fleet(FleetArgs),

@@ -101,7 +101,6 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Gate(args)) => commands::gate::run(&args, terminal),
         Some(Command::Reproduce(args)) => commands::reproduce::run(&args, terminal),
         Some(Command::Report(args)) => commands::report::run(&args, terminal),
-        Some(Command::ReportTo(args)) => commands::report_to::run(&args, terminal),
         Some(Command::Fleet(args)) => commands::fleet::run(&args, terminal),
         Some(Command::Mcp(args)) => commands::mcp::run(&args),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),

@@ -1,11 +1,13 @@
 //! What `fleet` takes.
 
+mod send;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use super::JsonArgs;
-use super::report_to::CollectorArgs;
+pub(crate) use send::{CollectorArgs, RecordsWord, SendArgs};
 
 /// Options of `fleet`.
 #[derive(Debug, Clone, Args)]
@@ -16,6 +18,8 @@ pub(crate) struct FleetArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum FleetCommand {
+    /// Send what this machine's clients and records show to the collector, once.
+    Send(Box<SendArgs>),
     /// Make the collector's tables and views, or bring them to this version; again, it changes nothing.
     Init(InitArgs),
     /// What all machines lose, where to begin, what differs between them, who fell back, who is silent.
@@ -31,17 +35,18 @@ pub(crate) enum FleetCommand {
         list: AskArgs,
     },
     /// Programs and kinds of server over all machines, those first that lose most.
-    Pairs(FleetListArgs),
+    Programs(FleetListArgs),
     /// Who goes another way than a week ago, and who fell back to TCP.
-    Movers(FleetListArgs),
+    Changes(FleetListArgs),
 }
 
 impl FleetCommand {
     pub(crate) fn collector(&self) -> &CollectorArgs {
         match self {
+            Self::Send(args) => &args.collector,
             Self::Init(args) => &args.collector,
             Self::Report(args) => &args.ask.collector,
-            Self::Hosts(args) | Self::Pairs(args) | Self::Movers(args) => &args.ask.collector,
+            Self::Hosts(args) | Self::Programs(args) | Self::Changes(args) => &args.ask.collector,
             Self::Host { list, .. } => &list.collector,
         }
     }

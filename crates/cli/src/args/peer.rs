@@ -23,7 +23,6 @@ impl Cli {
             Some(Command::Switch(args)) => Some(&args.peer),
             Some(Command::Run(args)) => Some(&args.moving.peer),
             Some(Command::Trial(args)) => Some(&args.moving.peer),
-            Some(Command::ReportTo(args)) => Some(&args.collector.peer),
             Some(Command::Fleet(args)) => Some(&args.command.collector().peer),
             Some(_) => None,
         };

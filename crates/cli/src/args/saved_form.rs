@@ -31,8 +31,8 @@ pub(crate) enum SavedForm {
     Switches,
     /// The checks of `doctor`.
     Doctor,
-    /// What `report-to` sent.
-    ReportTo,
+    /// What `fleet send` sent.
+    FleetSend,
     /// A line of a report to a collector.
     ReportLine,
     /// What `fleet init` made.
@@ -43,10 +43,10 @@ pub(crate) enum SavedForm {
     Fleet,
     /// The list of `fleet hosts`.
     FleetHosts,
-    /// The list of `fleet pairs`.
-    FleetPairs,
-    /// The list of `fleet movers`.
-    FleetMovers,
+    /// The list of `fleet programs`.
+    FleetPrograms,
+    /// The list of `fleet changes`.
+    FleetChanges,
     /// The machines of `fleet host`.
     FleetHost,
 }

@@ -42,14 +42,14 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Switches => schema_of::<Vec<ListedSwitch>>(),
         SavedForm::Dsn => schema_of::<Vec<Spelling>>(),
         SavedForm::Doctor => schema_of::<Doctor>(),
-        SavedForm::ReportTo => schema_of::<Reported>(),
+        SavedForm::FleetSend => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
         SavedForm::Contribution => schema_of::<Contribution>(),
         SavedForm::ReportLine => looptax_fleet::line_schema(),
         SavedForm::Fleet => schema_of::<Fleet>(),
         SavedForm::FleetHosts => schema_of::<FleetList<FleetHost>>(),
-        SavedForm::FleetPairs => schema_of::<FleetList<FleetPair>>(),
-        SavedForm::FleetMovers => schema_of::<FleetMovers>(),
+        SavedForm::FleetPrograms => schema_of::<FleetList<FleetPair>>(),
+        SavedForm::FleetChanges => schema_of::<FleetMovers>(),
         SavedForm::FleetHost => schema_of::<Vec<FleetMachine>>(),
     }
 }

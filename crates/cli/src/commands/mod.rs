@@ -19,7 +19,6 @@ pub(crate) mod minute;
 mod program;
 pub(crate) mod reproduce;
 pub(crate) mod report;
-pub(crate) mod report_to;
 pub(crate) mod run;
 pub(crate) mod doctor;
 pub(crate) mod storm;

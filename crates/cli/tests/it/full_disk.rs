@@ -205,7 +205,7 @@ fn a_full_disk_keeps_no_report_from_its_collector_and_loses_none_that_waits() {
     let spool = disk.scratch.file("spool");
     let report = |to: &str| {
         let spool = spool.to_str().unwrap();
-        disk.run(&["report-to", to, "--spool", spool])
+        disk.run(&["fleet", "send", to, "--spool", spool])
     };
     let away = "postgres://u@127.0.0.1:1/x";
     let waiting = || fs::read_dir(disk.file("spool")).unwrap().count();

@@ -41,7 +41,7 @@ const COMMANDS: [&str; 14] = [
     "find --once -q",
     "switch --list",
     "switch --undo --yes",
-    "report-to postgres://x@127.0.0.1:9/x --records all",
+    "fleet send postgres://x@127.0.0.1:9/x --records all",
     "compare echo --dry-run",
 ];
 

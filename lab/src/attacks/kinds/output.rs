@@ -59,8 +59,8 @@ const COMMANDS: [&str; 13] = [
     "switch --list --json=FILE",
     "check redis://127.0.0.1:9 --json=FILE",
     "dsn redis://127.0.0.1:9 --json=FILE",
-    "report-to postgres://x@127.0.0.1:9/x --spool OURS/spool --json=FILE",
-    "report-to postgres://x@127.0.0.1:9/x --spool FILE",
+    "fleet send postgres://x@127.0.0.1:9/x --spool OURS/spool --json=FILE",
+    "fleet send postgres://x@127.0.0.1:9/x --spool FILE",
     "reproduce moonen --dry-run -o FILE --json=FILE.json",
 ];
 

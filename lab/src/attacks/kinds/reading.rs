@@ -55,7 +55,7 @@ const COMMANDS: [&str; 15] = [
     "check mysql://x:y@127.0.0.1:PORT/x --json=FILE",
     "switch HERS/app.env --as sidekiq --dry-run --json=FILE",
     "dsn postgres://x@127.0.0.1:PORT/x --json=FILE",
-    "report-to postgres://x@127.0.0.1:9/x --spool HERS/spool --json=FILE",
+    "fleet send postgres://x@127.0.0.1:9/x --spool HERS/spool --json=FILE",
     "trial --urls HERS/urls --dry-run --json=FILE -- true",
     "trial --from-log HERS/urls --url http://127.0.0.1:9/ --dry-run --json=FILE -- true",
 ];

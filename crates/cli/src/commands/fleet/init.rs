@@ -7,7 +7,7 @@ use looptax_model::failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::InitArgs;
-use crate::commands::report_to::place;
+use super::place;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::terminal::{self, Terminal};

@@ -1,11 +1,10 @@
-//! `report-to`: what this machine's clients and records say, to a collector of many machines, once.
+//! `fleet send`: what this machine's clients and records say, to a collector of many machines, once.
 //!
 //! A report is kept on disk before anything is sent, and goes when the collector has said that it has it: whatever happens
 //! in between, it is sent again by the next run, and counts once.
 
 mod from;
-pub(super) mod place;
-mod send;
+mod delivery;
 mod this_machine;
 
 use std::time::Duration;
@@ -15,7 +14,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::Reported;
 use looptax_report::terminal as report;
 
-use crate::args::ReportToArgs;
+use crate::args::SendArgs;
 use crate::commands::begin::is_stopped_by;
 use crate::commands::find;
 use crate::failure::Exit;
@@ -24,8 +23,8 @@ use crate::rights::keep_what_looking_needs;
 use crate::signals::{end_at_once, has_paused, stop_flag};
 use crate::terminal::{self, Terminal};
 
-/// Runs `report-to`.
-pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failure> {
+/// Runs `fleet send`.
+pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
     let (destination, access) = place::collector(&args.collector)?;
     place::refuse_word(&destination)?;
@@ -83,13 +82,13 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
     }
     let mut reported = if is_printed {
         end_at_once();
-        send::print(&seen.batch, &destination, &access)?
+        delivery::print(&seen.batch, &destination, &access)?
     } else {
-        let before = send::keep(&spool, &seen, &destination, &access)?;
+        let before = delivery::keep(&spool, &seen, &destination, &access)?;
         // It is kept, and the next run sends it.
         end_at_once();
-        let now = send::waiting(&spool, &destination, &access)?;
-        send::together(&before, now)
+        let now = delivery::waiting(&spool, &destination, &access)?;
+        delivery::together(&before, now)
     };
     if !seen.sees_all {
         reported.notes.push(

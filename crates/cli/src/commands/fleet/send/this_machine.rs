@@ -13,8 +13,8 @@ use looptax_host::read;
 use looptax_model::failure::Failure;
 use looptax_model::record::{PastRun, Record};
 
-use super::place;
-use crate::args::{RecordsWord, ReportToArgs};
+use crate::commands::fleet::place;
+use crate::args::{RecordsWord, SendArgs};
 use crate::commands::find;
 use crate::earlier_runs::{Judged, latest_runs};
 
@@ -36,7 +36,7 @@ pub(super) struct Report {
 
 /// Looks at this machine; `None` where somebody stops it.
 pub(super) fn look(
-    args: &ReportToArgs,
+    args: &SendArgs,
     eyes: Option<Loaded>,
     spool: &Spool,
     stop: &AtomicBool,

@@ -1,18 +1,18 @@
-//! What `report-to` takes, and what it shares with `fleet`.
+//! What `fleet send` takes, and what it shares with the other commands of `fleet`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::begin::STOP_FILE;
-use super::{JsonArgs, PeerArgs};
+use crate::args::begin::STOP_FILE;
+use crate::args::{JsonArgs, PeerArgs};
 
-/// The collector of `report-to` and `fleet`.
+/// The collector of `fleet`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CollectorArgs {
     /// The collector: `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or
     /// `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`. One on another machine is verified by its certificate and name,
-    /// unless sslmode says otherwise or `secure` is missing. `report-to` also takes a folder, which gets a file per report
+    /// unless sslmode says otherwise or `secure` is missing. `fleet send` also takes a folder, which gets a file per report
     /// (`./NAME` makes one), and `-` for standard output.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: String,
@@ -26,9 +26,9 @@ pub(crate) struct CollectorArgs {
     pub(crate) peer: PeerArgs,
 }
 
-/// Options of `report-to`.
+/// Options of `fleet send`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct ReportToArgs {
+pub(crate) struct SendArgs {
     #[command(flatten)]
     pub(crate) collector: CollectorArgs,
     /// Send names of users, programs and of the machine as keyed hashes.

@@ -1,4 +1,4 @@
-//! `report-to --from`: reports that were gathered before. Where they come from they stay, so that nothing is lost here.
+//! `fleet send --from`: reports that were gathered before. Where they come from they stay, so that nothing is lost here.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use looptax_host::read;
 use looptax_model::failure::Failure;
 use looptax_model::record::Reported;
 
-use super::send;
-use crate::args::ReportToArgs;
+use super::delivery;
+use crate::args::SendArgs;
 use crate::failure::Exit;
 use crate::terminal;
 
@@ -25,7 +25,7 @@ const HINT: &str = "--from takes a file of JSON lines, a folder with such files 
 pub(super) type Sent = (Reported, Exit);
 
 pub(super) fn run(
-    args: &ReportToArgs,
+    args: &SendArgs,
     source: &Path,
     destination: &Destination,
     access: &Access,
@@ -34,7 +34,7 @@ pub(super) fn run(
     let collector = if args.dry_run {
         None
     } else {
-        let opened = send::open(destination, access);
+        let opened = delivery::open(destination, access);
         Some(opened.map_err(|error| broken_off(error, &reported))?)
     };
     let mut sending = Sending { collector, group: Vec::new(), n_rows: 0, n_bad: 0, reported };
@@ -85,7 +85,7 @@ impl Sending {
             terminal::data(&to_lines(&batch))?;
             return Ok(());
         }
-        self.n_rows += send::n_rows_of(&batch);
+        self.n_rows += delivery::n_rows_of(&batch);
         self.group.push(batch);
         if self.n_rows >= MOST_ROWS {
             self.flush()?;
@@ -102,7 +102,7 @@ impl Sending {
         };
         match collector.send(&group) {
             Ok(()) => {
-                send::count(&mut self.reported, &group);
+                delivery::count(&mut self.reported, &group);
                 return Ok(());
             }
             Err(error) if group.len() > 1 && error.is_of_rows() => {}
@@ -113,7 +113,7 @@ impl Sending {
                 return Ok(());
             };
             match collector.send(std::slice::from_ref(&batch)) {
-                Ok(()) => send::count(&mut self.reported, &[batch]),
+                Ok(()) => delivery::count(&mut self.reported, &[batch]),
                 Err(error) if error.is_of_rows() => {
                     self.leave_out(&format!("report {}: {error}", batch.report_id));
                 }

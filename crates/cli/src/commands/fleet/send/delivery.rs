@@ -190,5 +190,5 @@ fn kept(error: FleetError, reported: &Reported) -> Failure {
         Some(hint) => format!("{hint}; "),
         None => String::new(),
     };
-    failure.with_hint(format!("{first}{words}: the next `looptax report-to` sends them"))
+    failure.with_hint(format!("{first}{words}: the next `looptax fleet send` sends them"))
 }
