@@ -70,7 +70,7 @@ enum Chore {
     Oracle(oracle::Chore),
     /// Today's ClickHouse, by the Python package chdb, as a collector: what tests do with Debian's
     FleetEngines(fleet_engines::Options),
-    /// How long `looptax history` takes with thousands of runs
+    /// How long `looptax show` takes to list thousands of runs
     History(history::Options),
     /// Records with one field changed, through every command that reads one: no panic, no hang
     Records(records::Options),

@@ -11,15 +11,14 @@ pub(crate) mod echo;
 mod exec;
 mod find;
 mod fleet;
-mod history;
 mod json;
 mod mcp;
 mod peer;
 mod reproduce;
-mod report;
 mod result;
 mod run;
 mod saved_form;
+mod show;
 mod doctor;
 mod storm;
 mod switch;
@@ -43,15 +42,14 @@ pub(crate) use find::FindArgs;
 pub(crate) use fleet::{
     AskArgs, CollectorArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs, RecordsWord, SendArgs,
 };
-pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
 pub(crate) use mcp::McpArgs;
 pub(crate) use peer::PeerArgs;
 pub(crate) use reproduce::{ReproduceArgs, ReproduceName};
-pub(crate) use report::ReportArgs;
 pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use saved_form::SavedForm;
+pub(crate) use show::{DiffArgs, FormatArgs, GateArgs, ShowArgs};
 pub(crate) use doctor::{DoctorArgs, Test};
 pub(crate) use storm::StormArgs;
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
@@ -123,7 +121,7 @@ impl Cli {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
             Some(Command::Why(args)) => args.compare.targets.iter().any(|it| it == word),
             Some(Command::Doctor(args)) => args.target == word,
-            Some(Command::Analyze(args)) => args.record == "-",
+            Some(Command::Show(args)) => args.runs.iter().any(|it| it == "-"),
             Some(_) => false,
         }
     }
@@ -236,12 +234,9 @@ pub(crate) enum Command {
     /// to the second.
     #[command(after_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
-    /// Judge a saved record again: the same verdict, bit for bit.
+    /// List the runs of this machine, or show some again as text, page or data.
     #[command(after_help = EXIT_CODES)]
-    Analyze(AnalyzeArgs),
-    /// What was measured on this machine.
-    #[command(after_help = EXIT_CODES)]
-    History(HistoryArgs),
+    Show(ShowArgs),
     /// Compare two runs, or the same clients before and after a change (`watch --save`).
     #[command(after_help = EXIT_CODES)]
     Diff(DiffArgs),
@@ -252,9 +247,6 @@ pub(crate) enum Command {
     /// Published comparisons again on this machine, published beside measured.
     #[command(after_help = EXIT_CODES)]
     Reproduce(ReproduceArgs),
-    /// Records as one page to look at and share: tables, charts, raw data; nothing outside itself.
-    #[command(after_help = EXIT_CODES)]
-    Report(ReportArgs),
     /// Many machines: the collector that they report to.
     #[command(after_help = EXIT_CODES)]
     Fleet(FleetArgs),
@@ -474,22 +466,6 @@ pub(crate) enum ProtocolWord {
     Prepared,
     /// Whole, each time.
     Text,
-}
-
-/// Options of `analyze`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct AnalyzeArgs {
-    /// A record saved by `compare`: its file, or its run's name in the history (`last`).
-    #[arg(value_name = "RECORD")]
-    pub(crate) record: String,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
-    /// What is said of the result.
-    #[command(flatten)]
-    pub(crate) detail: DetailArgs,
-    /// What else to write.
-    #[command(flatten)]
-    pub(crate) formats: FormatArgs,
 }
 
 #[derive(Debug, Subcommand)]

@@ -17,12 +17,12 @@ pub(crate) struct ResultArgs {
     /// last one is the result.
     #[arg(long)]
     pub(crate) json_stream: bool,
-    /// Write a page to look at and share there, as `report` does.
+    /// Write a page to look at and share there, as `show --html` does.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Where the record goes; a file of that name is replaced. Default: a folder of its own in
-    /// `$XDG_DATA_HOME/looptax/runs`, from where `analyze`, `report`, `diff` and `gate` take it by the name
-    /// of the run.
+    /// `$XDG_DATA_HOME/looptax/runs`, from where `show`, `diff` and `gate` take it by the name of the
+    /// run.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// What else to write.
@@ -31,7 +31,7 @@ pub(crate) struct ResultArgs {
     /// What is said of the result.
     #[command(flatten)]
     pub(crate) detail: DetailArgs,
-    /// Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each
+    /// Call this run so in `show` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each
     /// name.
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub(crate) label: Option<String>,

@@ -11,8 +11,8 @@ pub(crate) enum SavedForm {
     Reproduce,
     /// A line of `--json-stream`, `find --watch --json` or `watch --json`.
     Stream,
-    /// The runs of `history`.
-    History,
+    /// The runs that `show` lists.
+    Runs,
     /// Two runs compared by `diff`.
     Diff,
     /// Two saved looks of `watch` compared by `diff`.
@@ -37,7 +37,7 @@ pub(crate) enum SavedForm {
     ReportLine,
     /// What `fleet init` made.
     FleetInit,
-    /// What `report --publish` writes.
+    /// What `show --publish` writes.
     Contribution,
     /// What `fleet report` says.
     Fleet,

@@ -32,7 +32,7 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Record => looptax_model::record::schema(),
         SavedForm::Reproduce => looptax_model::record::reproduction_schema(),
         SavedForm::Stream => schema_of::<StreamLine>(),
-        SavedForm::History => schema_of::<Vec<PastRun>>(),
+        SavedForm::Runs => schema_of::<Vec<PastRun>>(),
         SavedForm::Diff => schema_of::<Diff>(),
         SavedForm::WatchedDiff => schema_of::<WatchedDiff>(),
         SavedForm::Found => schema_of::<Found>(),

@@ -1,6 +1,5 @@
 //! One file per command, each from settings to exit code.
 
-pub(crate) mod analyze;
 pub(crate) mod begin;
 pub(crate) mod capture;
 pub(crate) mod check;
@@ -12,14 +11,13 @@ pub(crate) mod features;
 pub(crate) mod find;
 pub(crate) mod fleet;
 pub(crate) mod gate;
-pub(crate) mod history;
 pub(crate) mod internal;
 pub(crate) mod mcp;
 pub(crate) mod minute;
 mod program;
 pub(crate) mod reproduce;
-pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod show;
 pub(crate) mod doctor;
 pub(crate) mod storm;
 pub(crate) mod switch;

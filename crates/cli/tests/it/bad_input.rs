@@ -118,12 +118,12 @@ fn r19_what_strangers_wrote_steers_no_terminal() {
     let map = format!("127.0.0.1:1=/{EVIL}");
     let none = format!("{EVIL}none.json");
     for args in [
-        &["analyze", &file][..],
-        &["analyze", &none],
-        &["report", &none, "-o", "r.html"],
+        &["show", &file][..],
+        &["show", &none],
+        &["show", &none, "--html", "r.html"],
         &["diff", &none, EVIL],
-        &["history", "show", EVIL],
-        &["history", "rm", EVIL],
+        &["show", EVIL],
+        &["show", "--forget", EVIL],
         &["compare", EVIL],
         &["compare", "echo", "--workload", EVIL],
         &["compare", "echo", "--dry-run", "-o", &none],
@@ -292,7 +292,7 @@ fn a_result_that_cannot_be_printed_is_told_with_the_place_of_its_record() {
         &[
             "cannot print the result to stdout",
             "No space left",
-            "what was measured is in there.json: `looptax analyze there.json` prints it",
+            "what was measured is in there.json: `looptax show there.json` prints it",
         ],
     );
 }
@@ -390,23 +390,11 @@ fn r20_what_is_no_dsn_is_told_how_one_looks_without_the_words_of_a_library() {
 #[test]
 fn r20_a_folder_is_the_record_in_it_or_no_record() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch).args(["analyze", "."]).run();
-    run.expect_error(2, &["`.` is a folder", "looptax history"]);
+    let run = Looptax::new(exe(), &scratch).args(["show", "."]).run();
+    run.expect_error(2, &["`.` is a folder", "looptax show"]);
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
     fs::copy(records.join("record.json"), scratch.file("record.json")).unwrap();
-    Looptax::new(exe(), &scratch).args(["analyze", "."]).run().expect_code(0);
-}
-
-#[test]
-fn r20_a_page_that_is_there_already_is_told_with_what_to_do() {
-    let scratch = Scratch::new();
-    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
-    fs::copy(records.join("record.json"), scratch.file("a.json")).unwrap();
-    let report =
-        |more: &[&str]| Looptax::new(exe(), &scratch).args(["report", "a.json"]).args(more.iter().copied()).run();
-    report(&[]).expect_code(0);
-    report(&[]).expect_error(2, &["exists already", "-o FILE", "-o a.html"]);
-    report(&["-o", "a.html"]).expect_code(0);
+    Looptax::new(exe(), &scratch).args(["show", "."]).run().expect_code(0);
 }
 
 #[test]

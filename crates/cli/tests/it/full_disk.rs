@@ -97,7 +97,7 @@ impl Disk {
     /// Where the records of the runs in the history lie, the newest first.
     #[track_caller]
     fn remembered(&self) -> Vec<String> {
-        let run = self.run(&["history", "--json"]);
+        let run = self.run(&["show", "--json"]);
         run.expect_code(0);
         let runs: Value = serde_json::from_str(&run.stdout).unwrap();
         let paths = runs.as_array().unwrap().iter().map(|it| it["path"].as_str());
@@ -105,11 +105,11 @@ impl Disk {
         paths.map(name).collect()
     }
 
-    /// The record in `name`, as `analyze` reads it.
+    /// The record in `name`, as `show` reads it.
     #[track_caller]
     fn analyzed(&self, name: &str) -> Value {
         let path = self.scratch.file(name);
-        let run = self.run(&["analyze", path.to_str().unwrap(), "--json"]);
+        let run = self.run(&["show", path.to_str().unwrap(), "--json"]);
         run.expect_code(0);
         serde_json::from_str(&run.stdout).unwrap()
     }

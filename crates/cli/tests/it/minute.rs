@@ -46,7 +46,7 @@ fn a_bare_run_says_of_every_installed_server_what_it_loses() {
     }
     assert!(measured.contains(&"redis") || find_binary(Kind::Redis).is_none());
     assert!(run.stdout.contains("at 800 requests/s"), "{}", run.stdout);
-    let history = Looptax::new(exe(), &scratch).args(["history"]).run();
+    let history = Looptax::new(exe(), &scratch).args(["show"]).run();
     assert!(history.stdout.contains(record["id"].as_str().unwrap()));
     scratch.check_nothing_left();
 }

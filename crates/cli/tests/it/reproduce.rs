@@ -77,7 +77,7 @@ fn moonen_is_measured_beside_what_was_published() {
     assert!(!page.contains("<script"));
     let markdown = fs::read_to_string(scratch.file("r.md")).unwrap();
     assert!(markdown.contains("| stream: time of 100 GB |"), "{markdown}");
-    let history = Looptax::new(exe(), &scratch).args(["history"]).run();
+    let history = Looptax::new(exe(), &scratch).args(["show"]).run();
     assert!(history.stdout.contains("-moonen-stream"), "{}", history.stdout);
     scratch.check_nothing_left();
 }

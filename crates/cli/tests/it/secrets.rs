@@ -200,9 +200,9 @@ fn an_address_in_a_wrong_place_is_not_repeated() {
         &["compare", "--rows", address, "echo"],
         &["compare", "--seed=mysql://u:qZ7-7Zq@127.0.0.1/d", "echo"],
         &["run", "--map", address, "--", "true"],
-        &["history", "show", address],
+        &["show", address],
+        &["show", "--forget", address],
         &["gate", address],
-        &["analyze", address],
         &["find", address],
         &["reproduce", address],
         &["nothing", address],
@@ -240,10 +240,10 @@ fn a_whole_run_leaves_no_secret_in_record_history_and_page() {
     let record = fs::read_to_string(scratch.file("r.json")).unwrap();
     assert!(record.contains(&format!("redis://u@{tcp}")), "{record}");
     for args in [
-        &["report", "r.json", "--html", "page.html"][..],
-        &["analyze", "r.json"],
-        &["history", "--json"],
-        &["history", "show", "last"],
+        &["show", "r.json", "--html", "page.html"][..],
+        &["show", "r.json"],
+        &["show", "--json"],
+        &["show", "last"],
         &["gate", "r.json", "r.json"],
     ] {
         let run = Looptax::new(exe(), &scratch).args(args).run();

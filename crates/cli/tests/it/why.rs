@@ -122,7 +122,7 @@ fn layers_add_up_and_travel_in_the_record() {
             assert!(number(&packets[1]) > 1.5, "{why}");
         }
     }
-    let again = Looptax::new(exe(), &scratch).args(["analyze", "record.json", "--json"]).run();
+    let again = Looptax::new(exe(), &scratch).args(["show", "record.json", "--json"]).run();
     again.expect_code(0);
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["comparisons"][0]["why"][0]["rows"], why["rows"]);

@@ -52,7 +52,7 @@ fn every_number_of_every_form_has_two_ends() {
         ("movers", schema_of::<FleetMovers>()),
         ("machines", schema_of::<Vec<FleetMachine>>()),
         ("stream", schema_of::<StreamLine>()),
-        ("history", schema_of::<Vec<PastRun>>()),
+        ("runs", schema_of::<Vec<PastRun>>()),
         ("diff", schema_of::<Diff>()),
         ("watched", schema_of::<Watched>()),
         ("watched diff", schema_of::<WatchedDiff>()),

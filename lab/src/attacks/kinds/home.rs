@@ -29,13 +29,13 @@ struct Home<'a> {
 
 /// What is run; `HERS` stands for her folder.
 const COMMANDS: [&str; 14] = [
-    "history",
-    "history rm last",
-    "history rm last --",
-    "history show last",
-    "history --json=HERS/out.json",
-    "analyze last",
-    "report last -o HERS/out.html",
+    "show",
+    "show --forget last",
+    "show --forget -- last",
+    "show last --verbose",
+    "show --json=HERS/out.json",
+    "show last",
+    "show last --html HERS/out.html",
     "diff last last",
     "gate last",
     "find --once -q",

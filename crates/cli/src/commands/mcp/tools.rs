@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 4096;
 const LOOKING: Duration = Duration::from_secs(60);
 
 /// Every tool, as they are listed.
-pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
+pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
     [
         tool::<Find, Found>(
             "find",
@@ -48,15 +48,11 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
             "Counts for some seconds the requests of local programs to local servers, over TCP and over sockets, with \
              their times. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
         ),
-        tool::<Analyze, Record>(
-            "analyze",
-            "A saved run again",
-            "Judges the saved record of a comparison again and shows its verdicts. history lists the runs.",
-        ),
-        tool::<History, Listed<Vec<PastRun>>>(
-            "history",
-            "What was measured",
-            "Lists the runs that were measured and kept on this machine, the newest first.",
+        tool::<Show, Shown>(
+            "show",
+            "Runs that were measured",
+            "Lists the runs that were measured and kept on this machine, the newest first. With `run` it judges the \
+             saved record of one again and shows its verdicts.",
         ),
         tool::<DiffOf, Differences>(
             "diff",
@@ -214,6 +210,15 @@ struct Listed<T> {
     result: T,
 }
 
+/// What `show` gives: the list of runs, or one of them.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "for its schema")]
+enum Shown {
+    List(Listed<Vec<PastRun>>),
+    Run(Box<Record>),
+}
+
 /// What `diff` gives: of two runs, or of two looks.
 #[derive(JsonSchema)]
 #[serde(untagged)]
@@ -322,31 +327,20 @@ impl Arguments for Watch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Analyze {
-    /// A record's file, a run's name or label in the history, or `last`.
-    record: String,
-}
-
-impl Arguments for Analyze {
-    fn call(self) -> Result<Call, String> {
-        Ok(Call { command: "analyze", words: vec![self.record], within: LOOKING, ..Call::default() })
-    }
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct History {
-    /// At most so many runs. Default: 20.
+struct Show {
+    /// One run: its name, its label, `last`, or a record's file. Without it the runs are listed.
+    run: Option<String>,
+    /// List at most this many runs. Default: 20.
     #[schemars(range(min = 1, max = 1000))]
     most: Option<u32>,
 }
 
-impl Arguments for History {
+impl Arguments for Show {
     fn call(self) -> Result<Call, String> {
         let most = self.most.unwrap_or(20);
         check_range("most", most, 1..=1000)?;
-        let options = options("most", [most]).collect();
-        Ok(Call { command: "history", options, within: LOOKING, ..Call::default() })
+        let (options, words) = (options("most", [most]).collect(), self.run.into_iter().collect());
+        Ok(Call { command: "show", options, words, within: LOOKING, ..Call::default() })
     }
 }
 
@@ -491,10 +485,10 @@ mod tests {
         check_refused("compare", &with("yes", json!(true)), "unknown");
         check_refused("dsn", &json!({"address": "mysql://u:qZ7@h/d"}), "LOOPTAX_PASSWORD");
         check_refused("check", &json!({"address": "host=h password=qZ7"}), "LOOPTAX_PASSWORD");
-        check_refused("analyze", &json!({"record": "a\u{0}b"}), "control");
-        check_refused("analyze", &json!({"record": "x".repeat(MOST_BYTES + 1)}), "bytes");
-        check_refused("analyze", &json!({"record": ["qZ7"]}), "type");
-        check_refused("analyze", &json!("qZ7"), "type");
+        check_refused("show", &json!({"run": "a\u{0}b"}), "control");
+        check_refused("show", &json!({"run": "x".repeat(MOST_BYTES + 1)}), "bytes");
+        check_refused("show", &json!({"run": ["qZ7"]}), "type");
+        check_refused("show", &json!("qZ7"), "type");
         check_refused("check", &json!({}), "needed");
         check_refused("watch", &json!({"seconds": "qZ7"}), "type");
     }

@@ -38,8 +38,8 @@ fn check_kept(kind: Kind) {
         ("dsn", json!({ "address": without })),
         ("dsn", refused.clone()),
         ("watch", json!({"seconds": 1})),
-        ("history", json!({})),
-        ("analyze", json!({ "record": file })),
+        ("show", json!({})),
+        ("show", json!({ "run": file })),
         ("diff", json!({"before": file, "after": url})),
         ("compare", json!({ "target": url })),
     ] {

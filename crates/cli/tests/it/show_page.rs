@@ -1,4 +1,4 @@
-//! `report` and `compare --html`: a page of what was measured, and clear errors where there can be none.
+//! `show --html`, `show --publish` and `compare --html`: a page of what was measured, and clear errors where there can be none.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::fixture::{SHORT, compare, exe, saved};
 
-fn report<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
-    Looptax::new(exe(), scratch).args(["report"]).args(args)
+fn show<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
+    Looptax::new(exe(), scratch).args(["show"]).args(args)
 }
 
 /// A short run on the echo server, its record in `r.json` and its page in `live.html`.
@@ -29,7 +29,7 @@ fn data(page: &str) -> Value {
 #[test]
 fn a_page_holds_what_the_record_and_its_samples_say() {
     let scratch = measured();
-    let run = report(&scratch, &["r.json", "-o", "r.html"]).run();
+    let run = show(&scratch, &["r.json", "--html", "r.html"]).run();
     run.expect_code(0);
     let page = fs::read_to_string(scratch.file("r.html")).unwrap();
     let live = fs::read_to_string(scratch.file("live.html")).unwrap();
@@ -55,7 +55,7 @@ fn page_of_changed(change: impl Fn(&mut Value)) -> Finished {
     let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     change(&mut record);
     fs::write(&path, record.to_string()).unwrap();
-    let run = report(&scratch, &["r.json", "-o", "-"]).run();
+    let run = show(&scratch, &["r.json", "--html", "-"]).run();
     run.expect_code(0);
     assert_eq!(data(&run.stdout)["hdr"], "");
     run
@@ -90,7 +90,7 @@ fn samples_that_were_changed_are_not_shown_and_the_page_says_so() {
 fn a_page_is_not_written_over_its_record() {
     let scratch = measured();
     let before = fs::read(scratch.file("r.json")).unwrap();
-    let run = report(&scratch, &["r.json", "-o", "./r.json"]).run();
+    let run = show(&scratch, &["r.json", "--html", "./r.json"]).run();
     run.expect_error(2, &["over the record", "a file of its own"]);
     assert_eq!(fs::read(scratch.file("r.json")).unwrap(), before);
 }
@@ -108,24 +108,42 @@ fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
 }
 
 #[test]
-fn several_records_make_one_page_and_nothing_is_overwritten_unasked() {
+fn several_records_make_one_page_and_their_tables_one_text() {
     let scratch = measured();
     fs::copy(scratch.file("r.json"), scratch.file("again.json")).unwrap();
-    let run = report(&scratch, &["r.json", "again.json"]).run();
+    let run = show(&scratch, &["r.json", "again.json", "--html", "r.html"]).run();
     run.expect_code(0);
+    assert_eq!(run.stdout, "");
     let page = fs::read_to_string(scratch.file("r.html")).unwrap();
     assert!(page.contains("2 records") && page.contains("id=\"record-1\""));
-    let run = report(&scratch, &["r.json"]).run();
-    run.expect_error(2, &["`r.html` exists already", "-o FILE names another place"]);
+    let one = show(&scratch, &["r.json"]).run().stdout;
+    let both = show(&scratch, &["r.json", "r.json"]).run();
+    both.expect_code(0);
+    assert_eq!(both.stdout, format!("{one}\n{one}"));
+}
+
+#[test]
+fn forms_of_one_run_are_not_made_of_several_or_of_none() {
+    let scratch = measured();
+    for (args, words) in [
+        (&["r.json", "r.json", "--json"][..], "one run"),
+        (&["r.json", "r.json", "--csv", "-"], "one run"),
+        (&["--html", "x.html"], "which run"),
+        (&["--forget"], "which run"),
+        (&["--md", "-"], "which run"),
+    ] {
+        show(&scratch, args).run().expect_error(2, &[words]);
+    }
+    assert!(!scratch.file("x.html").exists());
 }
 
 #[test]
 fn what_is_no_record_is_one_error() {
     let scratch = Scratch::new();
     fs::write(scratch.file("other.json"), "{}").unwrap();
-    let run = report(&scratch, &["other.json"]).run();
+    let run = show(&scratch, &["other.json"]).run();
     run.expect_error(2, &["`other.json` is no looptax record"]);
-    let run = report(&scratch, &["missing.json"]).run();
+    let run = show(&scratch, &["missing.json"]).run();
     run.expect_error(2, &["cannot read `missing.json`"]);
 }
 
@@ -136,7 +154,7 @@ fn what_is_published_names_nobody_and_shows_a_change() {
     record["label"] = json!("s3kr1t");
     record["comparisons"][0]["target"]["name"] = json!("redis://s3kr1t@h0st/");
     fs::write(scratch.file("named.json"), record.to_string()).unwrap();
-    let run = report(&scratch, &["named.json", "--publish", "m.json"]).run();
+    let run = show(&scratch, &["named.json", "--publish", "m.json"]).run();
     run.expect_code(0);
     let text = fs::read_to_string(scratch.file("m.json")).unwrap();
     let given: Value = serde_json::from_str(&text).unwrap();
@@ -158,7 +176,7 @@ fn what_is_published_names_nobody_and_shows_a_change() {
     let error = looptax_fleet::read_contribution(&changed).unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");
     // A file that is there stays.
-    report(&scratch, &["named.json", "--publish", "m.json"]).run().expect_code(2);
+    show(&scratch, &["named.json", "--publish", "m.json"]).run().expect_code(2);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `history`, `diff` and `gate`, over runs on the built-in echo server.
+//! `show`, `diff` and `gate`, over runs on the built-in echo server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,10 +26,10 @@ fn measure(scratch: &Scratch, name: &str, more: &[&str]) -> Finished {
 }
 
 fn listed(scratch: &Scratch) -> Vec<Value> {
-    let run = looptax(scratch, &["history", "--json"]);
+    let run = looptax(scratch, &["show", "--json"]);
     run.expect_code(0);
     let runs: Vec<Value> = serde_json::from_str(&run.stdout).unwrap();
-    check_fits("history", &runs.clone().into());
+    check_fits("runs", &runs.clone().into());
     runs
 }
 
@@ -43,14 +43,14 @@ fn runs_are_remembered_shown_and_forgotten_and_records_stay() {
     assert_eq!(runs.len(), 2, "{runs:#?}");
     assert_eq!(runs[0]["path"], scratch.work().join("b.json").to_str().unwrap());
     let id = runs[0]["id"].as_str().unwrap();
-    let table = looptax(&scratch, &["history"]);
+    let table = looptax(&scratch, &["show"]);
     assert!(table.stdout.contains(id), "{}", table.stdout);
-    let shown = looptax(&scratch, &["history", "show", "last"]);
+    let shown = looptax(&scratch, &["show", "last"]);
     assert!(shown.stdout.contains("record: "), "{}", shown.stdout);
-    looptax(&scratch, &["history", "rm", id]).expect_code(0);
+    looptax(&scratch, &["show", "--forget", id]).expect_code(0);
     assert_eq!(listed(&scratch).len(), 1);
     assert!(scratch.work().join("b.json").exists());
-    looptax(&scratch, &["history", "show", "nothing"]).expect_error(2, &["no run in the history", "looptax history"]);
+    looptax(&scratch, &["show", "nothing"]).expect_error(2, &["no run in the history", "looptax show"]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ pub(crate) fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], chang
     comparison["server_count"] = Value::Null;
     change(comparison);
     write(scratch, "counted.json", &record);
-    let made = looptax(scratch, &["analyze", "counted.json", &format!("--json={name}")]);
+    let made = looptax(scratch, &["show", "counted.json", &format!("--json={name}")]);
     assert!(matches!(made.status.code(), Some(0 | 3)), "{}", made.stderr);
 }
 
@@ -184,11 +184,11 @@ fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
         assert!(gate.stdout.contains("loses 26.0 %"), "{}", gate.stdout);
     }
     for args in [
-        &["analyze", "forged.json"][..],
-        &["history", "show", "last"],
-        &["analyze", "forged.json", "--openmetrics", "-"],
-        &["analyze", "forged.json", "--csv", "-"],
-        &["report", "forged.json", "-o", "-"],
+        &["show", "forged.json"][..],
+        &["show", "last"],
+        &["show", "forged.json", "--openmetrics", "-"],
+        &["show", "forged.json", "--csv", "-"],
+        &["show", "forged.json", "--html", "-"],
         &["diff", "forged.json", "true.json"],
     ] {
         let run = looptax(&scratch, args);
@@ -281,7 +281,7 @@ fn every_format_is_written_and_one_of_them_may_be_printed() {
             "{figure:?}"
         );
     }
-    looptax(&scratch, &["analyze", "a.json", "--md", "-", "--csv", "-"])
+    looptax(&scratch, &["show", "a.json", "--md", "-", "--csv", "-"])
         .expect_error(2, &["--md and --csv both want to be printed"]);
 }
 
@@ -311,15 +311,15 @@ fn r20_a_run_is_shown_and_found_by_its_label() {
             .run();
         run.expect_code(0);
     }
-    let text = looptax(&scratch, &["history"]).stdout;
+    let text = looptax(&scratch, &["show"]).stdout;
     assert_eq!(text.matches("(after)").count(), 2, "{text}");
     assert!(text.contains("(before-6.8)"), "{text}");
-    let newest: Value = serde_json::from_str(&looptax(&scratch, &["history", "--json"]).stdout).unwrap();
+    let newest: Value = serde_json::from_str(&looptax(&scratch, &["show", "--json"]).stdout).unwrap();
     let run = looptax(&scratch, &["diff", "before-6.8", "after"]);
     run.expect_code(0);
     assert!(run.stdout.contains(&format!("B: {} (after)", newest[0]["id"].as_str().unwrap())), "{}", run.stdout);
     assert!(run.stdout.contains("(before-6.8)"), "{}", run.stdout);
-    looptax(&scratch, &["analyze", "before-6.8"]).expect_code(0);
+    looptax(&scratch, &["show", "before-6.8"]).expect_code(0);
     looptax(&scratch, &["compare", "echo", "--label", "two words"]).expect_code(2);
     looptax(&scratch, &["diff", "before-6.9", "after"]).expect_error(2, &["before-6.9"]);
 }

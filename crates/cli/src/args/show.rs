@@ -1,50 +1,46 @@
-//! What `history`, `diff` and `gate` take.
+//! What `show`, `diff` and `gate` take.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use looptax_experiment::spec::typed;
 
-use super::JsonArgs;
+use super::{DetailArgs, JsonArgs};
 
-/// Options of `history`.
+/// Options of `show`.
 #[derive(Debug, Clone, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct HistoryArgs {
-    /// What to do; nothing means `list`.
-    #[command(subcommand)]
-    pub(crate) command: Option<HistoryCommand>,
-    /// What `list` takes.
-    #[command(flatten)]
-    pub(crate) list: ListArgs,
-}
-
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum HistoryCommand {
-    /// The latest runs, the newest first.
-    List(ListArgs),
-    /// A run again, from its record.
-    Show {
-        /// Its name or the beginning of it; `last` for the newest one.
-        #[arg(value_name = "RUN")]
-        run: String,
-    },
-    /// Forget runs. A record that was given a place of its own stays there.
-    Rm {
-        /// Their names, or the beginnings of them.
-        #[arg(value_name = "RUN", required = true)]
-        runs: Vec<String>,
-    },
-}
-
-/// Options of `history list`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ListArgs {
-    /// So many runs at most.
-    #[arg(short = 'n', long = "most", default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+pub(crate) struct ShowArgs {
+    /// Runs by name, label, `last` or record file; without one the runs are listed.
+    ///
+    /// The beginning of a name is enough. Several runs are shown one after the other, or on one page (--html).
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// List at most N runs, the newest first.
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) most: u32,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+    /// Write a page with tables and charts; `-` prints it.
+    ///
+    /// The page needs nothing outside itself, and holds all runs that are named.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// What is printed of a run.
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
+    /// What else to write.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
+    /// Write the figures for a pool of results as a line of JSON; `-` prints it.
+    ///
+    /// It has kernel, CPU and versions of servers, and no host, path, label, user or script. A file that exists is kept.
+    #[arg(long, value_name = "FILE", help_heading = "Formats")]
+    pub(crate) publish: Option<PathBuf>,
+    /// Remove the runs from the list, and their records.
+    ///
+    /// A record that was saved elsewhere with -o stays there.
+    #[arg(long, conflicts_with_all = ["json", "html", "publish"])]
+    pub(crate) forget: bool,
 }
 
 /// Options of `diff`.
@@ -77,7 +73,7 @@ pub(crate) struct GateArgs {
     pub(crate) arm: Option<String>,
 }
 
-/// Options of `report`'s small formats.
+/// A record's small formats.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Formats")]
 pub(crate) struct FormatArgs {
