@@ -9,7 +9,7 @@
 #            which is neither started nor enabled
 #   test     needs all of them
 #   applications  goes on with the applications that are here, for the tests of `looptax switch`,
-#            of what `looptax check --app` advises, and of ClickHouse as a collector
+#            of what `looptax check` advises, and of ClickHouse as a collector
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
 #            that the report page is tried in
 #   servers  needs only what scripts/mysql-root.sh works with

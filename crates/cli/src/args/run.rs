@@ -26,26 +26,26 @@ pub(crate) struct MovingArgs {
     #[arg(
         long,
         value_delimiter = ',',
-        value_parser = port,
+        value_parser = port_number,
         value_name = "PORT,…",
         conflicts_with = "map"
     )]
-    pub(crate) only: Vec<u16>,
+    pub(crate) port: Vec<u16>,
     /// A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in
     /// `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where
     /// the socket would refuse it or give it more; the rules of PostgreSQL count besides.
     #[arg(long, value_name = "DSN", conflicts_with = "map")]
-    pub(crate) check: Vec<String>,
+    pub(crate) login: Vec<String>,
     /// Log in nowhere beforehand, also where the command's arguments or environment name a connection.
-    #[arg(long, conflicts_with = "check")]
-    pub(crate) no_check: bool,
+    #[arg(long, conflicts_with = "login")]
+    pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Leave a port on TCP where only a login could tell whether the socket leads to the same account
-    /// (MariaDB, MySQL before version 8), and none is known: neither by `--check` nor from the command's
+    /// (MariaDB, MySQL before version 8), and none is known: neither by `--login` nor from the command's
     /// arguments or environment.
-    #[arg(long, conflicts_with_all = ["map", "no_check"])]
-    pub(crate) require_check: bool,
+    #[arg(long, conflicts_with_all = ["map", "no_login"])]
+    pub(crate) require_login: bool,
 }
 
 /// Options of `run`.
@@ -90,16 +90,16 @@ impl MovingArgs {
         Wanted {
             map: &self.map,
             also: &self.also,
-            only: &self.only,
-            check: &self.check,
-            no_check: self.no_check,
-            require_check: self.require_check,
+            ports: &self.port,
+            login: &self.login,
+            no_login: self.no_login,
+            require_login: self.require_login,
             command,
         }
     }
 }
 
-fn port(text: &str) -> Result<u16, &'static str> {
+fn port_number(text: &str) -> Result<u16, &'static str> {
     let parsed = text.parse().ok().filter(|port| *port > 0);
     parsed.ok_or("a port is a number from 1 to 65535")
 }

@@ -30,7 +30,7 @@ pub(crate) struct TrialArgs {
     #[arg(long, default_value = "GET", value_name = "METHOD")]
     pub(crate) method: String,
     /// Pages asked for at a time.
-    #[arg(short = 'c', long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) clients: u32,
     /// Ask for so many pages per second, due at random, whether answers are in or not; a page's time then counts from
     /// when it was due. Default: each client asks as soon as it has its answer.

@@ -65,7 +65,7 @@ fn file_of(pid: u32) -> Result<PathBuf, Failure> {
         0 => Err(Failure::usage(
             format!("the working folder of process {pid} holds no file that is known"),
             format!(
-                "`looptax check --pid {pid}` shows its connections; name the file: looptax switch FILE --pid {pid}"
+                "`looptax check {pid}` shows its connections; name the file: looptax switch FILE --pid {pid}"
             ),
         )),
         1 => Ok(files.remove(0)),

@@ -129,11 +129,11 @@ fn r19_what_strangers_wrote_steers_no_terminal() {
         &["compare", "echo", "--dry-run", "-o", &none],
         &["compare", "private:redis", "--workload", &format!("script:{EVIL}"), "--dry-run"],
         &["check", EVIL],
-        &["check", "--app", EVIL],
+        &["check", EVIL, "x"],
         &["run", "--map", &map, "--dry-run"],
         &["run", "--map", EVIL, "--", "true"],
-        &["run", "--only", EVIL, "--", "true"],
-        &["run", "--only", "1", "--", EVIL],
+        &["run", "--port", EVIL, "--", "true"],
+        &["run", "--port", "1", "--", EVIL],
         &["gate", &none, "--max-tax", EVIL],
         &[EVIL],
     ] {
@@ -380,11 +380,13 @@ fn a_client_model_and_a_real_client_exclude_each_other() {
 #[test]
 fn r20_what_is_no_dsn_is_told_how_one_looks_without_the_words_of_a_library() {
     let scratch = Scratch::new();
-    for line in ["check localhost/db", "check app@localhost", "dsn app@localhost", "dsn localhost:3306"] {
+    for line in ["check app@localhost", "dsn app@localhost", "dsn localhost:3306"] {
         let run = Looptax::new(exe(), &scratch).args(line.split(' ')).run();
         run.expect_error(2, &["this is no DSN", "mysql://user@127.0.0.1:3306/db"]);
         assert!(!run.stderr.contains("relative URL"), "{}", run.stderr);
     }
+    let neither = Looptax::new(exe(), &scratch).args(["check", "localhost/db"]).run();
+    neither.expect_error(2, &["cannot read `localhost/db`", "mysql://user@127.0.0.1:3306/db"]);
 }
 
 #[test]

@@ -138,9 +138,9 @@ fn run_keeps_a_secret_from_whoever_looks() {
     for url in [server.url(), format!("redis://{tcp}?password={password}")] {
         let scratch = Scratch::new();
         let show = ["--", "sh", "-c", "cat /proc/$PPID/cmdline"];
-        let run = Looptax::new(exe(), &scratch).args(["run", "--check", &url]).args(show).run();
+        let run = Looptax::new(exe(), &scratch).args(["run", "--login", &url]).args(show).run();
         run.expect_code(0);
-        assert!(run.stdout.contains("run\0--check"), "{}", run.stdout);
+        assert!(run.stdout.contains("run\0--login"), "{}", run.stdout);
         for text in [&run.stdout, &run.stderr] {
             assert!(!text.contains(password), "{text}");
         }
@@ -158,8 +158,8 @@ fn what_only_reads_an_address_does_not_repeat_its_secret() {
             &["compare", &address, "--dry-run"],
             &["compare", "--exec", "redis-cli {transport} ping", &address, "--dry-run"],
             &["doctor", &address],
-            &["run", "--check", &address, "--dry-run"],
-            &["run", "--check", &address, "--", "sh", "-c", "cat /proc/$PPID/cmdline"],
+            &["run", "--login", &address, "--dry-run"],
+            &["run", "--login", &address, "--", "sh", "-c", "cat /proc/$PPID/cmdline"],
         ] {
             let scratch = Scratch::new();
             let run = Looptax::new(exe(), &scratch).args(args).run();

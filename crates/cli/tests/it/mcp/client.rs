@@ -47,7 +47,7 @@ fn the_protocol_s_own_client_lists_and_calls_every_tool() {
         json!(["show", {}]),
         json!(["diff", {"before": "r.json", "after": "r.json"}]),
     ];
-    calls.extend(addresses.map(|it| json!(["check", { "address": it }])));
+    calls.extend(addresses.map(|it| json!(["check", { "target": it }])));
     if is_root() {
         calls.push(json!(["watch", {"seconds": 1}]));
     }

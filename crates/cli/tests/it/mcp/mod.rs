@@ -231,7 +231,7 @@ fn a_result_is_the_json_of_the_command_and_its_text_is_what_the_command_prints()
     let result = mcp.call("show", &json!({"most": 5}));
     assert_eq!(result["structuredContent"]["result"][0]["id"], saved(&scratch)["id"]);
     // The answer is no, which is an answer.
-    let result = mcp.call("check", &json!({"address": address}));
+    let result = mcp.call("check", &json!({"target": address}));
     assert_eq!(
         (&result["isError"], result["structuredContent"]["result"].is_array()),
         (&json!(false), true),
