@@ -83,8 +83,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         looptax_bench::path::trust_peers();
     }
     match cli.command {
-        None if cli.is_bare => commands::minute::run(&cli.compare, terminal),
-        None => commands::compare::run(&cli.compare, terminal),
+        None => commands::minute::run(&cli.bare, terminal),
         Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
         Some(Command::Why(args)) => commands::why::run(&args, terminal),
         Some(Command::Doctor(args)) => commands::doctor::run(&args, terminal),
@@ -101,6 +100,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Reproduce(args)) => commands::reproduce::run(&args, terminal),
         Some(Command::Fleet(args)) => commands::fleet::run(&args, terminal),
         Some(Command::Mcp(args)) => commands::mcp::run(&args),
+        Some(Command::Help(args)) => commands::help::run(&args),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }
 }

@@ -7,12 +7,14 @@ use super::{JsonArgs, TurnArgs};
 /// Options of `doctor`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {
-    /// A private server: private:redis, private:mariadb …, or echo.
+    /// A private server (private:redis, ...) or echo.
     #[arg(value_name = "TARGET", default_value = "echo")]
     pub(crate) target: String,
-    /// A/A runs on each arm.
+    /// A/A runs per transport.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
+    /// Epochs per run.
+    ///
     /// A fixed number of epochs per run, without early stopping.
     #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
           value_parser = clap::value_parser!(u32).range(6..=1_000))]

@@ -66,7 +66,7 @@ pub(crate) struct AskArgs {
 pub(crate) struct FleetListArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// So many rows at most.
+    /// At most N rows.
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) limit: u32,
 }
@@ -76,7 +76,7 @@ pub(crate) struct FleetListArgs {
 pub(crate) struct FleetReportArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// Write a page that needs nothing outside itself.
+    /// Write a page with all of it.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -86,13 +86,15 @@ pub(crate) struct FleetReportArgs {
 pub(crate) struct InitArgs {
     #[command(flatten)]
     pub(crate) collector: CollectorArgs,
+    /// Print the SQL statements and exit.
+    ///
     /// Print the statements, with the roles of who reports and who asks; connect to nothing.
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,
     /// ClickHouse: replicate and distribute the tables over this cluster.
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// After so many days rows go.
+    /// Delete rows after this many days.
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub(crate) keep: Option<u32>,
     #[command(flatten)]

@@ -16,32 +16,38 @@ pub(crate) struct ReproduceArgs {
     /// Which published comparison.
     #[arg(value_name = "NAME", required = true, value_parser = names())]
     pub(crate) names: Vec<ReproduceName>,
+    /// Fewer epochs and points.
+    ///
     /// Fewer epochs and fewer points; dimitri stops at 256 connections.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Share of the published amounts of data: 0.05, or 1 for all.
+    ///
     /// Amounts of percona's dump and of moonen's stream and messages as a share of the published ones, which are 1: 0.05.
     /// Default: what fits minutes; the result says how much smaller that is.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: Option<f64>,
-    /// A part that could not be measured as a whole makes the exit code 2.
+    /// Exit with 2 if a part could not be measured completely.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Print the plan and do nothing.
+    /// Print the plan and exit.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Folder for the records and the result.
+    ///
     /// Folder for the records behind the result, and for the result as `reproduce.json`; one with a result is refused.
     /// Default: one of its own in `$XDG_DATA_HOME/looptax/reproductions`.
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
-    /// Write the result as Markdown there; `-` prints it instead of the tables.
+    /// Write Markdown; `-` prints it.
     #[arg(long, value_name = "FILE")]
     pub(crate) md: Option<PathBuf>,
-    /// Write a page with all parts side by side there.
+    /// Write a page with all parts.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Leave the runs out of the history.
+    /// Leave the runs out of the list.
     #[arg(long)]
     pub(crate) no_history: bool,
     #[command(flatten)]

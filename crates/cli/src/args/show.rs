@@ -46,7 +46,7 @@ pub(crate) struct ShowArgs {
 /// Options of `diff`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DiffArgs {
-    /// The earlier one: a record's file, a run's name in the history, or a name of `watch --save`.
+    /// The earlier run: its record, name or label, or a name of `watch --save`.
     #[arg(value_name = "A")]
     pub(crate) before: String,
     /// The later one.
@@ -59,44 +59,54 @@ pub(crate) struct DiffArgs {
 /// Options of `gate`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GateArgs {
-    /// A record's file, or a run's name in the history (`last`).
+    /// A run: its name, its label, `last` or a record file.
     #[arg(value_name = "RECORD")]
     pub(crate) record: String,
-    /// Most throughput that an arm may lose: 20%.
+    /// Most throughput that a transport may lose: 20%.
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, required_unless_present = "max_page_time")]
     pub(crate) max_tax: Option<f64>,
-    /// Of a trial: how much longer a page may take than over the baseline: +2%.
+    /// Of a trial: how much longer a page may take: +2%.
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, conflicts_with = "max_tax")]
     pub(crate) max_page_time: Option<f64>,
-    /// Look at this arm alone. Default: every one but the baseline.
+    /// Only this transport (default: all but the baseline).
     #[arg(long, value_name = "ARM")]
     pub(crate) arm: Option<String>,
 }
 
 /// A record's small formats.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Formats")]
 pub(crate) struct FormatArgs {
+    /// Write Markdown; `-` prints it.
+    ///
     /// Write Markdown for a pull request or an issue there; `-` prints it instead of the table.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) md: Option<PathBuf>,
-    /// Write the figures as CSV there; `-` prints them.
-    #[arg(long, value_name = "FILE")]
+    /// Write the figures as CSV; `-` prints them.
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
+    /// Write OpenMetrics; `-` prints it.
+    ///
     /// Write OpenMetrics text there, for the node exporter's textfile folder, readable by all whatever the umask is; `-`
     /// prints it.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
+    /// Write JSON for benchmark actions; `-` prints it.
+    ///
     /// Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) benchmark_json: Option<PathBuf>,
+    /// Write call chains of `why` for flame graphs; `-` prints them.
+    ///
     /// Write the call chains of `why` there, folded as flame graph programs read them: arm, process and functions with
     /// `;` between them, then nanoseconds of CPU time per 1000 requests; `-` prints them.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) folded: Option<PathBuf>,
+    /// Write call chains of `why` for pprof; `-` prints them.
+    ///
     /// Write the same chains there as `go tool pprof` and its like read them, each with its arm as a label: `pprof
     /// -tagroot arm FILE`; `-` prints the bytes.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) pprof: Option<PathBuf>,
 }
 

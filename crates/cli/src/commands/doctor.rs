@@ -1,7 +1,7 @@
 //! `doctor`: does this machine allow honest verdicts?
 
 use looptax_experiment::doctor::{self, Spec};
-use looptax_experiment::spec::target::TargetSpec;
+use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::spec::{new_seed, seed};
 use looptax_model::record::{Doctor, DoctorAnswer};
 use looptax_report::terminal as report;
@@ -9,7 +9,6 @@ use looptax_report::terminal as report;
 use crate::args::{DoctorArgs, Test};
 use crate::failure::{Exit, Failure};
 use crate::outputs::{self, Outputs};
-use crate::settings::target_of;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::stage::Stage;
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure
 }
 
 fn spec(args: &DoctorArgs) -> Result<Spec, Failure> {
-    let TargetSpec::Private(kind) = target_of(&args.target)? else {
+    let TargetSpec::Private(kind) = target::parse(&args.target)? else {
         return Err(Failure::usage(
             "doctor runs on private servers only",
             "for example looptax doctor private:redis",

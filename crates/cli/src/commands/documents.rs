@@ -19,7 +19,7 @@ use looptax_model::record::{
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
 
-use crate::args::{Cli, EXIT_CODES, SavedForm};
+use crate::args::{Cli, EXIT_CODES, SavedForm, help};
 use crate::terminal;
 
 /// Prints the JSON schema of a form.
@@ -60,7 +60,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     for folder in [&book, &man, &completions] {
         make_folder(folder)?;
     }
-    let mut command = Cli::command();
+    let mut command = help::grouped();
     command.build();
     save_text(&reference(&command), &book.join("cli.md"), Existing::Replace)?;
     save_text(&codes()?, &book.join("codes.md"), Existing::Replace)?;
@@ -161,7 +161,7 @@ fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Re
 /// Renders every command's help, as it is printed, as one Markdown page.
 fn reference(command: &clap::Command) -> String {
     let mut page = String::from("# Options\n\nMade from the program's own help by `cargo xtask docs`.\n");
-    let shown = command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help");
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
     for command in std::iter::once(command).chain(shown) {
         let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
         let help = command.clone().term_width(100).render_long_help().to_string();

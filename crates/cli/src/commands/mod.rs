@@ -11,6 +11,7 @@ pub(crate) mod features;
 pub(crate) mod find;
 pub(crate) mod fleet;
 pub(crate) mod gate;
+pub(crate) mod help;
 pub(crate) mod internal;
 pub(crate) mod mcp;
 pub(crate) mod minute;

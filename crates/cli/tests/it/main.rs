@@ -28,6 +28,7 @@ mod find_unprivileged;
 mod fixture;
 mod fleet;
 mod full_disk;
+mod help;
 mod show;
 mod json;
 mod json_stream;

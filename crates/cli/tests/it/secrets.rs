@@ -206,6 +206,7 @@ fn an_address_in_a_wrong_place_is_not_repeated() {
         &["find", address],
         &["reproduce", address],
         &["nothing", address],
+        &[address],
     ] {
         let scratch = Scratch::new();
         let run = Looptax::new(exe(), &scratch).args(args).run();
