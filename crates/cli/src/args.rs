@@ -247,8 +247,8 @@ pub(crate) enum Command {
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GlobalArgs {
-    /// When to colour the output.
-    #[arg(hide_short_help = true, long, value_enum, default_value_t = ColorWhen::Auto, global = true, value_name = "WHEN")]
+    /// When to colour the output: auto, always or never.
+    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = ColorWhen::Auto, global = true, value_name = "WHEN")]
     pub(crate) color: ColorWhen,
     /// Print only the result.
     #[arg(short, long, global = true)]
@@ -332,8 +332,8 @@ pub(crate) struct CompareArgs {
     /// Set a variable of script:FILE.
     #[arg(hide_short_help = true, short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
-    /// Send SQL as prepared statements or as text.
-    #[arg(hide_short_help = true, long, value_enum, default_value_t = ProtocolWord::Prepared, value_name = "FORM")]
+    /// How SQL is sent: prepared, or text.
+    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = ProtocolWord::Prepared, value_name = "FORM")]
     pub(crate) protocol: ProtocolWord,
     /// Requests per send (Redis, memcached, echo).
     ///
@@ -378,10 +378,10 @@ pub(crate) struct CompareArgs {
     /// --rate 10% to 95%: both arms' latency over the load.
     #[arg(hide_short_help = true, long)]
     pub(crate) rate_sweep: bool,
-    /// Gaps between the requests of --rate: random or equal.
+    /// Gaps between the requests of --rate: poisson or fixed.
     ///
     /// Gaps between the requests of --rate: independent of one another, or all equal.
-    #[arg(hide_short_help = true, long, value_enum, default_value_t = ArrivalsWord::Poisson, value_name = "GAPS")]
+    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = ArrivalsWord::Poisson, value_name = "GAPS")]
     pub(crate) arrivals: ArrivalsWord,
     /// Pause between an answer and the next request: 200us, 5ms.
     ///
@@ -411,11 +411,11 @@ pub(crate) struct CompareArgs {
     /// Rows or keys of a private server: 100000, 500k, 10M.
     #[arg(hide_short_help = true, long, default_value_t = 100_000, value_name = "N", value_parser = rows)]
     pub(crate) rows: u32,
-    /// Pool mode of private:pgbouncer.
+    /// private:pgbouncer: pool by session, transaction or statement.
     ///
     /// private:pgbouncer: for how long a client has a connection to PostgreSQL for itself. Before its version
     /// 1.21 it keeps prepared statements in session mode alone: the others want --protocol text then.
-    #[arg(hide_short_help = true, long, value_enum, default_value_t = PoolModeWord::Session, value_name = "MODE")]
+    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = PoolModeWord::Session, value_name = "MODE")]
     pub(crate) pool_mode: PoolModeWord,
     /// Measure for a fixed time (10s) or number of epochs (20).
     ///

@@ -20,7 +20,7 @@ use looptax_wire::Sent;
 use crate::args::echo::{EchoArgs, Switch};
 use crate::args::{ArrivalsWord, CompareArgs, ExecArgs, PoolModeWord, ProtocolWord};
 
-const KNOWN_ARMS: &str = "looptax compare --help lists the arms";
+const KNOWN_ARMS: &str = "`looptax help targets` lists the arms";
 
 /// What the arguments ask for.
 ///
@@ -195,7 +195,7 @@ fn exec(args: &ExecArgs) -> Result<Option<Exec>, Failure> {
 fn words<T: std::str::FromStr<Err = String>>(typed: &[String], option: &str) -> Result<Option<Vec<T>>, Failure> {
     let parsed: Result<Vec<T>, String> = typed.iter().map(|word| word.parse()).collect();
     let parsed =
-        parsed.map_err(|error| Failure::usage(format!("{option}: {error}"), "looptax compare --help lists them"))?;
+        parsed.map_err(|error| Failure::usage(format!("{option}: {error}"), "`looptax help compare` lists them"))?;
     Ok((!parsed.is_empty()).then_some(parsed))
 }
 

@@ -4,7 +4,6 @@ use clap::{Args, ValueEnum};
 
 /// What is sent to the echo server.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Echo: the transport alone")]
 pub(crate) struct EchoArgs {
     /// ping: bytes per request, 8 to 1M (default: 64).
     ///
@@ -20,8 +19,8 @@ pub(crate) struct EchoArgs {
     /// stream: bytes per write, 8 to 1M (default: 128K).
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) write_size: Option<u64>,
-    /// `TCP_NODELAY` at both ends, as databases set it (default: on).
-    #[arg(hide_short_help = true, long, value_enum, value_name = "SWITCH")]
+    /// `TCP_NODELAY` at both ends: on (the default, as databases have it) or off.
+    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, value_name = "SWITCH")]
     pub(crate) nodelay: Option<Switch>,
 }
 

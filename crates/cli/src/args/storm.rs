@@ -7,7 +7,6 @@ use looptax_experiment::spec::typed;
 
 /// Only `--workload storm` takes them.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Storm: many connections at once")]
 pub(crate) struct StormArgs {
     /// storm: stop the server for this time at the first connect.
     ///
