@@ -7,6 +7,7 @@ mod bare;
 mod begin;
 mod capture;
 mod check;
+mod doctor;
 mod dsn;
 pub(crate) mod echo;
 mod exec;
@@ -21,7 +22,6 @@ mod result;
 mod run;
 mod saved_form;
 mod show;
-mod doctor;
 mod storm;
 mod switch;
 mod trial;
@@ -39,6 +39,7 @@ pub(crate) use bare::BareArgs;
 pub(crate) use begin::{BeginArgs, TurnArgs};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use check::{CheckArgs, ReachArgs};
+pub(crate) use doctor::{DoctorArgs, Test};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
@@ -54,7 +55,6 @@ pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use saved_form::SavedForm;
 pub(crate) use show::{DiffArgs, FormatArgs, GateArgs, ShowArgs};
-pub(crate) use doctor::{DoctorArgs, Test};
 pub(crate) use storm::StormArgs;
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 pub(crate) use trial::TrialArgs;
@@ -129,7 +129,8 @@ impl Cli {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
             Some(Command::Why(args)) => args.compare.targets.iter().any(|it| it == word),
             Some(Command::Doctor(args)) => args.target == word,
-            Some(Command::Show(args)) => args.runs.iter().any(|it| it == "-"),
+            // The JSON of a run is of one run, so a second one was meant as the file.
+            Some(Command::Show(args)) => args.runs.iter().any(|it| it == "-" || it == word && args.runs.len() > 1),
             None | Some(_) => false,
         }
     }
@@ -248,10 +249,10 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GlobalArgs {
     /// When to colour the output: auto, always or never.
-    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = ColorWhen::Auto, global = true, value_name = "WHEN")]
+    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = ColorWhen::Auto, global = true, display_order = 998, value_name = "WHEN")]
     pub(crate) color: ColorWhen,
     /// Print only the result.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 997)]
     pub(crate) quiet: bool,
 }
 
@@ -291,7 +292,7 @@ pub(crate) struct CompareArgs {
     /// The arm the others are held against. Default: the first of --arms.
     #[arg(hide_short_help = true, long, value_name = "ARM")]
     pub(crate) baseline: Option<String>,
-    /// Measure and rank what would help: the socket, no TLS, pipelining, ...
+    /// Measure and rank what would help, such as no TLS or pipelining.
     ///
     /// What would help programs that go over --baseline today (tcp, unless it is given)? The socket, no TLS,
     /// the host's network, several requests at once, connections that stay open, placement: each is measured for this
@@ -378,7 +379,7 @@ pub(crate) struct CompareArgs {
     /// --rate 10% to 95%: both arms' latency over the load.
     #[arg(hide_short_help = true, long)]
     pub(crate) rate_sweep: bool,
-    /// Gaps between the requests of --rate: poisson or fixed.
+    /// Gaps between requests of --rate: poisson or fixed.
     ///
     /// Gaps between the requests of --rate: independent of one another, or all equal.
     #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = ArrivalsWord::Poisson, value_name = "GAPS")]
@@ -408,10 +409,10 @@ pub(crate) struct CompareArgs {
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Rows or keys of a private server: 100000, 500k, 10M.
+    /// Rows or keys of a private server: 500k, 10M.
     #[arg(hide_short_help = true, long, default_value_t = 100_000, value_name = "N", value_parser = rows)]
     pub(crate) rows: u32,
-    /// private:pgbouncer: pool by session, transaction or statement.
+    /// pgbouncer: pool by session, transaction or statement.
     ///
     /// private:pgbouncer: for how long a client has a connection to PostgreSQL for itself. Before its version
     /// 1.21 it keeps prepared statements in session mode alone: the others want --protocol text then.

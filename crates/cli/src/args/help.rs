@@ -63,7 +63,8 @@ pub(crate) fn listed(command: Command, path: &str) -> Command {
         after.push(format!("`looptax help{path}` explains each option."));
     }
     // `--help` would have several lines for each option.
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
+    let help =
+        Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help").display_order(999);
     let command = command.disable_help_flag(true).mut_args(shown_in_short).arg(help);
     let command = if after.is_empty() { command } else { command.after_help(after.join("\n\n")) };
     command.mut_subcommands(|it| {

@@ -54,7 +54,11 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
         "How long is measured: a time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and \
          the verdict comes from those: 18 are the least that gives one. Default: 40s",
     ),
-    ("quick", "At most 40 epochs, about 20 s per comparison", "At most 40 epochs, some 20 s per comparison, of which a third count for the verdict"),
+    (
+        "quick",
+        "At most 40 epochs, about 20 s per comparison",
+        "At most 40 epochs, some 20 s per comparison, of which a third count for the verdict",
+    ),
     (
         "sweep",
         "Many numbers of connections: 1..1024, or 1,16,256",

@@ -12,8 +12,8 @@ use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Checked, CollectorTables, Contribution, Diff, Direction, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers,
-    FleetPair, Found, ListedSwitch, NoteCode, PastRun, PointCode, Reason, Reported, Doctor, Spelling, StepCode,
+    Checked, CollectorTables, Contribution, Diff, Direction, Doctor, Fleet, FleetHost, FleetList, FleetMachine,
+    FleetMovers, FleetPair, Found, ListedSwitch, NoteCode, PastRun, PointCode, Reason, Reported, Spelling, StepCode,
     StreamLine, Switched, Verdict, WarningCode, Watched, WatchedDiff, schema_of,
 };
 use looptax_store::{Existing, save_text};

@@ -448,7 +448,7 @@ fn a_file_that_speaks_to_terminals_is_not_heard() {
     let text =
         "<?php\n$databases['a\u{1b}]0;evil\u{7}']['b'] = ['host' => '127.0.0.1\u{1b}[2J', 'driver' => 'mysql'];\n";
     let path = write(&scratch, "sites/default/settings.php", text);
-    for args in [&[&path][..], &[&path, "--json"]] {
+    for args in [&[&*path][..], &[&*path, "--json"]] {
         let run = check(&scratch, args);
         let all = format!("{}{}", run.stdout, run.stderr);
         assert!(!all.contains(['\u{1b}', '\u{7}']), "{all:?}");

@@ -257,9 +257,8 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let plan = scene.switch(&["--containers", "--dry-run"]);
     assert!(plan.words().contains("which application is it? Say --as 'Laravel (phpredis)' or"), "{}", plan.stdout);
     let offered = "--containers --as 'Laravel (phpredis)'` writes both sides, if it is that application";
-    let check = |scene: &Scene| {
-        Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words()
-    };
+    let check =
+        |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
     assert!(check(&scene).contains(offered), "{}", check(&scene));
     assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
     for name in ["laravel", "phpredis", "Laravel (phpredis)"] {

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use looptax_bench::{InTurns, MeasuredEpoch};
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
-use looptax_model::record::{InjectCheck, InjectedDelay, InjectedRun, DoctorResult, Slice};
+use looptax_model::record::{DoctorResult, InjectCheck, InjectedDelay, InjectedRun, Slice};
 use looptax_model::stats::{Side, median, selfcheck as rules, tax_pct};
 
 use super::SLICE;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    AaCheck, Hex64, PValuesBelow, Doctor, DoctorAnswer, DoctorResult, SliceTaxes, SlicesCheck,
+    AaCheck, Doctor, DoctorAnswer, DoctorResult, Hex64, PValuesBelow, SliceTaxes, SlicesCheck,
 };
 use looptax_model::stats::{Verdict, noise_shares, selfcheck as rules, tax_pct};
 

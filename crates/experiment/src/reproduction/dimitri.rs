@@ -4,7 +4,9 @@ mod hottest;
 
 use std::time::Duration;
 
-use looptax_model::record::{Client, Comparison, Estimate, Figure, ReproductionFinding, ReproductionPart, ReproductionPoint, Verdict};
+use looptax_model::record::{
+    Client, Comparison, Estimate, Figure, ReproductionFinding, ReproductionPart, ReproductionPoint, Verdict,
+};
 
 use super::publication::Publication;
 use super::reading::Reading;

@@ -4,7 +4,9 @@
 //! says what each adds.
 
 use looptax_model::analysis::effect::Effect;
-use looptax_model::record::{Bill, Comparison, Estimate, Figure, PortShare, ReproductionFinding, ReproductionPart, Verdict};
+use looptax_model::record::{
+    Bill, Comparison, Estimate, Figure, PortShare, ReproductionFinding, ReproductionPart, Verdict,
+};
 
 use super::publication::Publication;
 use super::reading::Reading;

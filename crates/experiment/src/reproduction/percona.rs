@@ -10,7 +10,12 @@ use super::reading::Reading;
 const ROWS_PER_MB: f64 = 5_000.0;
 
 /// How much smaller the dump was.
-pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, readings: &[Option<Reading>], amounts: &Amounts) {
+pub(crate) fn add(
+    part: &mut ReproductionPart,
+    publication: &Publication,
+    readings: &[Option<Reading>],
+    amounts: &Amounts,
+) {
     for (plan, reading) in publication.steps.iter().zip(readings) {
         let (Some(rows), Some(_), Some(_)) = (&plan.rows, &plan.exec, reading) else {
             continue;

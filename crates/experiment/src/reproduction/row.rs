@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use looptax_model::analysis::claim::{Judged, in_unit};
 use looptax_model::analysis::effect::{self, map};
 use looptax_model::record::{
-    Comparison, Figure, Reason, ReproductionReason, ReproductionRow, ReproductionUnit, ReproductionVerdict, Tax, Verdict, Withheld,
+    Comparison, Figure, Reason, ReproductionReason, ReproductionRow, ReproductionUnit, ReproductionVerdict, Tax,
+    Verdict, Withheld,
 };
 
 use looptax_store::unpack;

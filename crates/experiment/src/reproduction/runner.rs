@@ -106,7 +106,12 @@ impl<'a> Runner<'a> {
     }
 
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
-    fn try_measure(&self, part: &mut ReproductionPart, step: &Step, step_idx: usize) -> Result<Option<Reading>, Failure> {
+    fn try_measure(
+        &self,
+        part: &mut ReproductionPart,
+        step: &Step,
+        step_idx: usize,
+    ) -> Result<Option<Reading>, Failure> {
         let name = format!("{}-{}.json", self.part, step.name);
         let path = self.around.folder.join(name);
         let begun = Instant::now();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Figure, ReproductionPart, ReproductionProof, ReproductionReason, ReproductionRow, ReproductionSide, ReproductionStep, ReproductionUnit, SideUnit, StormArm,
-    StormSize, Storms,
+    Figure, ReproductionPart, ReproductionProof, ReproductionReason, ReproductionRow, ReproductionSide,
+    ReproductionStep, ReproductionUnit, SideUnit, StormArm, StormSize, Storms,
 };
 
 use super::publication::{Publication, StormPlan};

@@ -12,8 +12,8 @@ use crate::{Host, ask_nobody};
 use looptax_model::analysis::claim::in_unit;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Figure, ReproductionFinding, ReproductionPages, ReproductionPart, ReproductionProof, ReproductionReason, ReproductionRow, ReproductionSide, ReproductionStep,
-    ReproductionUnit, ServerCount, SideUnit,
+    Figure, ReproductionFinding, ReproductionPages, ReproductionPart, ReproductionProof, ReproductionReason,
+    ReproductionRow, ReproductionSide, ReproductionStep, ReproductionUnit, ServerCount, SideUnit,
 };
 use looptax_model::stats::Estimate;
 
@@ -70,7 +70,8 @@ fn add_measured(part: &mut ReproductionPart, publication: &Publication, measured
 }
 
 fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<ReproductionReason> {
-    let known = plan.reasons.iter().map(|words| ReproductionReason::Known { words: words.clone(), figures: BTreeMap::new() });
+    let known =
+        plan.reasons.iter().map(|words| ReproductionReason::Known { words: words.clone(), figures: BTreeMap::new() });
     let mut reasons: Vec<ReproductionReason> = known.collect();
     if plan.of == PageFigure::Query {
         reasons.push(ReproductionReason::PageVersions {

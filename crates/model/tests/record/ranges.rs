@@ -1,9 +1,9 @@
 //! Every number of a saved form has a range in the schema, and is refused beyond it; lists that belong together fit.
 
 use looptax_model::record::{
-    Checked, CollectorTables, Diff, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
-    ListedSwitch, PastRun, Record, Reproduction, Reported, Doctor, Slice, Spelling, StreamLine, Switched, Watched,
-    WatchedDiff, schema, schema_of,
+    Checked, CollectorTables, Diff, Doctor, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
+    ListedSwitch, PastRun, Record, Reported, Reproduction, Slice, Spelling, StreamLine, Switched, Watched, WatchedDiff,
+    schema, schema_of,
 };
 use serde_json::{Value, json};
 

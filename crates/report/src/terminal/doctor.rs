@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use looptax_model::record::{
-    AaCheck, InjectCheck, InjectedDelay, InjectedRun, Doctor, DoctorAnswer, DoctorResult, SlicesCheck,
+    AaCheck, Doctor, DoctorAnswer, DoctorResult, InjectCheck, InjectedDelay, InjectedRun, SlicesCheck,
 };
 
 use super::lines::fitted;

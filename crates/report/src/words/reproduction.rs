@@ -5,8 +5,9 @@ mod facts;
 use std::collections::BTreeSet;
 
 use looptax_model::record::{
-    Estimate, Figure, HotFunction, Published, Reproduction, ReproductionPages, ReproductionPart, ReproductionPoint, ReproductionProof, ReproductionRow,
-    ReproductionSide, ReproductionStep, ReproductionTrial, ReproductionUnit, ReproductionVerdict, ServerCount, SideUnit,
+    Estimate, Figure, HotFunction, Published, Reproduction, ReproductionPages, ReproductionPart, ReproductionPoint,
+    ReproductionProof, ReproductionRow, ReproductionSide, ReproductionStep, ReproductionTrial, ReproductionUnit,
+    ReproductionVerdict, ServerCount, SideUnit,
 };
 
 use super::Tone;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use looptax_model::record::{
-    Article, Figure, Host, HotFunction, Published, REPRODUCTION_SCHEMA_VERSION, Reproduction, ReproductionFinding, ReproductionPart,
-    ReproductionPoint, ReproductionProof, ReproductionReason, ReproductionRow, ReproductionSide, ReproductionStep, ReproductionTrial, ReproductionUnit, ReproductionVerdict,
-    ServerCount, SideUnit,
+    Article, Figure, Host, HotFunction, Published, REPRODUCTION_SCHEMA_VERSION, Reproduction, ReproductionFinding,
+    ReproductionPart, ReproductionPoint, ReproductionProof, ReproductionReason, ReproductionRow, ReproductionSide,
+    ReproductionStep, ReproductionTrial, ReproductionUnit, ReproductionVerdict, ServerCount, SideUnit,
 };
 use looptax_report::html::reproduction_page;
 use looptax_report::reproduction_markdown;
@@ -21,7 +21,8 @@ fn figure(value: f64, lo: f64, hi: f64) -> Figure {
 }
 
 fn row(what: &str, verdict: Option<ReproductionVerdict>) -> ReproductionRow {
-    let side = |value: f64| ReproductionSide { figure: figure(value, value * 0.99, value * 1.01), unit: SideUnit::PerS };
+    let side =
+        |value: f64| ReproductionSide { figure: figure(value, value * 0.99, value * 1.01), unit: SideUnit::PerS };
     ReproductionRow {
         claim: "made_up".to_owned(),
         what: what.to_owned(),

@@ -7,8 +7,8 @@ use looptax_report::{html, terminal as words};
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
 
-use crate::args::{AskArgs, FleetListArgs, FleetReportArgs};
 use super::place;
+use crate::args::{AskArgs, FleetListArgs, FleetReportArgs};
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::terminal::Terminal;

@@ -280,12 +280,7 @@ fn the_pool_of_a_file_and_what_is_open_count() {
     write("");
     check(&scratch, &[file], "backlog-unknown", &["21 connections may wait", "not known"]);
     write("REDIS_POOL_SIZE=40\n");
-    check(
-        &scratch,
-        &[file],
-        "backlog-short",
-        &["too small for 40 ", "REDIS_POOL_SIZE = 40 (line 2) of one process"],
-    );
+    check(&scratch, &[file], "backlog-short", &["too small for 40 ", "REDIS_POOL_SIZE = 40 (line 2) of one process"]);
     write("");
     let connect = |_| std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _open: Vec<_> = (0..30).map(connect).collect();

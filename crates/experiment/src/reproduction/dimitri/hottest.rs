@@ -10,7 +10,9 @@ use crate::spec::{Clients, Effort};
 use crate::why::Watch;
 use looptax_bench::ClientModel;
 use looptax_model::failure::Failure;
-use looptax_model::record::{Comparison, HotFunction, Record, ReproductionFinding, ReproductionPart, ReproductionStep, SampledPart, Why};
+use looptax_model::record::{
+    Comparison, HotFunction, Record, ReproductionFinding, ReproductionPart, ReproductionStep, SampledPart, Why,
+};
 
 use super::super::runner::in_one_line;
 use super::super::{Amounts, Runner, Step};
@@ -44,7 +46,12 @@ pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, r
 }
 
 /// Samples the sweep, and keeps its record beside those of the steps.
-fn sampled(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) -> Result<Measured, Failure> {
+fn sampled(
+    part: &mut ReproductionPart,
+    step: &Step,
+    amounts: &Amounts,
+    runner: &Runner<'_>,
+) -> Result<Measured, Failure> {
     let mut experiment = step.experiments()?.swap_remove(0);
     experiment.clients = Some(Clients::Models(vec![ClientModel::Event]));
     experiment.effort = Effort::Epochs(amounts.epochs.map_or(EPOCHS, |it| it as usize));

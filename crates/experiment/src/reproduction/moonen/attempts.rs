@@ -59,7 +59,8 @@ pub(super) fn add(
     let two_cores = split.and_then(|it| two_cores(it, published_us));
     part.trials.extend(two_cores);
     let near = part.trials.iter().filter(|trial| trial.is_near);
-    part.findings.push(ReproductionFinding::Near { published_us, trials: near.map(|trial| trial.what.clone()).collect() });
+    part.findings
+        .push(ReproductionFinding::Near { published_us, trials: near.map(|trial| trial.what.clone()).collect() });
 }
 
 /// What was published for a message over TCP.

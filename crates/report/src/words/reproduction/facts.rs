@@ -56,9 +56,11 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
                 counted(u64::from(*connections), "connection")
             )
         }
-        ReproductionFinding::SampledByTimer => "functions are sampled by a timer: what the kernel does with interrupts off \
+        ReproductionFinding::SampledByTimer => {
+            "functions are sampled by a timer: what the kernel does with interrupts off \
                                           shows where it switches them on again, as in finish_task_switch"
-            .to_owned(),
+                .to_owned()
+        }
         ReproductionFinding::ShareOfPort { what, in_all_us, shares } => {
             let all = text.signed_micros_interval(in_all_us);
             let [tcp, bridge, proxy] =
@@ -155,7 +157,8 @@ mod tests {
         };
         check(&near(&[]), &["none of the attempts", "1133 µs"]);
         check(&near(&["two", "three"]), &["comes: two; three; "]);
-        let page = |pct| ReproductionFinding::Page { queries: 54, page_us: 8_000.0, share_pct: 4.0, added_pct: exact(pct) };
+        let page =
+            |pct| ReproductionFinding::Page { queries: 54, page_us: 8_000.0, share_pct: 4.0, added_pct: exact(pct) };
         check(&page(0.5), &["8.0 ms", "not decided: +0.5 % [-0.5, 1.5]"]);
         check(&page(2.0), &["takes +2.0 % [1.0, 3.0] over TCP"]);
     }

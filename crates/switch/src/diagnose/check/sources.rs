@@ -99,11 +99,17 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     let shown = path.display();
     let found = read::look(path).and_then(|it| it.ok_or_else(|| rustix::io::Errno::NOENT.into()));
     let found = found.map_err(|error| {
-        Failure::usage(format!("cannot read `{shown}`: {error}"), "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db")
+        Failure::usage(
+            format!("cannot read `{shown}`: {error}"),
+            "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
+        )
     })?;
     let kind = FileType::from_raw_mode(found.st_mode);
     if kind != FileType::RegularFile {
-        return Err(Failure::usage(format!("`{shown}` is no ordinary file"), "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db"));
+        return Err(Failure::usage(
+            format!("`{shown}` is no ordinary file"),
+            "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
+        ));
     }
     let environment = pid.map(environment).transpose()?;
     let bytes = Files::Ours.read(path).map_err(|error| {

@@ -24,12 +24,7 @@ const HINT: &str = "--from takes a file of JSON lines, a folder with such files 
 /// What was sent, and how the run ends: with [`Exit::No`] where something was no report, or refused.
 pub(super) type Sent = (Reported, Exit);
 
-pub(super) fn run(
-    args: &SendArgs,
-    source: &Path,
-    destination: &Destination,
-    access: &Access,
-) -> Result<Sent, Failure> {
+pub(super) fn run(args: &SendArgs, source: &Path, destination: &Destination, access: &Access) -> Result<Sent, Failure> {
     let reported = Reported { collector: destination.to_string(), ..Reported::default() };
     let collector = if args.dry_run {
         None

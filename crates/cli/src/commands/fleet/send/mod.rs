@@ -3,8 +3,8 @@
 //! A report is kept on disk before anything is sent, and goes when the collector has said that it has it: whatever happens
 //! in between, it is sent again by the next run, and counts once.
 
-mod from;
 mod delivery;
+mod from;
 mod this_machine;
 
 use std::time::Duration;
@@ -17,6 +17,7 @@ use looptax_report::terminal as report;
 use crate::args::SendArgs;
 use crate::commands::begin::is_stopped_by;
 use crate::commands::find;
+use crate::commands::fleet::place;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::rights::keep_what_looking_needs;

@@ -13,9 +13,9 @@ use looptax_host::read;
 use looptax_model::failure::Failure;
 use looptax_model::record::{PastRun, Record};
 
-use crate::commands::fleet::place;
 use crate::args::{RecordsWord, SendArgs};
 use crate::commands::find;
+use crate::commands::fleet::place;
 use crate::earlier_runs::{Judged, latest_runs};
 
 /// So many runs are looked through for records that were not told of.
