@@ -10,7 +10,7 @@ use crate::args::{JsonArgs, PeerArgs};
 /// The collector of `fleet`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CollectorArgs {
-    /// The collector: clickhouse://USER@HOST/DB or postgres://USER@HOST/DB.
+    /// The collector: the URL of a ClickHouse or PostgreSQL database.
     ///
     /// The collector: `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or
     /// `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`. One on another machine is verified by its certificate and name,
