@@ -98,7 +98,7 @@ pub(crate) fn open_history() -> Result<History, Failure> {
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {
         terminal.words(
-            "neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `history` does not show it\n",
+            "neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `looptax show` does not list it\n",
         );
         return false;
     };
@@ -184,7 +184,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         if !read::is_file(&path) {
             return Err(Failure::usage(
                 format!("`{word}` is a folder, and no `{RECORD}` lies in it"),
-                "give a record's file, or the name of a run: `looptax history` lists them",
+                "give a record's file, or the name of a run: `looptax show` lists them",
             ));
         }
     }
@@ -207,14 +207,14 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     if !read::exists(&path) {
         return Err(Failure::usage(
             format!("the record of run `{}` is no longer at `{}`", run.id, path.display()),
-            format!("give its file where it is now; looptax history rm {} forgets the run", run.id),
+            format!("give its file where it is now; looptax show --forget {} forgets the run", run.id),
         ));
     }
     let judged = Judged::load(path)?;
     if judged.record.id != run.id {
         return Err(Failure::usage(
             format!("`{}` holds run `{}` now, not `{}`", judged.path.display(), judged.record.id, run.id),
-            format!("looptax history rm {} forgets it", run.id),
+            format!("looptax show --forget {} forgets it", run.id),
         ));
     }
     Ok(judged)

@@ -52,7 +52,7 @@ impl BackProgram for Gunicorn {
                 what: format!(
                     "{title} shows a title in the place of its command line, so that nobody sees whether that wins over its file"
                 ),
-                next: format!("by hand: looptax check --app {} says the lines of both files", own.file.display()),
+                next: format!("by hand: looptax check {} says the lines of both files", own.file.display()),
             });
         };
         let words = &arguments[at + 1..];
