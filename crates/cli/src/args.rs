@@ -13,6 +13,7 @@ pub(crate) mod echo;
 mod exec;
 mod find;
 mod fleet;
+mod formats;
 pub(crate) mod help;
 mod json;
 mod mcp;
@@ -46,6 +47,7 @@ pub(crate) use find::FindArgs;
 pub(crate) use fleet::{
     AskArgs, CollectorArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs, RecordsWord, SendArgs,
 };
+pub(crate) use formats::FormatArgs;
 pub(crate) use help::HelpArgs;
 pub(crate) use json::JsonArgs;
 pub(crate) use mcp::McpArgs;
@@ -54,7 +56,7 @@ pub(crate) use reproduce::{ReproduceArgs, ReproduceName};
 pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use saved_form::SavedForm;
-pub(crate) use show::{DiffArgs, FormatArgs, GateArgs, ShowArgs};
+pub(crate) use show::{DiffArgs, GateArgs, ShowArgs};
 pub(crate) use storm::StormArgs;
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 pub(crate) use trial::TrialArgs;
@@ -83,7 +85,7 @@ impl Cli {
     /// What cannot be typed, and the texts of `--help` and `--version`.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let words: Vec<String> = { std::env::args_os().skip(1) }.map(|it| it.to_string_lossy().into_owned()).collect();
-        let mut command = help::command(&words);
+        let mut command = help::command(Self::command(), &words);
         let file_behind_json = json::file_behind(&words);
         let matches = match (command.try_get_matches_from_mut(std::env::args_os()), file_behind_json) {
             (Err(error), Some(file)) if error.exit_code() != 0 && !is_run() => {

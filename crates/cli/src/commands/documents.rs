@@ -60,7 +60,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     for folder in [&book, &man, &completions] {
         make_folder(folder)?;
     }
-    let mut command = help::grouped();
+    let mut command = help::grouped(Cli::command());
     command.build();
     save_text(&reference(&command), &book.join("cli.md"), Existing::Replace)?;
     save_text(&codes()?, &book.join("codes.md"), Existing::Replace)?;

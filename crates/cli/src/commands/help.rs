@@ -1,9 +1,9 @@
 //! `help`: a command's options with their long texts, or a topic.
 
-use clap::Command;
+use clap::{Command, CommandFactory};
 use looptax_model::failure::Failure;
 
-use crate::args::{HelpArgs, help};
+use crate::args::{Cli, HelpArgs, help};
 use crate::failure::Exit;
 use crate::terminal;
 
@@ -70,7 +70,7 @@ const TOPICS: [Topic; 3] = [
 /// Runs `help`.
 pub(crate) fn run(args: &HelpArgs) -> Result<Exit, Failure> {
     let text = match &*args.words {
-        [] => help::listed(help::grouped(), "").render_help().to_string(),
+        [] => help::listed(grouped(), "").render_help().to_string(),
         [word] => match TOPICS.iter().find(|it| it.name == word) {
             Some(topic) => topic.render()?,
             None => of_command(&args.words)?,
@@ -81,9 +81,13 @@ pub(crate) fn run(args: &HelpArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+fn grouped() -> Command {
+    help::grouped(Cli::command())
+}
+
 /// A command's help with the long texts.
 fn of_command(words: &[String]) -> Result<String, Failure> {
-    let mut command = help::grouped();
+    let mut command = grouped();
     command.build();
     let mut found = &mut command;
     for word in words {
@@ -98,7 +102,7 @@ fn of_command(words: &[String]) -> Result<String, Failure> {
 
 impl Topic {
     fn render(&self) -> Result<String, Failure> {
-        let command = help::grouped();
+        let command = grouped();
         let compare = command.find_subcommand("compare").cloned();
         let compare = compare.ok_or_else(|| Failure::new("there is no `compare`"))?;
         let has_targets = (self.is_wanted)("targets");
@@ -116,8 +120,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_command_is_in_one_group() {
+        let mut in_groups: Vec<&str> = help::GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let command = Cli::command();
+        let mut all: Vec<&str> =
+            command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name).collect();
+        in_groups.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(in_groups, all);
+    }
+
+    #[test]
+    fn the_command_line_is_consistent_in_every_shape() {
+        grouped().debug_assert();
+        help::listed(grouped(), "").debug_assert();
+    }
+
+    #[test]
     fn the_topics_name_options_that_there_are() {
-        let command = help::grouped();
+        let command = grouped();
         let compare = command.find_subcommand("compare").unwrap();
         for id in OF_TARGETS.iter().chain(OF_FORMATS) {
             assert!(compare.get_arguments().any(|it| it.get_id() == *id), "{id}");

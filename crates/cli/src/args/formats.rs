@@ -1,0 +1,49 @@
+//! The small formats of a record: for every command that measures, and `show`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// A record's small formats.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct FormatArgs {
+    /// Write Markdown; `-` prints it.
+    ///
+    /// Write Markdown for a pull request or an issue there; `-` prints it instead of the table.
+    #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write the figures as CSV; `-` prints them.
+    #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write OpenMetrics; `-` prints it.
+    ///
+    /// Write OpenMetrics text there, for the node exporter's textfile folder, readable by all whatever the umask is; `-`
+    /// prints it.
+    #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
+    pub(crate) openmetrics: Option<PathBuf>,
+    /// Write JSON for benchmark actions; `-` prints it.
+    ///
+    /// Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it.
+    #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
+    pub(crate) benchmark_json: Option<PathBuf>,
+    /// Write call chains of `why` for flame graphs; `-` prints them.
+    ///
+    /// Write the call chains of `why` there, folded as flame graph programs read them: arm, process and functions with
+    /// `;` between them, then nanoseconds of CPU time per 1000 requests; `-` prints them.
+    #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
+    pub(crate) folded: Option<PathBuf>,
+    /// Write call chains of `why` for pprof; `-` prints them.
+    ///
+    /// Write the same chains there as `go tool pprof` and its like read them, each with its arm as a label: `pprof
+    /// -tagroot arm FILE`; `-` prints the bytes.
+    #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
+    pub(crate) pprof: Option<PathBuf>,
+}
+
+impl FormatArgs {
+    /// Whether one of them was typed.
+    pub(crate) fn is_any(&self) -> bool {
+        let Self { md, csv, openmetrics, benchmark_json, folded, pprof } = self;
+        [md, csv, openmetrics, benchmark_json, folded, pprof].into_iter().any(Option::is_some)
+    }
+}
