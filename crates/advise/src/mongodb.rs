@@ -39,7 +39,7 @@ impl MongodbOptions {
             ));
         } else if is_one_of_several {
             traps
-                .push(format!("the first server alone is behind this socket, so the others are left out for {DIRECT}"));
+                .push(format!("only the first server is behind this socket, so the others are left out for {DIRECT}"));
         }
         if !of_tls.is_empty() {
             traps.push(format!(

@@ -149,7 +149,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
             unspoken = Some(it);
             (None, host, socket)
         }
-        None => return Lookup::unknown("its URL is none that looptax reads".to_owned()),
+        None => return Lookup::unknown("looptax does not read its URL".to_owned()),
     };
     if app.socket_rule == SocketRule::Wins && socket.is_none() {
         match beside {

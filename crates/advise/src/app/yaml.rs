@@ -42,7 +42,8 @@ pub(crate) fn read(text: &str) -> Read {
             }
             Err(error) => {
                 problems
-                    .push(Problem { line: Some(error.marker().line()), what: "it is no YAML from here on".to_owned() });
+                    .push(Problem { line: Some(error.marker().line()), what: "it is not YAML from here \
+                         on".to_owned() });
                 break;
             }
         }

@@ -81,13 +81,16 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             format!("{client} sees no `{path}`"),
         )
         .with_next(if is_temporary(socket) {
-            "a service with PrivateTmp=true has a /tmp of its own: have the server make its socket below /run (RuntimeDirectory= of its unit), which both see; `looptax find` says what hides it from whom"
+            "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
+             (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
         } else {
-            "if the server does not listen there yet, change and restart it first; if it does, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom"
+            "if the server does not listen there yet, change and restart it first; if it does, the client has other \
+             folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` shows \
+             what hides it from which program"
         }),
-        End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is no socket"))
+        End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
             .with_next("give the server's socket with --socket"),
-        End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("nobody listens on `{socket}`"))
+        End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("no process listens on `{socket}`"))
             .with_next("start the server; a socket that a crash left is replaced at its start"),
         End::Full => point(
             PointCode::BacklogFull,
@@ -158,12 +161,13 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         point.with_next(lines)
     } else if is_powerful && !is_socket {
         point.with_next(format!(
-            "have the server make its socket in a folder of its own below /run; nobody should join the group {} for it",
+            "let the server make its socket in a separate folder below /run; no user should join the group {} for it",
             step.group
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` in a group for this alone and put {user} into it{}; nobody should join the group {} for it",
+            "let the server make `{}` in a group only for this and put {user} into it{}; no user should join the \
+             group {} for it",
             step.path, by_setting(protocol), step.group
         ))
     } else if may_join {
@@ -262,7 +266,7 @@ mod tests {
         check(vec![], End::Full, Outcome::Fail, &["EAGAIN", "somaxconn"]);
         check(vec![], End::TooLong { bytes: 120, most: 107 }, Outcome::Fail, &["120", "107"]);
         check(vec![], End::Confined, Outcome::Fail, &["SELinux or AppArmor"]);
-        check(vec![], End::NotASocket, Outcome::Fail, &["is no socket"]);
+        check(vec![], End::NotASocket, Outcome::Fail, &["is not a socket"]);
         let missing = End::Missing { path: "/run/redis".to_owned() };
         check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
         let hidden = Reach { steps: Vec::new(), end: End::Missing { path: "/tmp/r.sock".to_owned() } };

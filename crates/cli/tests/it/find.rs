@@ -126,7 +126,7 @@ fn memcached_serves_one_transport_per_process_and_is_told_to_need_a_second() {
         let seen = server_of(&found, instance.pid);
         let transport = if instance.tcp.is_some() { "tcp" } else { "unix" };
         assert_eq!(seen["endpoints"][0]["transport"], transport);
-        let has_note = found["notes"].to_string().contains(&format!("memcached {} listens on TCP alone", instance.pid));
+        let has_note = found["notes"].to_string().contains(&format!("memcached {} listens only on TCP", instance.pid));
         assert_eq!(has_note, instance.tcp.is_some());
     }
 }

@@ -51,7 +51,7 @@ fn what_is_wrong_with_a_socket_that_was_named_is_said_beforehand() {
     };
     let nowhere = Path::new("/nowhere");
     assert!(dry(nowhere, 1).contains("/nowhere cannot be reached now"));
-    assert!(dry(&file, 1).contains("is no socket"));
+    assert!(dry(&file, 1).contains("is not a socket"));
     assert!(dry(&left, 1).contains("nobody listens"));
     assert_eq!(dry(&socket, 0).lines().count(), 1);
     let strict = |path| {

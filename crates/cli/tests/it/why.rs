@@ -259,7 +259,7 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
     let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];
     check(&[&["before.json", "before.json"], &options[..]].concat(), &["--fixed, --html do not go with two records"]);
     check(&["before.json", "before.json", "--folded", "-"], &["--folded does not go with two records"]);
-    check(&["mariadb"], &["`mariadb` is no target", "or two records of `why`"]);
+    check(&["mariadb"], &["`mariadb` is not a target", "or two records of `why`"]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ pub const VIEWS: [View; 10] = [
         more: &[
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column("virtualised", Kind::Word, "yes, no, or empty where the machine does not tell."),
+            column("virtualised", Kind::Word, "yes, no, or empty if the machine does not report it."),
             HOSTS,
             TCP_REQUESTS,
         ],
@@ -147,7 +147,7 @@ pub const VIEWS: [View; 10] = [
             column("server_version", Kind::Word, "Its version."),
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column("virtualised", Kind::Word, "yes, no, or empty where the machine does not tell."),
+            column("virtualised", Kind::Word, "yes, no, or empty if the machine does not report it."),
             column("cpu_us", Kind::Number, "CPU time that it adds, both ends, µs."),
             column("cpu_us_lo", Kind::Number, "Lower end of its interval."),
             column("cpu_us_hi", Kind::Number, "Upper end of its interval."),

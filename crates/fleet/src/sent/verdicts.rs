@@ -40,8 +40,8 @@ pub const VERDICTS: Table = Table {
         Column { name: "client_model", kind: Kind::Word, doc: "How the client waited: poll, block, event." },
         Column { name: "kernel", kind: Kind::Word, doc: "Kernel release and version." },
         Column { name: "cpu_model", kind: Kind::Word, doc: "CPU model." },
-        Column { name: "virtualised", kind: Kind::Word, doc: "yes, no, or empty where the machine does not tell." },
-        Column { name: "baseline", kind: Kind::Word, doc: "The arm that the other is held against." },
+        Column { name: "virtualised", kind: Kind::Word, doc: "yes, no, or empty if the machine does not report it." },
+        Column { name: "baseline", kind: Kind::Word, doc: "The arm that the other is compared with." },
         Column { name: "arm", kind: Kind::Word, doc: "The other arm." },
         Column {
             name: "verdict",

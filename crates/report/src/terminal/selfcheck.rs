@@ -30,7 +30,7 @@ pub fn selfcheck(found: &Selfcheck, style: Style) -> String {
 fn conclusion(found: &Selfcheck) -> String {
     let words = match found.answer {
         SelfcheckAnswer::Failed => {
-            "This machine does not allow honest verdicts as it is. Where other programs run, try again without them."
+            "This machine does not allow honest verdicts as it is. If other programs run, try again without them."
         }
         SelfcheckAnswer::Unanswered => "No check gave an answer.",
         SelfcheckAnswer::Busy => {

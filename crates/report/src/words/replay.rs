@@ -111,7 +111,8 @@ pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
         format!("{}, begun {}", replay.command.join(" "), begun(replay)),
     ];
     lines.push(
-        "what is measured compares the ways epoch by epoch: the figures of each way alone need not give the same ratio"
+        "what is measured compares the ways epoch by epoch: the figures of each arm by itself need not give the same \
+         ratio"
             .to_owned(),
     );
     lines.extend(replay.problems.iter().cloned());

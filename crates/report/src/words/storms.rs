@@ -76,7 +76,7 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
         }),
         (None, _) => Err(NotKnown {
             why: "some failed with room for all of them".to_owned(),
-            settles: "the errors tell what else it is".to_owned(),
+            settles: "the errors show the other cause".to_owned(),
         }),
         (Some(smallest), _) if has_failed && smallest <= queue => {
             Err(by_chance(format!("at {queue} some failed, and at {smallest} none in fewer storms")))

@@ -41,7 +41,7 @@ pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     lines.push(format!("{}; {}", text.clean(&trial.command), ways.join("; ")));
     if let Some(only) = only(trial) {
         lines.push(format!(
-            "{} alone changes its way here; the other ways were drawn anew for each epoch",
+            "only {} changes its transport here; those of the others were drawn again for each epoch",
             text.clean(only)
         ));
     }
@@ -132,7 +132,7 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
 
 /// What no arm has by itself.
 fn unknown() -> Figure {
-    Figure::missing("a difference alone")
+    Figure::missing("only a difference")
 }
 
 /// A row of times, in the unit that all rows have.

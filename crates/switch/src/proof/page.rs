@@ -234,7 +234,7 @@ mod tests {
         assert!(differs().ends_with("is another page than before: \u{201c}Oh no at 4 end\u{201d}"));
         let words = "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
         assert!(differs().ends_with(words));
-        assert!(differs().contains("does not answer: what came is no answer of HTTP: `SSH"));
+        assert!(differs().contains("does not answer: the answer is not HTTP: `SSH"));
     }
 
     #[track_caller]

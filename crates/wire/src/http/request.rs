@@ -37,7 +37,7 @@ impl Request {
         let method = Method::from_bytes(method.as_bytes())
             .ok()
             .filter(|method| *method != Method::CONNECT)
-            .ok_or_else(|| refused(format!("`{method}` is no method that asks for a page")))?;
+            .ok_or_else(|| refused(format!("`{method}` is not a method that requests a page")))?;
         if !target.starts_with('/') {
             return Err(refused(format!("`{target}` is no path")));
         }

@@ -53,7 +53,7 @@ fn r20_check_logs_in_over_tls_where_the_account_requires_it() {
         let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
         let run = check(&server, &url("tcp"), &["-c", "1"]);
         expect(&run, "account", "note", &["same rights"]);
-        expect(&run, "TLS", "note", &["over TCP the server takes this login with TLS alone"]);
+        expect(&run, "TLS", "note", &["over TCP the server accepts this login only with TLS"]);
         run.expect_code(0);
         let run = check(&server, &url("both"), &["-c", "1"]);
         let advice = "ALTER USER 'both'@'localhost' REQUIRE NONE";

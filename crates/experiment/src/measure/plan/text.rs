@@ -232,8 +232,8 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
             )
         }
         TargetSpec::Private(Kind::PhpFpm) => {
-            "private php-fpm: started in a scratch folder with four pages of looptax's own, stopped and removed; a pool \
-             listens on one address, so each way has processes of its own, forked from one master"
+            "private php-fpm: started in a scratch folder with looptax's four pages, stopped and removed; a pool \
+             listens on one address, so each arm has its own processes, forked from one master"
                 .to_owned()
         }
         TargetSpec::Private(Kind::Ferretdb) => format!(

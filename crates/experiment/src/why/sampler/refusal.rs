@@ -33,7 +33,8 @@ fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
             "kernel.perf_event_paranoid is {level}, so only root may take samples"
         ))
         .with_hint(
-            "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows this user's programs alone, `=1` the kernel's \
+            "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows only this user's programs, `=1` \
+             the kernel's \
              part of them too, `=-1` the whole machine",
         ),
         (Some(Errno::PERM | Errno::ACCESS), _) => Failure::new(

@@ -21,7 +21,7 @@ pub(super) fn reason(reason: &ReplayReason, text: Text) -> String {
         }
         ReplayReason::NoFigure { na } => format!("no figure: {na}"),
         ReplayReason::Withheld(it) => {
-            format!("compare gives no verdict of its own: {}", withheld(it, text))
+            format!("compare gives no verdict: {}", withheld(it, text))
         }
         ReplayReason::Warned { warning } => format!("compare warns: {warning}"),
         ReplayReason::Ended { interrupted, n_epochs, planned } => {

@@ -103,7 +103,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     })?;
     let kind = FileType::from_raw_mode(found.st_mode);
     if kind != FileType::RegularFile {
-        return Err(Failure::usage(format!("`{shown}` is no ordinary file"), "--app takes a configuration file"));
+        return Err(Failure::usage(format!("`{shown}` is not an ordinary file"), "--app takes a configuration file"));
     }
     let environment = pid.map(environment).transpose()?;
     let bytes = Files::Ours.read(path).map_err(|error| {
