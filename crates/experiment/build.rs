@@ -1,6 +1,6 @@
 //! Writes the files of `data/`, which people write as TOML, as JSON: the program reads that anyway. Lists those with an
 //! article.
-#![allow(clippy::disallowed_methods, reason = "reads what it builds in, and writes what is made anew")]
+#![allow(clippy::disallowed_methods, reason = "reads the files that it builds in, and writes generated ones")]
 
 use std::env;
 use std::error::Error;

@@ -20,10 +20,12 @@ mod licences;
 mod links;
 mod long;
 mod machines;
+mod prose;
 mod release;
 mod results;
 mod size;
 mod skips;
+mod spelling;
 mod stale;
 mod steps;
 mod tests;
@@ -59,6 +61,16 @@ enum Chore {
     },
     /// The rules of style that no lint knows
     Tidy,
+    /// Phrases that have to be read twice, with plainer ones: how many are left, by area
+    Prose {
+        /// Print all phrases of these areas and files too
+        shown: Vec<String>,
+        /// Print how many each rule finds in each area too
+        #[arg(long)]
+        counts: bool,
+    },
+    /// Misspelt words, by typos, where it is installed
+    Spelling,
     /// What the tree weighs: tracked lines by room, and the largest files, functions and types
     Size,
     /// Who may depend on whom
@@ -109,6 +121,8 @@ fn main() -> ExitCode {
         Chore::Tests { long: true } => tests::run(tests::Which::All),
         Chore::Tests { long: false } => tests::run(tests::Which::Short),
         Chore::Tidy => tidy::run(),
+        Chore::Prose { shown, counts } => prose::run(&shown, counts),
+        Chore::Spelling => spelling::run(),
         Chore::Size => size::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),

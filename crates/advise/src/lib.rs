@@ -4,7 +4,7 @@
 //! dialects is data (`data/dialects.toml`), and so is which of them real drivers have connected with
 //! (`data/proved.toml`); `template` fills it in; `looptax_model::dsn` reads what people have.
 //! Called by the command line.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 pub mod app;
 mod cannot;

@@ -38,8 +38,7 @@ impl MongodbOptions {
                 "replicaSet is left out for {DIRECT}: a set sends its clients back to hosts and ports; this server takes writes only while it is the set's primary"
             ));
         } else if is_one_of_several {
-            traps
-                .push(format!("the first server alone is behind this socket, so the others are left out for {DIRECT}"));
+            traps.push(format!("only the first server is behind this socket, so the others are left out for {DIRECT}"));
         }
         if !of_tls.is_empty() {
             traps.push(format!(
@@ -102,8 +101,8 @@ mod tests {
         check("replicaset=rs0&authSource=admin", true, direct, &set);
         check("directConnection=false&replicaSet=rs0&w=1", true, "w=1&directConnection=true", &set);
         check("directConnection=true&replicaSet=rs0&w=1", true, "directConnection=true&w=1", &set);
-        check("authSource=admin", true, direct, &["the first server alone"]);
-        check("", true, DIRECT, &["the first server alone"]);
+        check("authSource=admin", true, direct, &["only the first server"]);
+        check("", true, DIRECT, &["only the first server"]);
     }
 
     #[test]

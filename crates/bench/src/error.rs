@@ -185,7 +185,7 @@ impl Explain for BenchError {
                 Some("nothing is concluded from a run with a failed request; the server's log may say why".to_owned())
             }
             Self::Command { source, .. } => Some(source.hint().to_owned()),
-            Self::TooSlow { .. } => Some("--fixed 6 measures so many epochs, however long they take".to_owned()),
+            Self::TooSlow { .. } => Some("--fixed 6 measures this number of epochs, however long they take".to_owned()),
             // Threads are what cannot be started, and nothing is pinned yet.
             Self::Machine { source, .. } if source.kind() == io::ErrorKind::WouldBlock => None,
             Self::Machine { .. } => Some("--placement free needs no pinning".to_owned()),

@@ -4,7 +4,7 @@
 //! a [`Connector`] opens and proves; [`run_commands`] fills them with whole commands, other rooms with what they like;
 //! [`pages`] asks for those of a web application. This room alone reads the measuring clock, for others by [`timed`].
 //! Verdicts are the statistics room's; the only question asked of them here is when to stop.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod arrivals;
 mod budget;

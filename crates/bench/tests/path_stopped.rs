@@ -1,5 +1,5 @@
 //! A signal ends waits for a peer, whatever their limits. A process of its own: what is ended is all of its waits.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::io::{self, Read, Write};
 use std::net::TcpListener;

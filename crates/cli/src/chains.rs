@@ -35,7 +35,7 @@ pub(crate) fn refuse(args: &FormatArgs) -> Result<(), Failure> {
     let asked = [(&args.folded, "--folded"), (&args.pprof, "--pprof")];
     match asked.into_iter().find(|(path, _)| path.is_some()) {
         Some((_, option)) => Err(Failure::usage(
-            format!("{option} wants call chains, which are not taken here"),
+            format!("{option} needs call chains, which are not recorded here"),
             format!("`looptax why TARGET {option} FILE` takes them"),
         )),
         None => Ok(()),

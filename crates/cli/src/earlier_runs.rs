@@ -183,7 +183,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         path.push(RECORD);
         if !read::is_file(&path) {
             return Err(Failure::usage(
-                format!("`{word}` is a folder, and no `{RECORD}` lies in it"),
+                format!("`{word}` is a folder, and it contains no `{RECORD}`"),
                 "give a record's file, or the name of a run: `looptax show` lists them",
             ));
         }

@@ -2,7 +2,7 @@
 //!
 //! The way through: arguments (typed) → settings (meant) → command → record → report → exit code.
 //! `process::exit` stands only here.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod args;
 mod chains;

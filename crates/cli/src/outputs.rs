@@ -46,7 +46,7 @@ impl Outputs {
         if path.as_os_str() == "-" {
             if let Some(other) = self.printed.replace(option.to_owned()) {
                 return Err(Failure::usage(
-                    format!("{other} and {option} both want to be printed"),
+                    format!("{other} and {option} cannot both be printed"),
                     "give one of them a file",
                 ));
             }
@@ -56,7 +56,7 @@ impl Outputs {
         if let Some((other, _)) = self.files.iter().find(|(_, it)| is_same(it, path)) {
             return Err(Failure::usage(
                 format!("{option} would be written over {other}: both are {}", path.display()),
-                "give each a file of its own",
+                "give each a separate file",
             ));
         }
         self.files.push((option.to_owned(), path.to_owned()));

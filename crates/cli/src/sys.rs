@@ -97,7 +97,7 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("/proc is not mounted here, and {what} stand there"),
+        format!("/proc is not mounted here; it is needed for {what}"),
         "`mount -t proc proc /proc` as root, or the container's option for it",
     ))
 }

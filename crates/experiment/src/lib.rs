@@ -4,7 +4,7 @@
 //! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, `target` makes a server ready,
 //! `connector` opens and proves its connections for the load engine, `measure` measures requests and `exec`
 //! whole commands; [`doctor`] asks whether this machine allows honest verdicts. Shows nothing: an [`observer::Observer`] is told what begins and ends.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod alone;
 mod arms;

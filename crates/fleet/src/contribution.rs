@@ -18,7 +18,7 @@ const DIGITS: i32 = 4;
 pub enum ContributionError {
     #[error("the records are of different machines, or this one has changed in between: {0}")]
     Machines(&'static str),
-    #[error("no record has a result of a workload of looptax's own")]
+    #[error("no record has a result of a workload of looptax")]
     Nothing,
     #[error("it is not what `looptax show --publish` writes: {0}")]
     Form(String),

@@ -21,14 +21,14 @@ pub enum FleetError {
     #[error("the spool `{}` holds {n_bytes} bytes already, and no more than {limit} may wait", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
     /// Lines that are no report, or one of another version.
-    #[error("line {line} is no row of a report: {what}")]
+    #[error("line {line} is not a row of a report: {what}")]
     NoReport {
         /// From 1.
         line: usize,
         what: String,
     },
     /// An address that is no collector's.
-    #[error("this is no collector's address: {what}")]
+    #[error("this is not a collector's address: {what}")]
     Destination {
         /// What is wrong with it; never the address.
         what: String,
@@ -40,7 +40,7 @@ pub enum FleetError {
     #[error("the collector at {to} cannot be reached: {what}")]
     Away { to: String, what: String },
     /// Something else answers than the engine.
-    #[error("what answers at {to} is no collector: {what}")]
+    #[error("what answers at {to} is not a collector: {what}")]
     Answer { to: String, what: String },
     #[error("the collector at {to} says: {what}")]
     Refused {
@@ -80,7 +80,8 @@ impl Refusal {
         match self {
             Self::NoTables => "`looptax fleet init` with the same address makes the tables",
             Self::NoDatabase => {
-                "the database stands behind the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` makes it, in ClickHouse `looptax fleet init`"
+                "write the database after the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` makes it, \
+                 in ClickHouse `looptax fleet init`"
             }
             Self::Login => {
                 "user and password stand in the address, or the password in --password-file or LOOPTAX_COLLECTOR_PASSWORD"

@@ -3,7 +3,7 @@
 //! Straight through: what `find` saw and what records say → rows of a few tables ([`Batch`]) → a spool, which survives a
 //! collector that is away → an engine. The tables are described once, column by column ([`Table`]); engines, files and
 //! the book's page are made from that. A row holds no password and no file's contents: there is no column for them.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod anonymous;
 mod batch;

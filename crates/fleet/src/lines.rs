@@ -89,7 +89,7 @@ pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     };
     let report_id = id_of(report).to_owned();
     if rows.iter().flatten().any(|row| id_of(row) != report_id) {
-        return Err("rows of several reports stand together".to_owned());
+        return Err("rows of several reports are mixed".to_owned());
     }
     let said = |name: &str| {
         let mut columns = TABLES[2].columns.iter();

@@ -34,7 +34,7 @@ impl fmt::Display for Refusal {
                 write!(f, "`{}` is a link of user {owner}, which is not followed here", at.display())
             }
             Self::Unreadable { at, viewer } => {
-                write!(f, "`{}` is not readable by user {viewer}, for whom it is read", at.display())
+                write!(f, "`{}` is not readable by user {viewer}, for which it is read", at.display())
             }
             Self::Stranger(stranger) => stranger.fmt(f),
             Self::Changeable(what) => write!(f, "others than root can change {what}"),

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p looptax-model --example simulate [runs]`. Seeded, so that the same number
 //! of runs prints the same table. Serves METHOD.md and the release gate; takes minutes.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
 //! Generated addresses of every form, each with a marked secret: it is read back, and never shown.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use looptax_model::dsn::{Address, masked, secrets_in, shown};

@@ -74,7 +74,7 @@ impl FallbackReason {
     pub fn words(self) -> &'static str {
         match self {
             Self::NoSocket => "there is no socket at that path",
-            Self::Refused => "nobody listens on the socket",
+            Self::Refused => "no process listens on the socket",
             Self::Denied => "the program's user may not use the socket",
             Self::Stranger => "the socket is another one than the server's",
             Self::Full => "the socket's queue is full",

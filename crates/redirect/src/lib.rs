@@ -43,7 +43,7 @@
 //! - A thread that already waits in `poll` on a socket while another connects it goes on waiting on the old one.
 //! - A copy that was made of a descriptor before `connect` is found near its number, or not at all.
 //! - `connect` through `io_uring` is not seen, and stays on TCP.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod answers;
 mod caller;

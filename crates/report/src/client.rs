@@ -33,7 +33,7 @@ pub(crate) fn pattern(client: Client) -> &'static str {
         Client::PollFirst => "polls, receives",
         Client::Block => "blocks in receive",
         Client::Event => "few threads with epoll",
-        Client::Command => "a program of its own",
+        Client::Command => "a separate program",
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let kind = text.clean(&target.kind);
     Some(format!(
         "unix and tcp are processes of their own here, for {kind} serves a socket or TCP, not both: {n} of each, of one \
-         binary, with one command line but for the address; a coin picks one of each for every epoch"
+         binary, with one command line except for the address; a coin picks one of each for every epoch"
     ))
 }
 

@@ -3,7 +3,7 @@
 //! Reads no file, no clock and no terminal: the caller says how wide it is and what it can show.
 //! Strings of a record may come from a hostile server and are cleaned here. Called by the command
 //! line.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod benchmark;
 mod chains;

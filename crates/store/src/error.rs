@@ -25,7 +25,7 @@ pub enum StoreError {
     #[error("cannot read `{}`", path.display())]
     ReadFile { path: PathBuf, source: io::Error },
     /// The file is JSON of another kind, or none.
-    #[error("`{}` is no looptax record: it states no schema version", path.display())]
+    #[error("`{}` is not a looptax record: it has no schema version", path.display())]
     NotARecord { path: PathBuf },
     /// The record was saved by another generation of looptax.
     #[error("`{}` has schema version {found}; this looptax reads version {SCHEMA_VERSION}", path.display())]
@@ -104,10 +104,10 @@ impl Explain for StoreError {
                 "is the name right? looptax compare prints where its record went"
             }
             Self::History { source, .. } if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => {
-                "the disk is full: free some space; records are files of their own and not touched"
+                "the disk is full: free some space; records are separate files and not touched"
             }
             Self::History { .. } | Self::HistoryEntry { .. } => {
-                "records are files of their own and not touched; --no-history leaves the history out"
+                "records are separate files and not touched; --no-history leaves the history out"
             }
             Self::HistoryVersion { .. } => "use the newer looptax that made it, or --no-history",
             Self::NoSuchRun { .. } => "`looptax show` lists them",

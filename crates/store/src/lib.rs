@@ -2,7 +2,7 @@
 //!
 //! A record is one file, which is replaced as a whole or not at all. The history is an index of records,
 //! which can be made from them again. Knows nothing of how a record came about or what it says.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod error;
 mod history;

@@ -2,7 +2,7 @@
 //!
 //! usage: `back_and_forth DATA FILE FILE [NEW]`; what it writes is what the file holds with `old` for `new`. NEW is made
 //! with what is written into the first one.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::path::Path;
 

@@ -108,7 +108,7 @@ fn region(planned: &Planned, text: &str) -> Option<Region> {
 fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, String), String> {
     let found = &planned.found;
     let Some(socket) = &found.socket else {
-        return Err(format!("{} has no usual socket, and --socket PATH names none", found.checked.product));
+        return Err(format!("{} has no usual socket, and --socket PATH is not given", found.checked.product));
     };
     let moves = match (planned.fate, planned.change_idx) {
         (SwitchFate::Moves, Some(idx)) => found.moves.get(idx).and_then(Option::as_ref),
@@ -143,7 +143,7 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     let parts = parts.ok_or("the new text has a password in another place; `looptax switch` writes it")?;
     let replacement = |it: Rewrite| Some(Replacement { region: Region::of(text, &it.at)?, text: it.text });
     let fix: Option<Vec<Replacement>> = parts.into_iter().map(replacement).collect();
-    Ok((fix.ok_or("its place is not to be said in lines and columns")?, socket.clone()))
+    Ok((fix.ok_or("its place cannot be given in lines and columns")?, socket.clone()))
 }
 
 /// Whether a text that is added has a password, which is not just a part of the socket's path.

@@ -176,7 +176,7 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
             Ok(done) => tell(done),
             Err(failed) => {
                 tell(failed);
-                tell(by_hand("nothing was reloaded; mend the files first"));
+                tell(by_hand("nothing was reloaded; fix the files first"));
                 return Ok(());
             }
         }
@@ -441,7 +441,8 @@ impl Carrying<'_, '_> {
         if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
             let (kept, id) = (self.work.folder().display(), self.work.id());
             let words = format!(
-                "{}; the old files are kept in {kept}, as 0.old and so on; once that is mended: looptax switch --undo {id}",
+                "{}; the old files are kept in {kept}, as 0.old and so on; once that is fixed: looptax switch --undo \
+                 {id}",
                 with_causes(&error)
             );
             (self.tell)(step(StepCode::FilesNotPutBack, words));

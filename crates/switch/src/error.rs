@@ -11,7 +11,7 @@ pub enum SwitchError {
     /// The file cannot be read, or is no file.
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
-    #[error("{path} is no ordinary file")]
+    #[error("{path} is not an ordinary file")]
     NoFile { path: PathBuf },
     /// Its neighbour, which is to take its place, cannot be made as it is.
     #[error("cannot write a new {path}: {what}")]
@@ -56,7 +56,7 @@ pub enum SwitchError {
     #[error("another looptax is at work on {id}")]
     Busy { id: String },
     /// It changed a server, by more than files.
-    #[error("{id} mended something of {server}, and is taken back there or not at all")]
+    #[error("{id} changed something of {server}, and can be undone only there")]
     OnServer { id: String, server: String },
     #[error("there is no switch {id}")]
     Unknown { id: String },
@@ -99,11 +99,11 @@ impl Explain for SwitchError {
                 path.display()
             ),
             Self::NotBack { id, kept, .. } => format!(
-                "the old files are kept in {}, as 0.old and so on; once that is mended: looptax switch --undo {id}",
+                "the old files are kept in {}, as 0.old and so on; once that is fixed: looptax switch --undo {id}",
                 kept.display()
             ),
             Self::Unreadable { path, .. } => {
-                format!("the old and the new files lie in {}, as `0.old` and `0.new`", path.display())
+                format!("the old and the new files are in {}, as `0.old` and `0.new`", path.display())
             }
             Self::OnServer { id, .. } => {
                 format!("looptax switch --undo {id} --admin DSN, with an administrator there")

@@ -78,14 +78,14 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
         add(Code::Immutable, words.to_owned());
     }
     if fstatvfs(folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
-        let words = "its file system is mounted for reading alone";
+        let words = "its file system is mounted read-only";
         add(Code::ReadOnly, words.to_owned());
     } else if !folder.takes_files() {
         let words = "its folder takes no new file of this user: run it as root, or as the folder's owner";
         add(Code::FolderClosed, words.to_owned());
     }
     if let Some(program) = manager(&original.bytes) {
-        let words = format!("{program} writes it, and will write it anew: change it there; --patch prints the lines");
+        let words = format!("{program} writes it, and will write it again: change it there; --patch prints the lines");
         add(Code::Managed, words);
     }
     if let Some(package) = package_of(Path::new("/var/lib/dpkg/info"), &original.path) {
@@ -94,7 +94,7 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     }
     if let Some(root) = git_tree(&original.path) {
         let words = format!(
-            "it lies in the git work tree {}: whoever deploys from there brings the old lines back",
+            "it is in the git work tree {}: the next deployment from there brings the old lines back",
             root.display()
         );
         add(Code::GitTree, words);

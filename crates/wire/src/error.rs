@@ -79,7 +79,7 @@ pub enum WireError {
     #[error("the server ends the connection with its answer (tried to {action})")]
     EndsConnection { action: &'static str },
     /// The server asks for the password as it is, by MySQL's plugin for that.
-    #[error("the server asks for the password in clear (`mysql_clear_password`), which nobody has enabled")]
+    #[error("the server asks for the password in clear (`mysql_clear_password`), which is not enabled")]
     ClearNotEnabled,
     /// The server asks for something that we do not do, or that is unsafe on this channel.
     #[error("the server asks for `{what}`, which looptax does not do here")]

@@ -5,7 +5,7 @@
 //! The second is a [`Codec`]: plain bytes in and out, no I/O and no allocation, driven by the load
 //! engine. The peer is untrusted: every length that it states has a limit, and a wrong answer is a
 //! [`WireError`], never a panic.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 pub mod echo;
 pub mod fastcgi;

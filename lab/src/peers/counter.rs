@@ -76,7 +76,7 @@ fn number(questions: &mut Conversation, sql: &str, column: usize) -> Result<u64>
     let rows = questions.query(sql)?;
     let cell = rows.into_iter().next().and_then(|row| row.into_iter().nth(column));
     let text = cell.flatten().with_context(|| format!("no answer to `{sql}`"))?;
-    text.parse().with_context(|| format!("`{text}` is no number"))
+    text.parse().with_context(|| format!("`{text}` is not a number"))
 }
 
 /// One of memcached's figures.
@@ -84,7 +84,7 @@ fn stat(questions: &mut Conversation, name: &str) -> Result<u64> {
     let stats = questions.stats("")?;
     let value = stats.into_iter().find(|it| it.0 == name).map(|it| it.1);
     let text = value.with_context(|| format!("memcached has no `{name}`"))?;
-    text.parse().with_context(|| format!("`{text}` is no number"))
+    text.parse().with_context(|| format!("`{text}` is not a number"))
 }
 
 fn gets(questions: &mut Conversation) -> Result<u64> {

@@ -93,7 +93,7 @@ const C_LIBRARY: [&str; 10] = [
 ];
 
 /// What is known of the whole text.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 struct Context<'a> {
     all: &'a [Setting],
     is_php: bool,

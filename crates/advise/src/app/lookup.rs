@@ -68,7 +68,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
             let login = (text(Role::User), text(Role::Password));
             return look_up_url(bound.app, &it, login, text(Role::Socket));
         }
-        Some(Err(why)) => return Lookup::unknown(format!("where it goes is {why}")),
+        Some(Err(why)) => return Lookup::unknown(format!("its target is {why}")),
         _ => {}
     }
     let mut values: BTreeMap<Role, String> = BTreeMap::new();
@@ -77,7 +77,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
             Some(Ok(text)) => {
                 values.insert(role, text);
             }
-            Some(Err(why)) => return Lookup::unknown(format!("where it goes is {why}")),
+            Some(Err(why)) => return Lookup::unknown(format!("its target is {why}")),
             None => {}
         }
     }
@@ -149,7 +149,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
             unspoken = Some(it);
             (None, host, socket)
         }
-        None => return Lookup::unknown("its URL is none that looptax reads".to_owned()),
+        None => return Lookup::unknown("looptax does not read its URL".to_owned()),
     };
     if app.socket_rule == SocketRule::Wins && socket.is_none() {
         match beside {

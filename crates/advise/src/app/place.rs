@@ -100,7 +100,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         (Some(path), ..) => of_socket(path),
         (None, Some(_), _) if is_conditional && !is_local && host.is_some() => (
             Takes::Tcp,
-            format!("the socket beside it is ignored: it counts with the host localhost alone, not with `{text}`"),
+            format!("the socket beside it is ignored: it counts only with the host localhost, not with `{text}`"),
         ),
         (None, Some(path), _) if is_local || !is_conditional => of_socket(path),
         (None, _, _) => by_host(app, host.as_deref())
@@ -272,7 +272,10 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     }
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
         // The host is the text before the first slash, which is empty.
-        let why = format!("`{text}` is a path alone, which is no host here: it is ignored, and the usual socket asked");
+        let why = format!(
+            "`{text}` is only a path, which is not a host here: it is ignored, and the usual socket is \
+             used"
+        );
         return Some(Place {
             host: None,
             port,
@@ -283,9 +286,9 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         });
     }
     let why = if path.starts_with('@') {
-        format!("`{text}` is taken for a name: sockets of that kind (abstract ones) are libpq's alone")
+        format!("`{text}` is taken for a name: only libpq has sockets of that kind (abstract ones)")
     } else if app.host_is.contains(&HostForm::Colon) {
-        format!("`{text}` is a path alone, which is no host here: localhost has to stand before it (localhost:{path})")
+        format!("`{text}` is only a path, which is not a host here: write localhost before it (localhost:{path})")
     } else {
         format!("`{text}` is taken for a host's name here, and no host has it")
     };
@@ -313,7 +316,7 @@ fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     };
     let is_marked = text.starts_with("unix:") && app.path_port != PathPort::Zero;
     (is_port_wrong && !is_marked)
-        .then(|| "a path counts with port 0 alone; with this port it is taken for a host name and fails".to_owned())
+        .then(|| "a path counts only with port 0; with this port it is taken for a host name and fails".to_owned())
 }
 
 fn by_host(app: &App, host: Option<&str>) -> Option<(Takes, String)> {

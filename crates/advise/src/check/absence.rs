@@ -40,7 +40,7 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
                 .with_next(hidden(socket))
         }
         Listener::Process(name) if is_temporary(socket) => {
-            let what = format!("{name} listens on `{socket}` in a folder of its own: {client} sees no `{missing}`");
+            let what = format!("{name} listens on `{socket}` in a separate folder: {client} sees no `{missing}`");
             point(PointCode::SocketNotVisible, what).with_next(
                 "with PrivateTmp=true a service has its own /tmp: have the server make its socket below /run (RuntimeDirectory= of its unit)",
             )
@@ -64,9 +64,11 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
 
 fn hidden(socket: &str) -> &'static str {
     if is_temporary(socket) {
-        "a service with PrivateTmp=true has a /tmp of its own: have the server make its socket below /run (RuntimeDirectory= of its unit), which both see; `looptax find` says what hides it from whom"
+        "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
+         (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
     } else {
-        "the client has other folders (container, chroot, a mount namespace): make the socket's folder visible to it; `looptax find` says what hides it from whom"
+        "the client has other folders (container, chroot, a mount namespace): make the socket's folder visible to it; \
+         `looptax find` shows what hides it from which program"
     }
 }
 

@@ -49,7 +49,7 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             }
             None => made(
                 None,
-                "how the server asks over the socket is not known, for nobody logged in there".to_owned(),
+                "how the server asks over the socket is not known, because looptax did not log in there".to_owned(),
                 "read the parameter",
             )
             .with_next("give user and password, so that a login can be tried"),

@@ -81,13 +81,16 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             format!("{client} sees no `{path}`"),
         )
         .with_next(if is_temporary(socket) {
-            "a service with PrivateTmp=true has a /tmp of its own: have the server make its socket below /run (RuntimeDirectory= of its unit), which both see; `looptax find` says what hides it from whom"
+            "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
+             (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
         } else {
-            "if the server does not listen there yet, change and restart it first; if it does, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom"
+            "if the server does not listen there yet, change and restart it first; if it does, the client has other \
+             folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` shows \
+             what hides it from which program"
         }),
-        End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is no socket"))
+        End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
             .with_next("give the server's socket with --socket"),
-        End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("nobody listens on `{socket}`"))
+        End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("no process listens on `{socket}`"))
             .with_next("start the server; a socket that a crash left is replaced at its start"),
         End::Full => point(
             PointCode::BacklogFull,
@@ -95,20 +98,20 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             format!("the queue of connections of `{socket}` is full just now: a client that does not wait gets EAGAIN"),
         )
         .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
-        End::TooLong { bytes, most } => point(
-            PointCode::PathTooLong,
-            Outcome::Fail,
-            format!("the path has {bytes} bytes, the kernel takes {most}"),
-        )
-        .with_next("a symbolic link in a folder with a short name leads there too"),
+        End::TooLong { bytes, most } => {
+            point(PointCode::PathTooLong, Outcome::Fail, format!("the path has {bytes} bytes, the kernel takes {most}"))
+                .with_next("a symbolic link in a folder with a short name leads there too")
+        }
         End::Confined => point(
             PointCode::ConfinementDenies,
             Outcome::Fail,
             format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
-        End::Failed { why } => point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}"))
-            .with_next("try `test -w` on the socket as the client's user, inside its container if it has one"),
+        End::Failed { why } => {
+            point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}"))
+                .with_next("try `test -w` on the socket as the client's user, inside its container if it has one")
+        }
     }
 }
 
@@ -158,13 +161,16 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         point.with_next(lines)
     } else if is_powerful && !is_socket {
         point.with_next(format!(
-            "have the server make its socket in a folder of its own below /run; nobody should join the group {} for it",
+            "let the server make its socket in a separate folder below /run; no user should join the group {} for it",
             step.group
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` in a group for this alone and put {user} into it{}; nobody should join the group {} for it",
-            step.path, by_setting(protocol), step.group
+            "let the server make `{}` in a group only for this and put {user} into it{}; no user should join the \
+             group {} for it",
+            step.path,
+            by_setting(protocol),
+            step.group
         ))
     } else if may_join {
         point
@@ -230,7 +236,7 @@ mod tests {
         check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(vec![roots], End::Denied, Outcome::Fail, &["a group for this alone"]);
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group only for this"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }
@@ -258,16 +264,16 @@ mod tests {
     #[test]
     fn every_end_has_its_own_words() {
         check(vec![], End::Connected, Outcome::Pass, &["can connect"]);
-        check(vec![], End::Refused, Outcome::Fail, &["nobody listens"]);
+        check(vec![], End::Refused, Outcome::Fail, &["no process listens"]);
         check(vec![], End::Full, Outcome::Fail, &["EAGAIN", "somaxconn"]);
         check(vec![], End::TooLong { bytes: 120, most: 107 }, Outcome::Fail, &["120", "107"]);
         check(vec![], End::Confined, Outcome::Fail, &["SELinux or AppArmor"]);
-        check(vec![], End::NotASocket, Outcome::Fail, &["is no socket"]);
+        check(vec![], End::NotASocket, Outcome::Fail, &["is not a socket"]);
         let missing = End::Missing { path: "/run/redis".to_owned() };
         check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
         let hidden = Reach { steps: Vec::new(), end: End::Missing { path: "/tmp/r.sock".to_owned() } };
         let point = reached(&hidden, "/tmp/r.sock", Protocol::Redis);
-        assert!(point.next.unwrap().contains("PrivateTmp=true has a /tmp"));
+        assert!(point.next.unwrap().contains("PrivateTmp=true has its own /tmp"));
         let failed = End::Failed { why: "ENXIO".to_owned() };
         let point = reached(&Reach { steps: vec![], end: failed }, "/run/r.sock", Protocol::Redis);
         assert_eq!(point.outcome, Outcome::Unknown);

@@ -22,8 +22,10 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
             "read the URL",
         ),
         None if is_alone => (
-            "over TCP the server takes this login with TLS alone".to_owned(),
-            "take out for the socket what makes the driver insist on TLS: it leaves the machine for nobody".to_owned(),
+            "over TCP the server accepts this login only with TLS".to_owned(),
+            "take out for the socket what makes the driver insist on TLS, although the connection does not leave the \
+             machine"
+                .to_owned(),
             "the server refused the login over TCP without TLS, and took it with",
         ),
         None => return None,
@@ -49,7 +51,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         | Protocol::Echo => (
             PointCode::TlsNotOnSocket,
             Outcome::Note,
-            format!("{demand}, and there is none on its socket: a driver is told the socket's path in place of that"),
+            format!("{demand}, and there is none on its socket: a driver gets the socket's path instead of that"),
         ),
     };
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
@@ -155,7 +157,10 @@ const INSISTS: &str = "take out what makes their driver insist on TLS";
 pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
     match (server_kind, is_on_socket) {
         (_, true) => {
-            "MariaDB's own programs take TLS on the socket, too: give them --skip-ssl beside --socket, or both as lines of a group such as [client-mariadb_socket] that only --defaults-group-suffix=_socket reads (skip-ssl in [client-mariadb] ends TLS to other machines, too); another program does it where it was told to"
+            "MariaDB's own programs take TLS on the socket, too: give them --skip-ssl beside --socket, or both as \
+             lines of a group such as [client-mariadb_socket] that only --defaults-group-suffix=_socket reads \
+             (skip-ssl in [client-mariadb] ends TLS to other machines, too); another program does it if its settings \
+             say so"
         }
         ("mysql" | "mariadb" | "percona", _) => {
             "turn TLS off for 127.0.0.1 (MySQL's programs: --ssl-mode=DISABLED, MariaDB's: --skip-ssl); the socket ends it for MySQL's programs, while MariaDB's take it there too until they have --skip-ssl"

@@ -46,7 +46,7 @@ pub enum PathError {
     #[error("the server refuses the statement at {place}")]
     Refused { place: String, source: WireError },
     /// Nobody logs in, since nothing proves that the server is at the other end.
-    #[error("nobody was logged in over {endpoint}: {why}")]
+    #[error("looptax did not log in over {endpoint}: {why}")]
     Stranger {
         endpoint: String,
         /// Whose it is, as far as that is seen.
@@ -143,11 +143,11 @@ impl Explain for PathError {
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
             Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => question_hint(source),
             error if error.is_of_plugin() => Some(
-                "look at the user and the account's plugin: MySQL asks for any plugin where there is no such account"
+                "look at the user and the account's plugin: MySQL asks for any plugin if there is no such account"
                     .to_owned(),
             ),
             Self::Protocol { source, .. } => wire_hint(source),
-            Self::Refused { .. } => Some("mend it; the server's own client shows the same".to_owned()),
+            Self::Refused { .. } => Some("fix it; the server's own client shows the same".to_owned()),
             Self::DifferentServers { .. } => Some(
                 "give the socket of the server behind the URL with --socket; \
                  nothing was measured"
@@ -172,7 +172,9 @@ impl Explain for PathError {
 }
 
 /// What to do where nothing proves who is there.
-pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show who listens; --trust-peer logs in all the same, and whoever is there may have the password";
+pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; --trust-peer logs in all the same, \
+     and the \
+     program there gets the password";
 
 pub(crate) const LOG_IN: &str = "log in";
 
@@ -186,7 +188,8 @@ pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(
-            "INFO and CLIENT LIST prove that both ways lead to one server: allow them to this user (ACL SETUSER NAME \
+            "INFO and CLIENT LIST prove that both transports lead to one server: allow them to this user (ACL SETUSER \
+             NAME \
              +info +client|list), or run it as root, who asks the kernel; `looptax check` needs neither"
                 .to_owned(),
         ),
@@ -207,7 +210,8 @@ fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
             path.display()
         ),
         io::ErrorKind::ConnectionRefused => {
-            "the file is there, and nobody listens on it: it is what a server left that has ended; `ss -xl` lists sockets".to_owned()
+            "the file exists, but no process listens on it: a server that has ended left it; `ss -xl` lists \
+             sockets".to_owned()
         }
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             "the server's backlog is full, or it does not accept: is it hung?".to_owned()
@@ -220,7 +224,7 @@ fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
     match source.raw_os_error() {
         Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => no_port_hint(LocalPorts::read()),
         Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
-            "nobody answers for the arm redirect: something ended the process looptax-beside".to_owned()
+            "no process answers for the arm redirect: something ended the process looptax-beside".to_owned()
         }
         _ => format!("does a server listen on port {}? `ss -tln` lists ports", address.port()),
     }
@@ -247,7 +251,7 @@ fn wire_hint(source: &WireError) -> Option<String> {
         WireError::Server { code, .. } => server_hint(code),
         WireError::EndsConnection { .. } => Some(
             "a way is proved on a connection that stays open: switch keep-alive on (gunicorn: `--worker-class gthread`; \
-             its sync workers have none)"
+             its sync workers have no such setting)"
                 .to_owned(),
         ),
         WireError::ClearNotEnabled => Some(
@@ -275,15 +279,15 @@ fn wire_hint(source: &WireError) -> Option<String> {
 /// Hints for the codes that people meet: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
 fn server_hint(code: &str) -> Option<String> {
     let hint = match code {
-        "NOAUTH" => "the server wants a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt",
+        "NOAUTH" => "the server needs a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt",
         "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" => {
             "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
-             differ between socket and TCP, and one may want a client's certificate, which looptax has not: \
+             differ between socket and TCP, and one may need a client's certificate, which looptax has not: \
              `looptax check` says more"
         }
         "1040" | "1203" | "53300" => "the server allows no more connections: lower -c or raise its limit",
         "1049" | "3D000" => "the database in the URL does not exist",
-        "1146" | "42P01" => "the table does not exist: --workload ping needs none",
+        "1146" | "42P01" => "the table does not exist: --workload ping needs no table",
         "1142" | "1044" | "42501" | "NOPERM" => "the account lacks a privilege for this",
         _ => return None,
     };

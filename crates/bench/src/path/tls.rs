@@ -82,7 +82,7 @@ impl TlsClient {
     /// A `host` that is no name, or no authority that can be read.
     pub fn for_host(host: &str, authorities: &[Vec<u8>], checked: Checked) -> Result<Self, Error> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| Error::General(format!("`{host}` is no name of a machine")))?;
+            .map_err(|_| Error::General(format!("`{host}` is not the name of a machine")))?;
         let mut roots = RootCertStore::empty();
         let all = authorities.iter().map(|it| CertificateDer::from(&**it));
         let (n_read, _) = roots.add_parsable_certificates(all);
@@ -257,7 +257,7 @@ impl Seal {
     /// the end of `plain`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] for what is no record, or was changed on its way.
+    /// [`io::ErrorKind::InvalidData`] for what is not a record, or was changed on its way.
     pub fn open(&mut self, mut sealed: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         while !sealed.is_empty() {
             self.0.read_tls(&mut sealed)?;

@@ -97,7 +97,7 @@ impl WebPage {
     /// it is repeated.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
         let shown = text.rsplit_once('@').map_or(text, |(_, rest)| rest);
-        let url = Url::parse(text).map_err(|error| format!("`{shown}` is no URL: {error}"))?;
+        let url = Url::parse(text).map_err(|error| format!("`{shown}` is not a URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("`{shown}` is neither http:// nor https://"));
         }
@@ -107,7 +107,7 @@ impl WebPage {
         }
         let host = { url.host() }.ok_or_else(|| format!("`{shown}` names no host"))?;
         let ip = own_ip(&host, resolve)
-            .ok_or_else(|| format!("`{host}` is no address of this machine, as /etc/hosts has them"))?;
+            .ok_or_else(|| format!("`{host}` is not an address of this machine, by /etc/hosts"))?;
         let port = url.port_or_known_default().unwrap_or(80);
         let is_tls = url.scheme() == "https";
         Ok(Self {
@@ -180,13 +180,13 @@ mod tests {
     #[test]
     fn what_is_no_page_of_this_machine_is_refused() {
         for (text, words) in [
-            ("/path", "is no URL"),
-            ("http://a:secret@x y/", "`x y/` is no URL"),
+            ("/path", "is not a URL"),
+            ("http://a:secret@x y/", "`x y/` is not a URL"),
             ("ftp://a:secret@localhost/", "`localhost/` is neither http:// nor https://"),
             ("localhost:8080", "neither http:// nor https://"),
             ("http://a:secret@localhost/", "`localhost` comes with an account"),
-            ("http://example.org/", "`example.org` is no address of this machine"),
-            ("http://192.0.2.1/", "no address of this machine"),
+            ("http://example.org/", "`example.org` is not an address of this machine"),
+            ("http://192.0.2.1/", "not an address of this machine"),
         ] {
             let what = WebPage::parse(text, &resolve).unwrap_err();
             assert!(what.contains(words), "{what}");

@@ -43,7 +43,7 @@ pub enum SetError {
     #[error("a file's name is missing in `{spec}`: expected `FILE[@WEIGHT][,FILE[@WEIGHT]…]`")]
     NoFile { spec: String },
     /// What follows `@` is no weight.
-    #[error("`{found}` is no weight for `{file}`: expected a whole number, as in `{file}@3`")]
+    #[error("`{found}` is not a weight for `{file}`: expected a whole number, as in `{file}@3`")]
     Weight {
         /// The file before `@`.
         file: String,

@@ -116,7 +116,7 @@ pub enum RunFault {
     #[error("division by zero")]
     DivisionByZero,
     /// The result does not fit a 64-bit integer.
-    #[error("`{operation}` overflows: the result is no 64-bit integer")]
+    #[error("`{operation}` overflows: the result is not a 64-bit integer")]
     Overflow { operation: &'static str },
     /// The value has a type that cannot stand here.
     #[error("expected {wanted}, found {found}")]
@@ -130,7 +130,7 @@ pub enum RunFault {
         /// Without its colon.
         name: String,
     },
-    /// The text that defines the variable is no number, truth value or NULL.
+    /// The text that defines the variable is not a number, truth value or NULL.
     #[error("the variable `{name}` is defined as text, which cannot be calculated with")]
     NotANumber {
         /// Without its colon.

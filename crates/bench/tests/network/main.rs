@@ -1,6 +1,6 @@
 //! Namespaces of our own: what is in them reaches the container, and nothing else is touched. Run as root, or where
 //! user namespaces are allowed.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! What callers of the room see: scripts that parse and step, scripts that are refused, and text that
 //! nobody would write.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::sync::Arc;
 

@@ -86,7 +86,7 @@ fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
         && is_stopped_by(file)?
     {
         let file = file.display();
-        return Ok(Some(format!("nobody measures while `{file}` is there")));
+        return Ok(Some(format!("looptax does not measure while `{file}` is there")));
     }
     let load = match args.max_load {
         Some(_) => sys::load_per_processor()?,

@@ -69,7 +69,8 @@ fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Resul
         && !looked.client.is_named()
     {
         terminal.words(&format!(
-            "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
+            "hint: the file belongs to {owner}: name the user that the application runs as, for example --user \
+             {owner}\n"
         ));
     }
     if looked.sources.is_empty() {

@@ -60,7 +60,7 @@ pub(crate) fn measure(
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
             "--live needs a terminal on stderr that can be drawn on",
-            "without it, what is measured is said line by line",
+            "without it, progress is printed line by line",
         ));
     }
     if !settings.is_sampled {
@@ -81,7 +81,7 @@ pub(crate) fn measure(
     if is_open && !terminal::agrees("Measure the running server as planned?") {
         return Err(Failure::usage(
             "a running server is measured only when the plan is agreed to",
-            "--yes agrees; --dry-run shows the plan alone",
+            "--yes agrees; --dry-run shows only the plan",
         ));
     }
     let stop = stop_flag()?;

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
             record_of(other)?;
             return Err(Failure::usage(
                 format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
-                "hold two of a kind against each other: `looptax watch --save NAME`, or `looptax show` for runs",
+                "compare two of a kind: `looptax watch --save NAME`, or `looptax show` for runs",
             ));
         }
     }

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
 fn unread(error: AddressError) -> Failure {
     Failure::usage(
         error,
-        "for example mysql://user@127.0.0.1:3306/db; what is no letter or digit in a password is written %XX",
+        "for example mysql://user@127.0.0.1:3306/db; write a character that is not a letter or digit in a password as \
+         %XX",
     )
 }

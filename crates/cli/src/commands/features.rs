@@ -1,4 +1,4 @@
-//! `--version --verbose`: what of this machine's kernel looptax uses, tried once each, and what misses without it.
+//! `--version --verbose`: what of this machine's kernel looptax uses, tried once each, and missing without it.
 //!
 //! For old kernels and for reports of what went wrong. Nothing is concluded from a kernel's version. The last trial
 //! moves this process into namespaces of its own, so it is the process's last work.
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<Exit, Failure> {
     ));
     rows.push(row("the program nft", (!has_nft()).then(|| "not installed".to_owned()), "no arm `nat`"));
     rows.push(row(
-        "network namespaces of our own",
+        "separate network namespaces",
         Network::enter(&[Host::Plain]).err().map(|it| told(&it)),
         "no arms `bridge`, `nat`, `proxy`, no `--from-namespace`",
     ));
@@ -105,7 +105,7 @@ fn told(error: &(dyn Error + 'static)) -> String {
 fn table(rows: &[Row]) -> String {
     let width = { rows.iter() }.map(|row| row.feature.len()).max();
     let width = width.unwrap_or_default();
-    let mut text = format!("{:width$}  here  what misses without it\n", "feature");
+    let mut text = format!("{:width$}  here  missing without it\n", "feature");
     for row in rows {
         let here = if row.obstacle.is_none() { "yes" } else { "no" };
         let without = row.obstacle.as_ref().map_or("", |_| row.without);

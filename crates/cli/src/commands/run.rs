@@ -84,7 +84,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         Err(obstacle) => return unmoved(&program, args, &why(&obstacle), terminal),
     };
     if args.strict && is_idle {
-        let why = "nobody takes connections on any socket that --map names";
+        let why = "no process accepts connections on any socket that --map names";
         return Err(Failure::usage(why, AS_IT_IS).into());
     }
     let config = Config {

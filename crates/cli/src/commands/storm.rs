@@ -93,7 +93,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
 fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
     const ONE: &str = "for example looptax compare private:mariadb --workload storm --stall 300ms";
     let [target] = &*args.targets else {
-        return Err(Failure::usage("a storm comes to one private server", ONE));
+        return Err(Failure::usage("a storm needs one private server", ONE));
     };
     let kind = match target::parse(target)? {
         TargetSpec::Private(kind) if KINDS.contains(&kind) => kind,

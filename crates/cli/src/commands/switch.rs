@@ -25,8 +25,8 @@ use crate::terminal::{self, Terminal};
 use doing::{Doing, kept, named};
 use times::Times;
 
-const TIMES_CAVEAT: &str = "what else changed on the machine between the two is in these times; `looptax trial` measures \
-                            both ways in turn";
+const TIMES_CAVEAT: &str = "what else changed on the machine between the two is in these times; `looptax trial` \
+     measures both transports in turns";
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -122,8 +122,8 @@ impl Doing<'_> {
             let reload = self.reload(&subject);
             if reload.is_none() && has_remark(&switched, FileRemarkCode::JoinsGroup) {
                 return Err(Failure::usage(
-                    "the application has to be started anew: it joins a group, and runs with the groups it has until then",
-                    "say what starts it anew: --reload COMMAND",
+                    "the application has to be restarted: it joins a group, and runs with the groups it has until then",
+                    "name the command that restarts it: --reload COMMAND",
                 ));
             }
             let line = reload.as_deref().map(Line::from);
@@ -162,8 +162,9 @@ impl Doing<'_> {
             }
             None if is_needed => {
                 return Err(Failure::usage(
-                    "only a page can prove this: a web server's connections to what is behind it last a millisecond, and nobody logs in",
-                    "name one that is made anew each time: --url http://127.0.0.1/",
+                    "only a page can prove this: a web server's connections to what is behind it last a millisecond, \
+                     and have no login",
+                    "name one that is generated each time: --url http://127.0.0.1/",
                 ));
             }
             _ => {}
@@ -209,7 +210,8 @@ impl Doing<'_> {
         }
         if let Some(owner) = sources::owner(file) {
             self.terminal.words(&format!(
-                "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
+                "hint: the file belongs to {owner}: name the user that the application runs as, for example --user \
+                 {owner}\n"
             ));
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     if !args.yes && !terminal::agrees("Start the application and ask for its pages as planned?") {
         return Err(Failure::usage(
             "an application is tried only when the plan is agreed to",
-            "--yes agrees; --dry-run shows the plan alone",
+            "--yes agrees; --dry-run shows only the plan",
         ));
     }
     if args.hold {

@@ -137,7 +137,7 @@ fn arms(typed: &str) -> Result<[Way; 2], Failure> {
         "tcp,tcp" => Ok([Way::Tcp, Way::Tcp]),
         "unix,unix" => Ok([Way::Socket, Way::Socket]),
         _ => Err(Failure::usage(
-            format!("--arms `{typed}`: a trial has two ways, unix and tcp"),
+            format!("--arms `{typed}`: a trial has two arms, unix and tcp"),
             "--arms unix,tcp, or tcp,tcp to see what no difference looks like",
         )),
     }
@@ -154,7 +154,15 @@ fn how_long(args: &TrialArgs) -> Result<Effort, Failure> {
 
 fn limit(option: &str, typed: &str) -> Result<Duration, Failure> {
     let parsed = typed::time(typed).filter(|it| !it.is_zero());
-    parsed.ok_or_else(|| Failure::usage(format!("{option} `{typed}` is no time"), format!("for example {option} 30s")))
+    parsed.ok_or_else(|| {
+        Failure::usage(
+            format!("{option} `{typed}` is not a time"),
+            format!(
+                "for example {option} \
+         30s"
+            ),
+        )
+    })
 }
 
 fn shown_command(args: &TrialArgs) -> String {

@@ -107,7 +107,7 @@ fn what_cannot_be_read_is_refused_without_its_password() {
     let scratch = Scratch::new();
     for (args, words) in [
         (vec!["mysql://u:topsecret@h:port/d"], "the URL is broken"),
-        (vec!["oracle://u:topsecret@h/d"], "is no database that looptax knows"),
+        (vec!["oracle://u:topsecret@h/d"], "is not a database that looptax knows"),
         (vec!["mysql://u:topsecret@h/d", "--for", "cobol"], "nothing called `cobol` is known"),
     ] {
         let run = Looptax::new(exe(), &scratch).args(["dsn"]).args(args).run();

@@ -79,7 +79,7 @@ fn check_refused(args: &[&str], words: &[&str]) {
 #[test]
 fn what_a_dump_does_not_have_is_refused() {
     let mariadb = "private:mariadb";
-    check_refused(&["echo"], &["`dump` is no workload for echo"]);
+    check_refused(&["echo"], &["`dump` is not a workload for echo"]);
     check_refused(&[mariadb, "-c", "2"], &["one dump at a time"]);
     check_refused(&[mariadb, "--fixed", "10s"], &["not known beforehand", "--fixed 6"]);
     check_refused(&[mariadb, "--slice-ms", "50"], &["--slice-ms does not apply to `dump`"]);

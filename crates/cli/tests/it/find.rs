@@ -126,7 +126,7 @@ fn memcached_serves_one_transport_per_process_and_is_told_to_need_a_second() {
         let seen = server_of(&found, instance.pid);
         let transport = if instance.tcp.is_some() { "tcp" } else { "unix" };
         assert_eq!(seen["endpoints"][0]["transport"], transport);
-        let has_note = found["notes"].to_string().contains(&format!("memcached {} listens on TCP alone", instance.pid));
+        let has_note = found["notes"].to_string().contains(&format!("memcached {} listens only on TCP", instance.pid));
         assert_eq!(has_note, instance.tcp.is_some());
     }
 }
@@ -300,7 +300,7 @@ fn a_socket_that_nobody_listens_on_is_told() {
     let found = found(&scratch);
     fs::remove_file(path).unwrap();
     let notes = found["notes"].to_string();
-    assert!(notes.contains("nobody listens on /tmp/mongodb-27017.sock"), "{notes}");
+    assert!(notes.contains("no process listens on /tmp/mongodb-27017.sock"), "{notes}");
 }
 
 /// A shell in a mount namespace of its own, made by `script`, that holds a connection over TCP.

@@ -98,7 +98,7 @@ fn layers_add_up_and_travel_in_the_record() {
         assert!((sum - told).abs() < 1e-9 * told, "{sum} {told}");
     }
     each_process_has_its_functions(why);
-    assert!(run.stdout.contains("where a request's CPU time goes"), "{}", run.stdout);
+    assert!(run.stdout.contains("CPU time of a request by layer"), "{}", run.stdout);
     let chains = fs::read_to_string(&folded).unwrap();
     for start in ["unix;client;", "unix;server;", "tcp;client;", "tcp;server;"] {
         assert!(chains.lines().any(|it| it.starts_with(start)), "{start}\n{chains}");
@@ -259,7 +259,7 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
     let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];
     check(&[&["before.json", "before.json"], &options[..]].concat(), &["--fixed, --html do not go with two records"]);
     check(&["before.json", "before.json", "--folded", "-"], &["--folded does not go with two records"]);
-    check(&["mariadb"], &["`mariadb` is no target", "or two records of `why`"]);
+    check(&["mariadb"], &["`mariadb` is not a target", "or two records of `why`"]);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
         Looptax::new(exe(), &scratch)
             .args(args.iter().copied())
             .run()
-            .expect_error(2, &["wants call chains", "`looptax why TARGET --"]);
+            .expect_error(2, &["needs call chains", "`looptax why TARGET --"]);
     }
 }
 

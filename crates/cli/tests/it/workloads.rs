@@ -243,7 +243,7 @@ fn the_list_has_a_line_for_each_workload() {
 fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     let redis = "private:redis";
     let mariadb = "private:mariadb";
-    check_refused(&[mariadb, "--workload", "lpush"], &["`lpush` is no workload for MySQL", "read-write", "--list"]);
+    check_refused(&[mariadb, "--workload", "lpush"], &["`lpush` is not a workload for MySQL", "read-write", "--list"]);
     check_refused(&[mariadb, "--pipeline", "4"], &["--pipeline 4 is not for MySQL", "Redis"]);
     check_refused(&[mariadb, "--protocol", "text", "--pipeline", "4"], &["--pipeline 4 is not for MySQL"]);
     check_refused(&[redis, "--protocol", "text"], &["--protocol text is not for Redis"]);
@@ -254,7 +254,10 @@ fn what_cannot_be_asked_is_refused_before_a_server_starts() {
         &["in one send", "64 MiB"],
     );
     let memcached = "private:memcached";
-    check_refused(&[memcached, "--workload", "incr"], &["`incr` is no workload for memcached", "get, set, mixed:R:W"]);
+    check_refused(
+        &[memcached, "--workload", "incr"],
+        &["`incr` is not a workload for memcached", "get, set, mixed:R:W"],
+    );
     check_refused(
         &[memcached, "--value-size", "1048576"],
         &["takes no value of 1048576 bytes", "at most --value-size 1048320"],

@@ -138,7 +138,7 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
         format!("{} cannot be compared over these arms: {}", spec.name(), why.join("; ")),
         match spec {
             TargetSpec::Running(running) if running.tls.is_some() => {
-                "--arms unix,tls holds the socket against TCP with TLS"
+                "--arms unix,tls compares the socket with TCP with TLS"
             }
             _ => "`looptax help targets` lists the arms; unix and tcp are always there",
         },
@@ -179,7 +179,7 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         | (Arm::Tls, Protocol::Mysql | Protocol::Postgres)
         | (Arm::TlsUnix, Protocol::Mysql) => None,
         (Arm::Tls, Protocol::Mongodb) => Some("looptax speaks no TLS with MongoDB"),
-        (Arm::Tls, _) => Some("its TLS has a port of its own: name that as rediss://…"),
+        (Arm::Tls, _) => Some("its TLS has a separate port: name that as rediss://…"),
         (Arm::Tcp6, _) => Some("a running server is measured where it was named: give [::1] in its URL"),
         (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself can be reached that way: private:KIND"),
@@ -195,12 +195,12 @@ fn ipv6() -> Result<(), String> {
 
 fn no_network(error: &Failure, had_right: bool) -> String {
     let next = if had_right {
-        "the kernel, or whoever confines this process, forbids it"
+        "the kernel, or the program that confines this process, forbids it"
     } else {
         "it needs root, or user namespaces for everybody (sysctl kernel.unprivileged_userns_clone, \
          user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     };
-    format!("no network namespace of our own: {error:#}; {next}")
+    format!("no separate network namespace: {error:#}; {next}")
 }
 
 /// Renders a failure with its causes and the next step.

@@ -93,13 +93,13 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
         let words: Vec<&str> = refused.iter().map(|it| it.name()).collect();
         let [over_socket, over_tcp] = target.asks;
         return Err(Failure::usage(
-            format!("{name}: over {} the server takes this account with TLS alone", words.join(" and ")),
+            format!("{name}: over {} the server accepts this account only with TLS", words.join(" and ")),
             format!(
                 "--arms {over_socket},{over_tcp} measures what it allows; `looptax check` says what takes the demand away"
             ),
         ));
     }
-    let why = "is not measured: there the server takes this account with TLS alone";
+    let why = "is not measured: there the server accepts this account only with TLS";
     let problems = refused.iter().map(|arm| format!("{name}: {arm} {why}"));
     writer.record.problems.extend(problems);
     for arm in [Arm::Tls, Arm::TlsUnix] {

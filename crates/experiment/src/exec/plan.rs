@@ -106,7 +106,7 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
     }
     if settings.arms.len() != 2 {
         return Err(Failure::usage(
-            "whole commands are held against each other two at a time",
+            "whole commands are compared two at a time",
             "--arms unix,tcp, or unix,unix for an A/A run",
         ));
     }
@@ -128,7 +128,7 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
         if matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server {
             return Err(Failure::usage(
                 "looptax cannot bound what a whole command does to a running server",
-                "--own-server says that it is yours and that nobody else uses it",
+                "--own-server says that it is yours and that no other program uses it",
             ));
         }
     }

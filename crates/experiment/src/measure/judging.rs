@@ -214,8 +214,8 @@ pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: O
 /// The placement asked for, with what it means.
 pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     let real = match placement {
-        Placement::Same => "both ends of a connection pinned to one core, drawn anew each epoch",
-        Placement::Split => "the two ends pinned to different cores, drawn anew each epoch",
+        Placement::Same => "both ends of a connection pinned to one core, drawn again each epoch",
+        Placement::Split => "the two ends pinned to different cores, drawn again each epoch",
         Placement::Free => "nothing pinned",
         Placement::ClientPinned => "client threads pinned, the server's threads left alone",
     };
@@ -248,10 +248,10 @@ pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record
     let used = placement_used(placement);
     let real = match (workload, placement) {
         (Workload::Connect, Placement::Same) => {
-            "all clients and all threads of the server pinned to one core, drawn anew each epoch"
+            "all clients and all threads of the server pinned to one core, drawn again each epoch"
         }
         (Workload::Connect, Placement::Split) => {
-            "all threads of the server pinned to one core, the clients to others, drawn anew each epoch"
+            "all threads of the server pinned to one core, the clients to others, drawn again each epoch"
         }
         _ => return used,
     };

@@ -175,7 +175,7 @@ fn check_placements(placements: &[Placement], hold: Hold, n_cores: usize) -> Res
             Placement::Same | Placement::Split if hold == Hold::Unknown => {
                 return Err(Failure::usage(
                     format!(
-                        "`{placement}` needs to know which of the server's threads serve us; this one tells nobody"
+                        "`{placement}` needs to know which of the server's threads serve us; this one does not show it"
                     ),
                     "--placement client-pinned or free",
                 ));
@@ -190,19 +190,19 @@ fn check_load(numbers: &[u32], requests: &Requests) -> Result<(), Failure> {
     if requests.are_dumps() {
         return Err(Failure::usage(
             "`dump` reads a whole table again and again: too much for a server that others use",
-            "--own-server says that nobody else uses it",
+            "--own-server says that no other program uses it",
         ));
     }
     if requests.are_connects() {
         return Err(Failure::usage(
             "`connect` opens thousands of connections per second: too much for a server that others use",
-            "--own-server says that nobody else uses it",
+            "--own-server says that no other program uses it",
         ));
     }
     match numbers.iter().find(|n| **n > MOST_ON_RUNNING) {
         Some(n) => Err(Failure::usage(
             format!("{n} connections per arm is much for a server that others use"),
-            format!("at most {MOST_ON_RUNNING}; --own-server says that nobody else uses it"),
+            format!("at most {MOST_ON_RUNNING}; --own-server says that no other program uses it"),
         )),
         None => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! A port of a private server published on another address by a port proxy, as Docker does on 127.0.0.1.
 //!
-//! The real `docker-proxy` where it is installed; else a copy loop of looptax's own, which [`serve`] is.
+//! The real `docker-proxy` where it is installed; else looptax's own copy loop, which [`serve`] is.
 
 mod copy;
 
@@ -42,7 +42,7 @@ pub struct Published {
 pub fn program_name() -> &'static str {
     match docker_proxy() {
         Some(_) => DOCKER_PROXY,
-        None => "a copy loop of looptax's own",
+        None => "looptax's own copy loop",
     }
 }
 

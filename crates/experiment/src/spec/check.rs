@@ -84,10 +84,9 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
         Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP)) if !load.is_flat_out() => {
             Err(Failure::usage(format!("--rate and --think do not apply to `{word}`"), "it runs as fast as it can"))
         }
-        _ if requests.reconnect_every.is_some() && !load.is_flat_out() => Err(Failure::usage(
-            "--reconnect-every goes with a closed loop without pauses",
-            "leave --rate and --think out",
-        )),
+        _ if requests.reconnect_every.is_some() && !load.is_flat_out() => {
+            Err(Failure::usage("--reconnect-every needs a closed loop without pauses", "leave --rate and --think out"))
+        }
         _ => Ok(()),
     }
 }
@@ -142,7 +141,7 @@ pub(super) fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), 
     match load {
         Load::Open { .. } if !clients.iter().all(is_event) => Err(Failure::usage(
             "a thread that waits for its answer cannot send at a rate",
-            "--rate goes with --client event, its default",
+            "--rate needs --client event, its default",
         )),
         Load::Closed { think } if !think.is_zero() && clients.iter().any(is_event) => {
             Err(Failure::usage("--think needs a thread for each connection", "--client poll, poll-first or block"))

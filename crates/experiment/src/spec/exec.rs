@@ -87,7 +87,7 @@ fn template(line: &str) -> Result<Template, Failure> {
     let words = split("--exec", line)?;
     let (program_idx, tool) = tool::recognise(&words).map_err(|program| {
         Failure::usage(
-            format!("looptax does not know how `{program}` is told its transport"),
+            format!("looptax does not know how to pass a transport to `{program}`"),
             format!(
                 "--exec-unix CMD and --exec-tcp CMD say it for any program, with `sh -c '…'` for pipes; known to \
                  --exec are {}",
@@ -146,7 +146,7 @@ pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
 fn timeout(typed: &str) -> Result<Duration, Failure> {
     match super::typed::time(typed) {
         Some(limit) if (LEAST_TIMEOUT..=MOST_TIMEOUT).contains(&limit) => Ok(limit),
-        _ => Err(Failure::usage(format!("`--exec-timeout {typed}` is no time"), "for example 90s or 10m")),
+        _ => Err(Failure::usage(format!("`--exec-timeout {typed}` is not a time"), "for example 90s or 10m")),
     }
 }
 

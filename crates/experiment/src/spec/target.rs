@@ -71,12 +71,12 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
     if let Some(kind) = word.strip_prefix("private:") {
         return startable(kind)
             .map(TargetSpec::Private)
-            .map_err(|_| Failure::usage(format!("`{word}` is no target"), format!("targets: {FORMS}")));
+            .map_err(|_| Failure::usage(format!("`{word}` is not a target"), format!("targets: {FORMS}")));
     }
     if is_address(word) {
         return running(word).map(|it| TargetSpec::Running(Box::new(it)));
     }
-    Err(Failure::usage(format!("`{}` is no target", masked(word)), format!("targets: {FORMS}")))
+    Err(Failure::usage(format!("`{}` is not a target", masked(word)), format!("targets: {FORMS}")))
 }
 
 fn running(word: &str) -> Result<Running, Failure> {
@@ -84,7 +84,7 @@ fn running(word: &str) -> Result<Running, Failure> {
     let unknown = || {
         let scheme = word.split(':').next().unwrap_or_default();
         let scheme = scheme.to_ascii_lowercase();
-        let message = format!("`{scheme}://` is no kind of server that looptax knows");
+        let message = format!("`{scheme}://` is not a kind of server that looptax knows");
         Failure::usage(message, FORMS)
     };
     let address = Address::parse(word).map_err(|error| match error {
@@ -174,7 +174,7 @@ fn ip(address: &Address) -> Result<IpAddr, Failure> {
         Ok(ip) => ip,
         Err(_) if host == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
         Err(_) => {
-            return Err(Failure::usage(format!("the host `{host}` is no address"), hint));
+            return Err(Failure::usage(format!("the host `{host}` is not an address"), hint));
         }
     };
     if ip.is_loopback() { Ok(ip) } else { Err(Failure::usage(format!("{ip} is not on the loopback interface"), hint)) }

@@ -110,7 +110,7 @@ fn refuse_if_replicated(conversation: &mut Conversation, why: &str) -> Result<()
     if conversation.mongodb().is_ok_and(|it| it.is_replicated()) {
         return Err(Failure::usage(
             format!("the server is one of a replica set: {why}"),
-            "measure a server of its own, or a private one: private:ferretdb",
+            "measure a separate server, or a private one: private:ferretdb",
         ));
     }
     Ok(())
@@ -150,7 +150,7 @@ pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) ->
     }
     Err(Failure::usage(
         format!("{wanted} connections are more than a tenth of the {free} that the server has free"),
-        "use fewer with -c; --own-server says that nobody else needs them",
+        "use fewer with -c; --own-server says that no other program needs them",
     ))
 }
 

@@ -121,7 +121,7 @@ fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
     }
     Err(Failure::usage(
         format!(
-            "{title} {version} keeps what a client prepares with its session alone, and --pool-mode is {}",
+            "{title} {version} keeps prepared statements only with the client's session, and --pool-mode is {}",
             mode.name()
         ),
         "--protocol text sends statements whole; PgBouncer keeps prepared ones in every mode from 1.21 on",

@@ -246,7 +246,7 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
         let needs = if workload.writes() { "writes" } else { "needs keys on the server" };
         return Err(Failure::usage(
             format!("`{workload}` {needs}"),
-            "--write makes a scratch place of its own and removes it afterwards; --workload ping needs nothing",
+            "--write makes its own scratch place and removes it afterwards; --workload ping needs nothing",
         ));
     }
     if target.protocol == Protocol::Redis {

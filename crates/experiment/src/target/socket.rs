@@ -55,7 +55,7 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     let failure = Failure::from(error);
     let why = match protocol {
         Protocol::Mysql => "there it is the account at 'localhost', which is missing or has another password or plugin",
-        Protocol::Postgres => "a `local` line of pg_hba.conf refuses it, or wants another user (peer)",
+        Protocol::Postgres => "a `local` line of pg_hba.conf refuses it, or needs another user (peer)",
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
@@ -104,7 +104,7 @@ fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversatio
 fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure> {
     socket_named(path, protocol, port).map_err(|n| {
         Failure::usage(
-            format!("{n} sockets lie in the folder {}", path.display()),
+            format!("{n} sockets are in the folder {}", path.display()),
             "name the socket's file: --socket FILE; `ss -xl` lists sockets",
         )
     })

@@ -316,10 +316,10 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         Some(TrialDesign::Restart) => (TrialDesign::Restart, "--restart asks for it".to_owned()),
         Some(TrialDesign::Flip) if !held.is_empty() => {
             let what = format!("the application keeps its connections to {held}");
-            return Err(Failure::usage(what, "--restart starts it anew for each turn"));
+            return Err(Failure::usage(what, "--restart restarts it for each turn"));
         }
         _ if !held.is_empty() => (TrialDesign::Restart, format!("it keeps its connections to {held}")),
-        _ => (TrialDesign::Flip, format!("its pages connect anew to {new}")),
+        _ => (TrialDesign::Flip, format!("its pages open connections to {new}")),
     })
 }
 

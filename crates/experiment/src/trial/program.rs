@@ -76,7 +76,7 @@ impl Program {
         if listens(ready) {
             return Err(Failure::usage(
                 format!("something listens at {ready} already"),
-                "start the trial's instance on a port of its own: what runs there is left alone",
+                "start the trial's instance on a separate port: the program that runs there is left alone",
             ));
         }
         self.running = Some(self.programs.start().map_err(not_started)?);

@@ -94,7 +94,7 @@ pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
 pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     let how = match seen.design {
         TrialDesign::Flip => "one process, its new connections moved or left in turns",
-        TrialDesign::Restart => "the application is started anew for each turn",
+        TrialDesign::Restart => "the application is restarted for each turn",
     };
     let n_epochs = shape.analyses.n_max() as u32 * contrasts(ask, seen).len() as u32;
     let length = if shape.epoch.is_zero() {
@@ -116,7 +116,7 @@ fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
         let _ = write!(words, "; no page connects to {from}, whose socket was named");
     }
     if ask.is_each && seen.used.len() == 1 {
-        words += "; --each finds one server alone, and so one comparison";
+        words += "; --each finds only one server, and so one comparison";
     }
     words
 }

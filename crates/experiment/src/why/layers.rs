@@ -43,7 +43,7 @@ struct Row {
     #[allow(dead_code, reason = "for readers of the table; a test asks for it")]
     kernels: String,
     #[serde(default)]
-    #[allow(dead_code, reason = "a test holds it against sampled chains")]
+    #[allow(dead_code, reason = "a test compares it with sampled chains")]
     unseen: String,
 }
 

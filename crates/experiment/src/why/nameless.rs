@@ -59,7 +59,8 @@ impl Nameless {
         let parts: Vec<String> = parts.collect();
         (!parts.is_empty()).then(|| {
             format!(
-                "functions have no names here and stand as one for each file: {}; a package of debug symbols (-dbgsym, -dbg, \
+                "functions have no names here and are counted as one for each file: {}; a package of debug symbols \
+                 (-dbgsym, -dbg, \
                  -debuginfo) brings the names",
                 parts.join("; ")
             )

@@ -2,7 +2,7 @@
 //!
 //! This program is started again by its own tests: as the reaper, as the echo server, and as a
 //! victim that is killed. Hence a main of its own; a server that is not installed counts as ignored.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests, though without #[test]")]
 
 mod cold;

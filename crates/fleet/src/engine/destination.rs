@@ -77,7 +77,10 @@ impl Destination {
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
             _ if text.contains("//") || text.contains(['@', ':']) => {
-                return Err(wrong("it is no address, and no path of a folder either: that has no `//`, `@` or `:`"));
+                return Err(wrong(
+                    "it is not an address, and not the path of a folder either: that has no `//`, `@` or \
+                     `:`",
+                ));
             }
             _ => Place::Folder(PathBuf::from(text)),
         };
@@ -145,7 +148,7 @@ fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
     let database = url.path().trim_matches('/');
     if !is_identifier(database) {
         return Err(wrong(
-            "behind the host stands the database: letters, digits and `_`, as in clickhouse://user@host/looptax",
+            "write the database after the host: letters, digits and `_`, as in clickhouse://user@host/looptax",
         ));
     }
     let user = decoded(url.username())?;

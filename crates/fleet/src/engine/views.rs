@@ -110,12 +110,12 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "conditions",
-        doc: "What machines there are, of those that reported within a week.",
+        doc: "The machines that reported within a week.",
         table: None,
         more: &[
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column("virtualised", Kind::Word, "yes, no, or empty where the machine does not tell."),
+            column("virtualised", Kind::Word, "yes, no, or empty if the machine does not report it."),
             HOSTS,
             TCP_REQUESTS,
         ],
@@ -138,7 +138,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "measurements",
-        doc: "What TCP over loopback adds to a request of a machine's server: its newest verdict against the socket with an interval.",
+        doc: "The time that TCP over loopback adds to a request of a machine's server: its newest verdict against the \
+             socket with an interval.",
         table: None,
         more: &[
             HOST_ID,
@@ -147,7 +148,7 @@ pub const VIEWS: [View; 10] = [
             column("server_version", Kind::Word, "Its version."),
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column("virtualised", Kind::Word, "yes, no, or empty where the machine does not tell."),
+            column("virtualised", Kind::Word, "yes, no, or empty if the machine does not report it."),
             column("cpu_us", Kind::Number, "CPU time that it adds, both ends, µs."),
             column("cpu_us_lo", Kind::Number, "Lower end of its interval."),
             column("cpu_us_hi", Kind::Number, "Upper end of its interval."),

@@ -19,15 +19,15 @@ pub const FINDINGS: Table = Table {
         Column { name: "n", kind: Kind::Count, doc: "Its number within the report, from 0." },
         Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis." },
         Column { name: "server_version", kind: Kind::Word, doc: "Its version, where its program tells." },
-        Column { name: "server_home", kind: Kind::Word, doc: "What runs it: service, docker, or empty." },
+        Column { name: "server_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
         Column {
             name: "has_socket",
             kind: Kind::Flag,
             doc: "Whether the server has a Unix socket that a client can connect to.",
         },
         Column { name: "client", kind: Kind::Text, doc: "The client's program; hashed with --anonymous." },
-        Column { name: "client_user", kind: Kind::Text, doc: "Whom it runs as; hashed with --anonymous." },
-        Column { name: "client_home", kind: Kind::Word, doc: "What runs it: service, docker, or empty." },
+        Column { name: "client_user", kind: Kind::Text, doc: "The user that it runs as; hashed with --anonymous." },
+        Column { name: "client_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
         Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },
         Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the way pays for TCP." },
         Column { name: "connections", kind: Kind::Count, doc: "Connections that are open." },
@@ -39,12 +39,12 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "opened_per_s",
             kind: Kind::Number,
-            doc: "Connections opened per second, also those that are gone; none where the kernel did not count them.",
+            doc: "Connections opened per second, also those that are gone; none if the kernel did not count them.",
         },
         Column {
             name: "median_us",
             kind: Kind::Number,
-            doc: "Half of the requests took less, microseconds; none where the kernel did not count them.",
+            doc: "Half of the requests took less, microseconds; none if the kernel did not count them.",
         },
         Column {
             name: "cpu_ms_per_s",

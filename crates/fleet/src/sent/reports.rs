@@ -25,7 +25,7 @@ pub const REPORTS: Table = Table {
         Column { name: "arch", kind: Kind::Word, doc: "Machine architecture, as uname -m." },
         Column { name: "cpu_model", kind: Kind::Word, doc: "CPU model." },
         Column { name: "cpus", kind: Kind::Count, doc: "CPUs that looptax may use." },
-        Column { name: "virtualised", kind: Kind::Word, doc: "yes, no, or empty where the machine does not tell." },
+        Column { name: "virtualised", kind: Kind::Word, doc: "yes, no, or empty if the machine does not report it." },
         Column {
             name: "sees_all",
             kind: Kind::Flag,

@@ -30,7 +30,7 @@ pub enum Problem {
     },
     /// Messages of the kernel that could not be read.
     UnreadSockets { n: usize },
-    /// A server that listens on TCP alone.
+    /// A server that listens only on TCP.
     NoSocket {
         /// Its place in the list.
         server_idx: usize,

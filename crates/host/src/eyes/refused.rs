@@ -14,7 +14,7 @@ pub enum Refused {
     #[error("the kernel lets only root, or CAP_BPF with CAP_PERFMON, count on sockets")]
     Rights,
     #[error(
-        "looptax runs in a process namespace of its own, as in a container, and the kernel counts by the process numbers \
+        "looptax runs in a separate process namespace, as in a container, and the kernel counts by the process numbers \
          of the machine: counting on sockets takes those (docker run --pid=host, hostPID: true)"
     )]
     OwnProcesses,

@@ -4,7 +4,7 @@
 //! `cargo run --release -p looptax-model --example simulate_fleet [runs [part]]`, a part being `pooled`, `epochs`,
 //! `sum` or `ranking`. Seeded, so that the same number of runs prints the same tables. Serves
 //! docs/src/results/fleet.md; 1,000 runs of everything take half an hour.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::{io, thread};
 

@@ -81,7 +81,7 @@ fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<Cl
     (by_us > LATE * p99_us?).then_some(ClientLimitCause::Late { by_us })
 }
 
-/// In percent; nothing where it is no number.
+/// In percent; nothing where it is not a number.
 fn above(share: f64, most: f64) -> Option<f64> {
     (share.is_finite() && share > most).then_some(100.0 * share)
 }

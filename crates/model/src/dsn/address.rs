@@ -78,14 +78,14 @@ const WISHES: [&str; 5] = ["allow", "prefer", "preferred", "postgres", ""];
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// It does not begin as a URL does.
-    #[error("this is no DSN: one begins with what is spoken, as in mysql://, postgres:// or redis://")]
+    #[error("this is not a DSN: one begins with the protocol, as in mysql://, postgres:// or redis://")]
     NoScheme,
     #[error("the URL is broken: {source}")]
     Broken { source: url::ParseError },
     /// Its scheme belongs to nothing that is known.
-    #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
+    #[error("`{scheme}://` is not a database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
-    /// Its port is no number of a port.
+    /// Its port is not a number of a port.
     #[error("the port is not a number between 1 and 65535")]
     Port,
     /// Some part of it is not UTF-8 when decoded.
@@ -481,7 +481,7 @@ mod tests {
         assert_eq!(over_socket.page.as_deref(), Some("/shop"));
         for url in ["http://x", "fastcgi://127.0.0.1"] {
             let error = Address::parse_login(url).unwrap_err().to_string();
-            assert!(error.contains("is no database"), "{error}");
+            assert!(error.contains("is not a database"), "{error}");
         }
         assert!(Address::parse_login("mysql://h").is_ok());
     }

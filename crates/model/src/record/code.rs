@@ -47,7 +47,7 @@ codes! {
         VariableDecides,
         /// Closed connections hold so many ports towards the server that connecting may fail.
         PortsHeld,
-        /// The server listens on TCP alone.
+        /// The server listens only on TCP.
         SocketMissing,
         /// The server's own file is to make it listen on a socket.
         SocketToBeMade,
@@ -79,7 +79,7 @@ codes! {
         FolderDenied,
         /// The socket's own permissions do not let the client in.
         SocketDenied,
-        /// What lies at the path is no socket.
+        /// What lies at the path is not a socket.
         NotASocket,
         /// Nobody listens on the socket.
         SocketDeserted,
@@ -95,7 +95,7 @@ codes! {
         SocketWillLetIn,
         /// Something lies where the socket is to be made.
         PathTaken,
-        /// Others go to the same port, where nobody would listen any more.
+        /// Others go to the same port, at which no process would listen any more.
         PortUsedByOthers,
         /// A driver's usual socket, which `localhost` means, cannot be reached.
         UsualSocketUnreachable,
@@ -217,7 +217,7 @@ codes! {
         NamespacesClosed,
         /// Sockets were listed in a form that is not understood.
         SocketsUnread,
-        /// A server listens on TCP alone.
+        /// A server listens only on TCP.
         SocketMissing,
         /// Many short connections over TCP come and go.
         ConnectionsShortLived,

@@ -27,7 +27,7 @@ pub struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingLevel {
-    /// It does not work as it stands.
+    /// It does not work as it is.
     Error,
     /// It takes TCP where a socket would do.
     Warning,

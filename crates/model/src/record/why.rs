@@ -36,7 +36,7 @@ pub struct Why {
     /// Processes of a request by their CPU time, the dearest first.
     #[serde(default)]
     pub processes: Vec<SampledPart>,
-    /// Functions with the most time of their own, without what they call; the dearest first.
+    /// Functions with the most own time, without the functions that they call; the dearest first.
     #[serde(default)]
     pub functions: Vec<SampledPart>,
     /// The call chains of all these epochs.

@@ -1,7 +1,7 @@
 //! What is saved fits the published schema, and comes back as it was.
 //!
 //! One record with everything in it and one with as little as possible go through all checks.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod ranges;

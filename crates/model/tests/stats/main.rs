@@ -1,7 +1,7 @@
 //! The public behaviour of the crate: whole judgements, and the promises of its intervals.
 //!
 //! Seeded simulations only; the long versions of them are `examples/simulate.rs` and `examples/simulate_fleet`.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 mod fleet;
 mod fleet_model;

@@ -41,7 +41,7 @@ impl Bills {
 /// The bills of all arms, or why there are none.
 pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, String> {
     if comparison.is_of_program() {
-        return Err("a program of its own: its CPU time stands in the table above".to_owned());
+        return Err("a separate program: its CPU time is in the table above".to_owned());
     }
     let means = comparison.arms.iter().map(|arm| arm.latency_us.mean.known());
     let longest_us = means.flatten().map(|us| us.value).fold(0.0, f64::max);

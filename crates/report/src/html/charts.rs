@@ -140,8 +140,9 @@ impl<'a> Charts<'a> {
             return;
         }
         let title = "Added latency by percentile";
-        let says = "What the other arm adds: the line is of all requests together, the diamonds with bars were judged \
-                    epoch by epoch. The figures stand in the table below.";
+        let says = "Time that the other arm adds: the line is of all requests together, the diamonds with bars were \
+             judged \
+             epoch by epoch. The table below has the figures.";
         figure(&Figure { kind: "difference", idx, part: 0, title, says }, out, |out| behind::added(&added, out));
     }
 
@@ -151,7 +152,7 @@ impl<'a> Charts<'a> {
         }
         let title = if comparison.commands.is_some() { "Every run" } else { "Every slice" };
         let says = "The pace of each slice over time, arm by arm; shaded where the hypervisor or other programs took \
-                    CPU time. The table of epochs stands beside it.";
+                    CPU time. The table of epochs has the figures.";
         figure(&Figure { kind: "slices", idx, part: 0, title, says }, out, |out| {
             let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
             let is_read = detail.epochs.iter().all(|it| it.steal_pct.is_some() && it.foreign_pct.is_some());

@@ -35,10 +35,10 @@ pub(super) fn write(record: &Record, out: &mut Markup) {
         out.element("p", &[], &format!("{words} {FIGURES}"));
     }
     schedule(record, out);
-    out.folded("Where each arm led, and how that was proved", |out| {
+    out.folded("The target of each arm, and its proof", |out| {
         proofs(record, out);
     });
-    out.folded("What the data say of themselves", |out| {
+    out.folded("Checks of the data", |out| {
         diagnostics(record, out);
     });
     out.close("section");

@@ -13,7 +13,7 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
     for (part, why) in comparison.why.iter().enumerate() {
         let arms = arms(comparison, why);
         let [base, other] = &arms;
-        let title = format!("Where a request's CPU time goes, {other} over {base}");
+        let title = format!("CPU time of a request by layer, {other} over {base}");
         out.open("section", &[("class", "why")]);
         out.element("h5", &[], &title);
         let checks = why.sum.iter().chain(words::without_sampler(why));
@@ -131,22 +131,22 @@ fn chains(
     out.open("figure", &[("class", "chains")]);
     out.element("figcaption", &[], &title);
     let how = format!(
-        "Callers stand above what they call, of all processes together. \
+        "Callers are above the functions that they call, of all processes together. \
          A frame is as wide as its CPU time per request on {base} and on {other} together, what it calls included; \
-         {base} or {other} alone are drawn to one scale. \
+         {base} or {other} by itself are drawn to one scale. \
          Red with a line above: dearer over {other}; blue with a broken line below: cheaper; the deeper, the more per \
          request. \
          The difference of a single frame has no interval: those of layers stand in the table."
     );
     out.element("p", &[("class", "note")], &how);
-    let without = "The flame graph needs the page's script; the table of layers stands without it.";
+    let without = "The flame graph needs the page's script; the table of layers does not need it.";
     out.element("p", &[("class", "note without")], without);
     let (idx, part) = (idx.to_string(), part.to_string());
     let attributes = [("class", "flame"), ("data-flame", ""), ("data-idx", idx.as_str()), ("data-part", &part)];
     out.open("div", &attributes).close("div");
     if why.sampling.sees_kernel && why.sampled.as_ref().is_some_and(|it| is_other(it, why.sum.as_ref())) {
         let words = "Frames hold the sampler's own part, which the layers above are without: that is why all \
-                     processes do not come to the sum there.";
+             processes do not add up to the sum there.";
         out.element("p", &[("class", "note")], words);
     }
     if let Some(words) = left_out([base, other], why) {
@@ -165,7 +165,7 @@ fn left_out(arms: [&String; 2], why: &Why) -> Option<String> {
     let us = [0, 1].map(|side| stacks.left_out_ns[side] as f64 / stacks.requests[side] as f64 / 1e3);
     (stacks.left_out_ns != [0, 0]).then(|| {
         format!(
-            "Rare chains are left out for want of room: {} per request on {}, {} on {}. They are the gap below all \
+            "Rare chains are left out to save room: {} per request on {}, {} on {}. They are the gap below all \
              processes.",
             TEXT.micros(us[0]),
             arms[0],

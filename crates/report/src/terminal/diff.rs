@@ -42,7 +42,9 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     lines.blank();
     lines.item(
         0,
-        "the tax is measured inside each run, so that a machine that was slower in one of them does not change it; requests/s and CPU times are held against each other across time, and what else changed on the machine meanwhile is in them but not in their interval",
+        "the tax is measured inside each run, so that a machine that was slower in one of them does not change it; \
+         requests/s and CPU times are compared across time, and what else changed on the machine meanwhile is in them \
+         but not in their interval",
     );
     if !diff.conditions.is_empty() {
         lines.heading(0, "what else was not the same");

@@ -30,7 +30,7 @@ pub fn doctor(found: &Doctor, style: Style) -> String {
 fn conclusion(found: &Doctor) -> String {
     let words = match found.answer {
         DoctorAnswer::Failed => {
-            "This machine does not allow honest verdicts as it is. Where other programs run, try again without them."
+            "This machine does not allow honest verdicts as it is. If other programs run, try again without them."
         }
         DoctorAnswer::Unanswered => "No check gave an answer.",
         DoctorAnswer::Busy => {

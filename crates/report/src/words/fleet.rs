@@ -133,7 +133,7 @@ pub(crate) fn fell_back(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     let lines = if fleet.fell_back.rows.is_empty() {
-        vec!["nobody who was moved is over TCP again".to_owned()]
+        vec!["no client that was moved is over TCP again".to_owned()]
     } else {
         vec![
             "moved to the socket before, over TCP again: `looptax switch --list` there says what was changed"
@@ -253,7 +253,7 @@ fn conditions(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     Section {
-        title: "What machines there are".to_owned(),
+        title: "The machines".to_owned(),
         lines: Vec::new(),
         head: vec!["kernel", "CPU", "virtualised", "machines", "over TCP"],
         closing: more(&fleet.conditions),
@@ -323,7 +323,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
             rows: clients.collect(),
         },
         Section {
-            title: "What TCP adds to a request, measured there".to_owned(),
+            title: "Time that TCP adds to a request, measured there".to_owned(),
             lines: Vec::new(),
             head: vec!["server", "CPU time"],
             closing: None,

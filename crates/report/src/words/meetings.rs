@@ -44,7 +44,7 @@ fn unseen(group: &Group) -> Option<String> {
                 .to_owned()
         }
         "mysql" | "mariadb" | "postgres" => {
-            "where both ends meet on one core a request is shorter, and TCP a larger share of it: as root looptax holds \
+            "if both ends meet on one core a request is shorter, and TCP a larger share of it: as root looptax holds \
              the server's threads, and measures that"
                 .to_owned()
         }
@@ -77,6 +77,6 @@ fn stands_for(share: f64) -> &'static str {
     match share {
         it if it >= NEARLY_ALL => "`same` is nearest to what was seen",
         it if it <= 1.0 - NEARLY_ALL => "`split` is nearest to what was seen",
-        _ => "both placements were seen; --placement same,split measures both, and says what the mixture comes to",
+        _ => "both placements were seen; --placement same,split measures both, and prints the tax of the mixture",
     }
 }

@@ -9,7 +9,7 @@ use looptax_model::record::Comparison;
 
 /// The socket for a program that keeps TLS there.
 pub(super) const KEEPS_TLS: &str = "for MariaDB's own programs (mariadb, mariadb-dump and others), which take TLS on the \
-     socket too: the socket helps them only so much before --skip-ssl";
+     socket too: the socket helps them only this much before --skip-ssl";
 
 /// What to know about `tcp` where it is known whether the server offers TLS.
 pub(super) fn note(comparison: &Comparison) -> Option<String> {
@@ -29,8 +29,8 @@ pub(super) fn note(comparison: &Comparison) -> Option<String> {
              MariaDB's take it over both; sysbench and PHP take `tcp`"
         }
         "mariadb" => {
-            "MariaDB's own programs take it wherever it is offered, so their ways are `tls` and `tls-unix`; its library \
-             takes it only if it is told to, so sysbench, PHP and most others take `tcp`"
+            "MariaDB's own programs take it wherever it is offered, so their ways are `tls` and `tls-unix`; its \
+             library uses it only on request, so sysbench, PHP and most others take `tcp`"
         }
         "postgres" => {
             "psql and whatever else uses libpq take it over TCP unless told otherwise (sslmode=prefer) and never over \

@@ -154,14 +154,14 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
         RemedyKind::HostNetwork => {
             "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
         }
-        RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is made anew",
+        RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is recreated",
         RemedyKind::Pipelining => "where a program does not need one answer to ask the next question",
         RemedyKind::Persistent => {
-            "where each request has a connection of its own today: a pool, or persistent connections in the driver"
+            "if each request opens a connection today: a pool, or persistent connections in the driver"
         }
         RemedyKind::OneCore => {
             "against what the scheduler does: pin each client beside its server thread (taskset, CPUAffinity=); worth \
-             it only where cores are left for everything else"
+             it only if cores are left for everything else"
         }
         RemedyKind::TwoCores => {
             "against both on one core: each end has a core to itself, and every request wakes the other one"

@@ -112,7 +112,8 @@ pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
         format!("{}, begun {}", reproduction.command.join(" "), begun(reproduction)),
     ];
     lines.push(
-        "what is measured compares the ways epoch by epoch: the figures of each way alone need not give the same ratio"
+        "what is measured compares the ways epoch by epoch: the figures of each arm by itself need not give the same \
+         ratio"
             .to_owned(),
     );
     lines.extend(reproduction.problems.iter().cloned());

@@ -27,8 +27,8 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let mut explained = Vec::new();
     if has_judged(record, Placement::Same) && !has_judged(record, Placement::Free) {
         explained.push(
-            "`same` pins both ends of a connection to one core: the transport's own cost. What an untuned machine \
-             does is judged by --placement free, in minutes"
+            "`same` pins both ends of a connection to one core: the transport's own cost. --placement free judges the \
+             behaviour of an untuned machine, in minutes"
                 .to_owned(),
         );
     }

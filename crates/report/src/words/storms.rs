@@ -76,7 +76,7 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
         }),
         (None, _) => Err(NotKnown {
             why: "some failed with room for all of them".to_owned(),
-            settles: "the errors tell what else it is".to_owned(),
+            settles: "the errors show the other cause".to_owned(),
         }),
         (Some(smallest), _) if has_failed && smallest <= queue => {
             Err(by_chance(format!("at {queue} some failed, and at {smallest} none in fewer storms")))
@@ -183,7 +183,7 @@ mod tests {
         let text = Text { is_unicode: true };
         for (n_failed, smallest_queue, somaxconn, words) in [
             (119, None, 128, "the kernel allows (128); sysctl net.core.somaxconn=199"),
-            (119, None, 4096, "with room for all of them; the errors tell"),
+            (119, None, 4096, "with room for all of them; the errors show"),
             (2, Some(70), 4096, "at 80 some failed, and at 70 none in fewer storms"),
             (0, Some(90), 4096, "at 80 none failed, and at less than 90 some did later"),
         ] {

@@ -112,7 +112,7 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     }
     Some(SmallTable {
         title: format!(
-            "where a request's CPU time goes, client and server together: {}, {}",
+            "CPU time of a request by layer, client and server together: {}, {}",
             place(comparison),
             pair(why, comparison, text)
         ),
@@ -245,7 +245,7 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
         return None;
     }
     if !why.sampling.sees_kernel {
-        return Some("the programs' part alone: what the kernel does is not seen here".to_owned());
+        return Some("only the programs' part: the kernel's work is not seen here".to_owned());
     }
     let held_against = why.without_sampler.as_ref()?.difference.known()?;
     let sum = sum.difference.known()?;
@@ -274,8 +274,8 @@ fn check(why: &Why, text: Text) -> Option<String> {
     why.sampler_pct.as_ref()?.known()?;
     let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
     Some(format!(
-        "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own part, \
-         which lies on them by their size",
+        "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own \
+         part, which is subtracted by their size",
         signed_micros(text, &known(&why.sampled)?),
         signed_micros(text, &known(&why.by_clocks)?)
     ))

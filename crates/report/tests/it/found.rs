@@ -80,7 +80,7 @@ pub(crate) fn look() -> Found {
         listeners: Vec::new(),
         notes: vec![Note {
             code: NoteCode::SocketMissing,
-            what: "memcached 5 listens on TCP alone".to_owned(),
+            what: "memcached 5 listens only on TCP".to_owned(),
             next: Some("start it with `-s PATH`".to_owned()),
         }],
     }
@@ -111,7 +111,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
     CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check 8 says whether the switch to the socket would work for that one
-    memcached 5 listens on TCP alone: start it with `-s PATH`
+    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
 }
 
@@ -145,7 +145,7 @@ fn a_narrow_terminal_has_sentences() {
         10:00)
     next: looptax check 7 says whether the switch to the socket
       would work for that one
-    memcached 5 listens on TCP alone: start it with `-s PATH`
+    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 60));
 }
@@ -176,7 +176,7 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check 8 says whether the switch to the socket would work for that
       one
-    memcached 5 listens on TCP alone: start it with `-s PATH`
+    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 80));
 }
@@ -286,7 +286,7 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
 
     which connections lead to a server whose sockets are not known is seen by root only
 
-    memcached 5 listens on TCP alone: start it with `-s PATH`
+    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
 }
 
@@ -357,7 +357,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check 20 says whether the switch to the socket would work for that one
-    memcached 5 listens on TCP alone: start it with `-s PATH`
+    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
 }
 

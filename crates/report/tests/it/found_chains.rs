@@ -74,7 +74,7 @@ fn a_chain_says_of_each_hop_what_it_costs_and_of_all_what_they_cost_together() {
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s
         in all, TCP costs these pages 4.1 [3.7, 4.4] ms of CPU time per second; what
-          a request to redis costs over TCP nobody measured here, and is not in it
+          a request to redis costs over TCP was not measured here, and is not in it
     ");
 }
 
@@ -115,15 +115,15 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
           4.4] ms/s lost
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s
-        who asks php-fpm8.2 is not seen: nobody is connected now, and over a Unix
+        who asks php-fpm8.2 is not seen: no client is connected now, and over a Unix
           socket what was closed leaves no trace
         in all, TCP costs these pages 4.1 [3.7, 4.4] ms of CPU time per second; what
-          a request to redis costs over TCP nobody measured here, and is not in it
+          a request to redis costs over TCP was not measured here, and is not in it
       (not seen) -> php-fpm8.2 7
         (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed, a request or
           more each
-        what a connection for each request to php-fpm costs over TCP nobody measured
-          here
+        what a connection for each request to php-fpm costs over TCP was not
+          measured here
     ");
 }
 
@@ -191,7 +191,8 @@ fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
     let mut look = Found { chains: vec![chain], ..look() };
     look.servers[0].n_closed_last_minute = 420;
     let text = found(&look, First::Servers, at(400));
-    let line = "no hop over TCP is seen; a hop may be missing: within the last minute connections were closed that nobody was seen to hold, to mariadbd 812 (420 connections)";
+    let line = "no hop over TCP is seen; a hop may be missing: within the last minute connections were closed whose \
+         owner was not seen, to mariadbd 812 (420 connections)";
     assert!(text.contains(line), "{text}");
     assert!(!text.contains("no loopback tax"), "{text}");
 }

@@ -1,7 +1,7 @@
 //! The report as a person reads it.
 //!
 //! The look of the whole is held by snapshots; single rules by tests of their own.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod commands;

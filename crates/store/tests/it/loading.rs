@@ -33,8 +33,8 @@ fn check(text: &str, message: &str) {
 #[test]
 fn says_what_is_wrong_and_where() {
     let text = saved_text();
-    check("{}", "is no looptax record: it states no schema version");
-    check(r#"{"schema_version": null}"#, "is no looptax record: it states no schema version");
+    check("{}", "is not a looptax record: it has no schema version");
+    check(r#"{"schema_version": null}"#, "is not a looptax record: it has no schema version");
     check(&text.replace("\"cpus\":0", "\"cpus\":\"many\""), "is broken at `host.cpus`");
     check(&text.replace("\"comparisons\":[]", "\"comparisons\":[{}]"), "is broken at `comparisons[0]`");
     check(&format!("{text}{text}"), "is broken at `the end`");

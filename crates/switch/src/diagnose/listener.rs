@@ -32,12 +32,12 @@ impl Listener {
             && read::exists(path)
             && !read::is_socket(path)
         {
-            return Err("is no socket".to_owned());
+            return Err("is not a socket".to_owned());
         }
         let pid = connected(to).map_err(|error| {
             let error = io::Error::from(error);
             let is_there = error.kind() == io::ErrorKind::ConnectionRefused;
-            let who = if is_there { ": nobody listens" } else { "" };
+            let who = if is_there { ": no process listens" } else { "" };
             format!("cannot be reached now ({error}{who})")
         })?;
         Ok(Self { pid })

@@ -94,7 +94,7 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         let named = socket_named(path, address.protocol, address.port);
         let path = named.map_err(|n| {
             Failure::usage(
-                format!("{n} sockets lie in the folder {}", path.display()),
+                format!("{n} sockets are in the folder {}", path.display()),
                 "name the socket's file: --socket FILE",
             )
         })?;
@@ -159,7 +159,7 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let why = if !listens {
         "no server with a socket was seen on that port here"
     } else if rustix::process::geteuid().is_root() {
-        "what listens on that port is no server of this kind that is known"
+        "the program that listens on that port is not a known server of this kind"
     } else {
         "what listens on that port is seen by root only"
     };

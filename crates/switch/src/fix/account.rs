@@ -221,7 +221,7 @@ fn unsayable(password: &str) -> Option<&'static str> {
     if password.contains('\0') {
         return Some("a zero byte is in it");
     }
-    password.contains('\u{fffd}').then_some("some of it is no UTF-8, and was not read")
+    password.contains('\u{fffd}').then_some("some of it is not UTF-8, and was not read")
 }
 
 /// Has the server read statements as they are written: backslashes escape, and no right makes an account.

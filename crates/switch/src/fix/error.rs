@@ -11,7 +11,7 @@ use crate::SwitchError;
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
     /// The points say nothing that could be run or written here.
-    #[error("nothing is to be mended here")]
+    #[error("there is nothing to fix here")]
     Nothing,
     #[error("cannot log in to {server}: {why}")]
     LogIn {
@@ -53,7 +53,7 @@ pub enum FixError {
     #[error("{path} has an error: {why}")]
     BadRules { path: PathBuf, why: String },
     /// The server did not read its rules anew.
-    #[error("the server did not read {path} anew: {why}")]
+    #[error("the server did not read {path} again: {why}")]
     Reload {
         /// The file, or the folder of the server.
         path: PathBuf,
@@ -99,7 +99,7 @@ impl Explain for FixError {
                 "write the line where the file comes from, and reload the server".to_owned()
             }
             Self::BadRules { .. } => {
-                "mend that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()
+                "fix that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()
             }
             Self::Reload { .. } => "SELECT pg_reload_conf(); the server's log says why".to_owned(),
         })

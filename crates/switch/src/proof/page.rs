@@ -234,7 +234,7 @@ mod tests {
         assert!(differs().ends_with("is another page than before: \u{201c}Oh no at 4 end\u{201d}"));
         let words = "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
         assert!(differs().ends_with(words));
-        assert!(differs().contains("does not answer: what came is no answer of HTTP: `SSH"));
+        assert!(differs().contains("does not answer: the answer is not HTTP: `SSH"));
     }
 
     #[track_caller]
@@ -247,8 +247,8 @@ mod tests {
     #[test]
     fn a_page_that_does_not_work_before_is_none_to_compare_with() {
         let own = "name a page of this machine";
-        check_refused("http://203.0.113.9/", "no address of this machine", own);
-        check_refused("shop", "`shop` is no URL", own);
+        check_refused("http://203.0.113.9/", "not an address of this machine", own);
+        check_refused("shop", "`shop` is not a URL", own);
         let tls = serve(vec!["\x15\x03\x01\0\x02\x02\x28".to_owned()]);
         check_refused(&tls, "speaks TLS", "https://");
         let nobody = TcpListener::bind("127.0.0.1:0").unwrap();

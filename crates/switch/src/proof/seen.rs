@@ -145,7 +145,8 @@ impl Seen {
         self.is_over_socket() && (!self.is_unknown || self.is_asked)
     }
 
-    /// Whether somebody who may be the application came to the socket at all: others are refused for reasons of theirs.
+    /// Whether somebody who may be the application connected to the socket at all: others are refused for reasons of
+    /// theirs.
     fn has_come(&self) -> bool {
         let n_counted = self.n_counted.unwrap_or(0).saturating_sub(self.n_over_tcp);
         let by_count = self.is_tcp_seen_whole && n_counted >= FEWEST_COUNTED;
@@ -255,13 +256,13 @@ impl Seen {
                 { self.unasked.as_ref() }.map_or_else(String::new, |it| format!("; the server was not asked: {it}"));
             let whose = self.whose();
             return format!(
-                "the application came to the socket{whose}, and nothing shows that it was let in{counted}{why}"
+                "the application connected to the socket{whose}, and nothing shows that it was let in{counted}{why}"
             );
         }
         if !self.strangers.is_empty() {
             let who: Vec<&str> = self.strangers.iter().map(|it| &**it).collect();
             return format!(
-                "over the socket came {} alone, and nothing says that it is the application; --pid names another",
+                "over the socket came {} only, and nothing shows that it is the application; --pid names another",
                 who.join(", ")
             );
         }
@@ -351,10 +352,10 @@ impl Seen {
             let n = self.by_kernel.map_or(0, |it| it.n_opened);
             let whose = self.whose();
             return format!(
-                "the application came to the socket {n} times{whose}, and the server counted no new session"
+                "the application connected to the socket {n} times{whose}, and the server counted no new session"
             );
         };
-        format!("the server refused {n} {} and let nobody in over the socket", plural(n, "login"))
+        format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
     }
 
     /// What else is to be known.
@@ -362,7 +363,7 @@ impl Seen {
         let mut notes = Vec::new();
         if !self.others.is_empty() {
             let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
-            notes.push(format!("others use the account over TCP still, by files of their own: {}", who.join(", ")));
+            notes.push(format!("others still use the account over TCP, by their own files: {}", who.join(", ")));
         }
         if self.n_unclear > 0 {
             notes.push(format!(
@@ -574,7 +575,7 @@ pub(super) mod tests {
         };
         assert!(!holds(&seen, 10));
         let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };
-        assert!(words.contains("mariadb 9 alone"), "{words}");
+        assert!(words.contains("mariadb 9 only"), "{words}");
         seen.n_of_application = 1;
         assert!(holds(&seen, 10));
     }

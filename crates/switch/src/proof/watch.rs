@@ -413,7 +413,7 @@ impl Watch {
         let now = self.start.elapsed();
         let (mut eye, _) = self.of.eye(self.limits);
         if eye.is_shut() || eye.sessions().is_err() {
-            let why = why.unwrap_or_else(|| "nobody can log in".to_owned());
+            let why = why.unwrap_or_else(|| "logins fail".to_owned());
             self.seen.gone.get_or_insert((now, why));
         } else {
             self.base = eye.counts();

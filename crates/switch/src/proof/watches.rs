@@ -109,7 +109,7 @@ impl Proof for Watches {
         Some(match unproved {
             Some(why) => Judged::Unproved(why),
             None if self.has_unwatched => {
-                Judged::Unseen("what goes to a container's server is not seen from here".to_owned())
+                Judged::Unseen("connections to a container's server are not visible from here".to_owned())
             }
             None => Judged::Holds(steps),
         })

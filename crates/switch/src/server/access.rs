@@ -89,7 +89,7 @@ pub(super) fn socket(
         return if named.is_absolute() {
             Ok(whole(named.to_owned()))
         } else {
-            Err(Failure::usage(format!("`{}` is no whole path", named.display()), "name the socket from / on"))
+            Err(Failure::usage(format!("`{}` is not a whole path", named.display()), "name the socket from / on"))
         };
     }
     let set = file.socket(text).and_then(|it| it.split(',').next().map(|it| it.trim().to_owned()));
@@ -120,7 +120,8 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
         let usual = if file.is_folder { usual } else { usual.parent().unwrap_or(usual) };
         return Err(Unfit {
             why: format!(
-                "every user may write to {}: another program can take the socket's name before the server does, and with PrivateTmp= a service has a /tmp of its own",
+                "every user may write to {}: another program can take the socket's name before the server does, and \
+                 with PrivateTmp= a service has its own /tmp",
                 open.display()
             ),
             next: format!(
@@ -132,7 +133,10 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
     let of_folder = rights::Access { uid: stat.st_uid, gid: stat.st_gid, mode: stat.st_mode };
     if !of_folder.allows(&rights::User::of(server), MAY_MAKE) {
         let user = user_name(server.uid);
-        return Err(Unfit::elsewhere(format!("{user}, as whom the server runs, may not make a socket in {shown}")));
+        return Err(Unfit::elsewhere(format!(
+            "{user}, the user that the server runs as, may not make a socket in \
+             {shown}"
+        )));
     }
     let seen = server.view().and_then(|it| it.look(folder));
     if seen.is_ok_and(|it| it.as_ref().map(FileId::from) != Some(FileId::from(&stat))) {

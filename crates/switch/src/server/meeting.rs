@@ -90,7 +90,7 @@ impl<'a> Meeting<'a> {
                 format!(
                     "{own} is a server's own file, and no connection of {app} leads over TCP to such a server that is seen here"
                 ),
-                format!("`looptax check {app}` says where it goes; a server of another user is seen by root only"),
+                format!("`looptax check {app}` shows its target; a server of another user is seen by root only"),
             ),
         }))
     }
@@ -121,7 +121,7 @@ fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeResta
     }
     let of_data = path.file_name().is_some_and(|name| is_it(&name.to_string_lossy()));
     if file.is_folder && of_data {
-        return Some("the file lies in its data folder".to_owned());
+        return Some("the file is in its data folder".to_owned());
     }
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));
     let is_usual = file.usual_places.iter().any(|it| path.starts_with(it));

@@ -194,7 +194,7 @@ fn whose(
     let connected: Vec<Process> = others::clients(server.process.pid, survey).map(|it| it.0).collect();
     let Some(first) = connected.first() else {
         let is_us = before.client.rights.is_none();
-        let words = "no program is connected to the server now, so as whom the application runs is not known";
+        let words = "no program is connected to the server now, so the user of the application is not known";
         return if is_us { point(words.to_owned(), "say it: --user NAME".to_owned()) } else { None };
     };
     if connected.iter().all(|it| Some(it.uid) == owner) {
@@ -256,7 +256,7 @@ fn refuse_container(server: &Server) -> Result<(), Failure> {
     let Home::Container { name, .. } = &server.process.home else { return Ok(()) };
     Err(Failure::usage(
         format!(
-            "{} {} runs in the container {name}, which is made anew from its image",
+            "{} {} runs in the container {name}, which is recreated from its image",
             server.name(),
             server.process.pid
         ),

@@ -115,7 +115,7 @@ impl Looking<'_> {
         if all.is_empty() {
             return None;
         }
-        let what = format!("{} goes to {} too, where nobody would listen any more", all.join(", "), port.tcp);
+        let what = format!("{} goes to {} too, at which no process would listen any more", all.join(", "), port.tcp);
         Some(
             fails(
                 PointCode::PortUsedByOthers,
@@ -146,7 +146,8 @@ impl Looking<'_> {
         let what = format!("{title} runs as {name}, who may not make a socket in {}", folder.display());
         let point = fails(PointCode::SocketDenied, what, "read the folder's owner and mode");
         Some(point.with_next(format!(
-            "make it a folder of its own: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or another with --socket PATH"
+            "make a separate folder: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or \
+             another with --socket PATH"
         )))
     }
 

@@ -47,7 +47,7 @@ impl Sides {
     }
 
     /// # Errors
-    /// That one of both cannot be told to read its file while it runs, and that nobody said what does it.
+    /// That one of both cannot be made to read its file while it runs, and that nobody said what does it.
     fn commands(&self, is_back_too: bool, reload: Option<&str>) -> Result<Commands, Failure> {
         let mut tests = vec![self.front.test(&self.front_master)];
         if is_back_too {

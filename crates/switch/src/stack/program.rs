@@ -73,7 +73,7 @@ pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> 
         Ok(answer) => {
             let words = answer.errors.trim();
             let words = format!("{title}'s files are wrong already: {words}");
-            Err(Failure::usage(words, "mend them first"))
+            Err(Failure::usage(words, "fix them first"))
         }
         Err(error) => Err(Failure::usage(&error, error.hint())),
     }

@@ -123,7 +123,7 @@ impl Way {
             workers => format!(", {workers} was seen there"),
         };
         let port = if self.pool_moves {
-            format!("nobody listens at {tcp} any more")
+            format!("no process listens at {tcp} any more")
         } else {
             format!("no connection to {tcp} came for the pages since")
         };
@@ -134,7 +134,7 @@ impl Way {
 }
 
 impl Proof for Way {
-    /// A web server's connections to what is behind it last a millisecond, and nobody logs in.
+    /// A web server's connections to what is behind it last a millisecond, and have no login.
     fn needs_page(&self) -> bool {
         true
     }
@@ -151,7 +151,7 @@ impl Proof for Way {
         }
         Err(Failure::usage(
             format!("{url} is answered, and no connection to {} is seen for it: it proves nothing", self.eyes.tcp),
-            format!("name a page that {} makes anew each time", self.sides().back.title()),
+            format!("name a page that {} generates each time", self.sides().back.title()),
         ))
     }
 

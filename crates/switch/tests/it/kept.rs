@@ -204,8 +204,8 @@ fn what_is_no_file_of_people_is_refused() {
     let house = House::new();
     let words = |path: &Path| Original::read(path).unwrap_err().to_string();
     let folder = house.root.path().join("app");
-    assert!(words(&folder).ends_with("is no ordinary file"));
-    assert!(words(Path::new("/dev/null")).ends_with("is no ordinary file"));
+    assert!(words(&folder).ends_with("is not an ordinary file"));
+    assert!(words(Path::new("/dev/null")).ends_with("is not an ordinary file"));
     assert!(words(&folder.join("none")).starts_with("cannot read"));
     let large = house.write("large", &"x".repeat((1 << 20) + 1));
     assert!(words(&large).starts_with("cannot read"));

@@ -18,7 +18,7 @@ pub enum HttpError {
     /// The answer is a message of TLS.
     #[error("the server speaks TLS at this port")]
     Tls,
-    #[error("what came is no answer of HTTP: `{found}`")]
+    #[error("the answer is not HTTP: `{found}`")]
     NoHttp {
         /// How it begins; escaped and cut short.
         found: String,

@@ -37,9 +37,9 @@ impl Request {
         let method = Method::from_bytes(method.as_bytes())
             .ok()
             .filter(|method| *method != Method::CONNECT)
-            .ok_or_else(|| refused(format!("`{method}` is no method that asks for a page")))?;
+            .ok_or_else(|| refused(format!("`{method}` is not a method that requests a page")))?;
         if !target.starts_with('/') {
-            return Err(refused(format!("`{target}` is no path")));
+            return Err(refused(format!("`{target}` is not a path")));
         }
         let names_host = { headers.iter() }.any(|(name, _)| name.eq_ignore_ascii_case("host"));
         let mut builder = http::Request::builder().method(&method).uri(target).version(Version::HTTP_11);
@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn what_http_does_not_allow_is_refused() {
         for (method, target, header, words) in [
-            ("G T", "/", ("a", "b"), "no method"),
-            ("CONNECT", "/", ("a", "b"), "no method"),
-            ("GET", "a", ("a", "b"), "no path"),
-            ("GET", "", ("a", "b"), "no path"),
+            ("G T", "/", ("a", "b"), "not a method"),
+            ("CONNECT", "/", ("a", "b"), "not a method"),
+            ("GET", "a", ("a", "b"), "not a path"),
+            ("GET", "", ("a", "b"), "not a path"),
             ("GET", "/a b", ("a", "b"), "cannot ask for `/a b`"),
             ("GET", "/", ("a b", "b"), "cannot ask for `/`"),
             ("GET", "/", ("a", "b\r\nc: d"), "cannot ask for `/`"),

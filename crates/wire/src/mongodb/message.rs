@@ -48,7 +48,7 @@ impl Command {
     /// Where these bytes stand in it; they are there once.
     pub(super) fn position(&self, wanted: &[u8]) -> usize {
         let mut windows = self.bytes.windows(wanted.len());
-        windows.position(|it| it == wanted).expect("whoever asks has put them there")
+        windows.position(|it| it == wanted).expect("the caller has put them there")
     }
 
     /// Appends it with a number that it did not have before; gives where it starts.

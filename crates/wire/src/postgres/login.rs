@@ -28,7 +28,7 @@ const ASK_FOR_TLS: &str = "ask for TLS";
 /// Whether a password may go as it is, or as an md5 of it, where the server asks for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clear {
-    /// It may: nobody listens in, or the stream is sealed.
+    /// It may: no process listens in, or the stream is sealed.
     MayGo,
     /// It may not.
     NeverGoes,

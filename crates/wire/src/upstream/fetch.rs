@@ -67,7 +67,7 @@ impl Fetch {
     pub fn new(asked: &Asked<'_>) -> Result<Self, WireError> {
         let target = asked.target;
         if !target.starts_with('/') || target.bytes().any(|byte| !byte.is_ascii_graphic()) {
-            return Err(WireError::Request { what: format!("`{}` is no path of a page", target.escape_debug()) });
+            return Err(WireError::Request { what: format!("`{}` is not the path of a page", target.escape_debug()) });
         }
         let method = if asked.upload_bytes.is_some() { "POST" } else { "GET" };
         let mut request =

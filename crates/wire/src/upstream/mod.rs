@@ -78,7 +78,7 @@ impl<S: Stream> Connection<S> {
     /// Asks looptax's own upstream how many pages it has answered, on all connections together.
     ///
     /// # Errors
-    /// As [`Self::hello`]; [`WireError::Malformed`] for what is no number.
+    /// As [`Self::hello`]; [`WireError::Malformed`] for what is not a number.
     pub fn count(&mut self, limit: Duration) -> Result<u64, WireError> {
         let (_, body) = ask(&mut self.stream, &format!("/{}", site::COUNT), limit)?;
         let number = std::str::from_utf8(&body).ok().and_then(|it| it.parse().ok());

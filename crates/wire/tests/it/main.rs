@@ -1,5 +1,5 @@
 //! The protocols as seen from outside, against recorded and scripted peers; no real server.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 mod echo;
 mod http;

@@ -40,7 +40,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         (task, "a volume of FOLDER")
     } else if is_image(stem) || file.ends_with("dockerfile") {
         let mut image = Container::new("", "the containers of this image");
-        image.network = Network::Unknown("whoever starts them chooses their network".to_owned());
+        image.network = Network::Unknown("the program that starts them chooses their network".to_owned());
         image.may_have_more_mounts = true;
         (image, "--volume FOLDER:FOLDER")
     } else if JOBS.contains(&file.name) || JOB_FOLDERS.iter().any(|it| path.contains(it)) {

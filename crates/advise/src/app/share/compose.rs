@@ -137,7 +137,7 @@ impl Project for File<'_> {
         Named {
             is: format!("`{title}` is a service of the same file"),
             volume: "a volume of both",
-            restart: format!("docker compose up -d, which makes both containers anew: `{title}` is away for that time"),
+            restart: format!("docker compose up -d, which recreates both containers: `{title}` is away for that time"),
         }
     }
 }
@@ -218,7 +218,7 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
         let is_flow = matches!(it.kind, Shape::Map { is_flow: true, .. } | Shape::List { is_flow: true, .. });
         !is_flow && !it.any(&is_foreign)
     });
-    let node = node.ok_or_else(|| format!("the variables of `{title}` are not plain lines of its own"))?;
+    let node = node.ok_or_else(|| format!("the variables of `{title}` are not on separate plain lines"))?;
     Ok(node.at.start..line::line_end(text, node.at.end))
 }
 

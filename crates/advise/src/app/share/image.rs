@@ -64,10 +64,12 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
         ("postgres", Protocol::Postgres) => {
             if !asks_for_passwords(server) {
-                return Err("the image lets everybody in at its socket without a password, so that whoever is in the \
-                            application's container would be every role: first have pg_hba.conf say `local all all \
+                return Err(
+                    "the image accepts every login at its socket without a password, so that every program in \
+                     the application's container could take every role: first have pg_hba.conf say `local all all \
                             scram-sha-256`, and POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             POSTGRES
         }
@@ -84,7 +86,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
             );
         }
         ("percona" | "percona/percona-server", _) => {
-            return Err("that image's socket lies among its data".to_owned());
+            return Err("that image's socket is in its data folder".to_owned());
         }
         _ => {
             return Err(format!("where the image `{image}` has its socket is not known"));
@@ -118,7 +120,7 @@ fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     let own = server.variable(PGBOUNCER_FOLDER).filter(|it| !it.is_empty());
     let folder = own.unwrap_or("/var/run/pgbouncer").trim_end_matches('/').to_owned();
     if !is_own_folder(&folder) {
-        return Err(format!("its socket's folder `{folder}` is not one of its own"));
+        return Err(format!("its socket's folder `{folder}` is not a separate folder"));
     }
     let variable = own.is_none().then(|| (PGBOUNCER_FOLDER, folder.clone()));
     let socket = Socket { folder, name: format!(".s.PGSQL.{port}"), port };
@@ -172,7 +174,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
     let (folder, name) = path.rsplit_once('/').unwrap_or_default();
     let is_odd = |it: char| !it.is_ascii_alphanumeric() && !"._-".contains(it);
     if !is_own_folder(folder) || name.is_empty() || name.contains(is_odd) {
-        return Err(format!("its socket `{path}` is not in a folder of its own"));
+        return Err(format!("its socket `{path}` is not in a separate folder"));
     }
     let socket = Socket { folder: folder.to_owned(), name: name.to_owned(), port };
     Ok(Serving { socket, options, program, variable: None })
@@ -226,7 +228,7 @@ mod tests {
         for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
             mysql(&format!("image: {image}\n"), Err("not known"));
         }
-        mysql("image: percona:8\n", Err("among its data"));
+        mysql("image: percona:8\n", Err("in its data folder"));
         mysql("image: mysql\nbuild: .\n", Err("`build`"));
         mysql("image: mysql\ncommand: --socket=/x\n", Err("command"));
         mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
@@ -261,9 +263,9 @@ mod tests {
             ("command: [redis-sentinel, /s.conf]", "something else"),
             ("command: redis-server /s.conf --sentinel", "Sentinel"),
             ("command: redis-server --unixsocketperm 770", "mode 770"),
-            ("command: redis-server --unixsocket /tmp/r.sock", "a folder of its own"),
-            ("command: redis-server --unixsocket r.sock", "a folder of its own"),
-            ("command: redis-server --unixsocket $${S}", "a folder of its own"),
+            ("command: redis-server --unixsocket /tmp/r.sock", "a separate folder"),
+            ("command: redis-server --unixsocket r.sock", "a separate folder"),
+            ("command: redis-server --unixsocket $${S}", "a separate folder"),
             ("command: redis-server --port ${P}", "its port is"),
             ("entrypoint: x", "`entrypoint`"),
         ] {

@@ -35,7 +35,7 @@ pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<
     };
     let Some((_, list)) = own.entry(key) else {
         let (below, line) = header_place(text, name, own)?;
-        let indent = indent_of(text, own).ok_or_else(|| format!("`{title}` is not in a block of its own"))?;
+        let indent = indent_of(text, own).ok_or_else(|| format!("`{title}` is not in a separate block"))?;
         let header = insertion(below, format!("{newline}{indent}{key}:"));
         let own = insertion(below, written(&format!("{indent}  "), "- "));
         return Ok((vec![header, own], edit(line, &shown)));
@@ -110,7 +110,7 @@ pub(super) fn words(
     let newline = newline(text);
     let Some((_, command)) = own.entry(key) else {
         let (below, line) = header_place(text, name, own)?;
-        let indent = indent_of(text, own).ok_or_else(|| format!("`{title}` is not in a block of its own"))?;
+        let indent = indent_of(text, own).ok_or_else(|| format!("`{title}` is not in a separate block"))?;
         let own = insertion(below, format!("{newline}{indent}{key}: {whole}"));
         return Ok((vec![own], edit(line, &format!("{key}: {whole}  # of {title}"))));
     };
@@ -161,7 +161,7 @@ fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, u
             return Ok((end, line_of(text, end)));
         }
     }
-    let name = name.ok_or("a container does not name its image in a line of its own")?;
+    let name = name.ok_or("a container does not name its image on a separate line")?;
     let end = line_end(text, name.at.end);
     let first = own.entries().first().map_or(0, |it| it.0.at.start);
     if first < end {

@@ -187,7 +187,7 @@ impl Project for File<'_> {
         Named {
             is: format!("`{title}` is a container of the same Pod"),
             volume: "an emptyDir volume of both",
-            restart: format!("{how}{podman}; it makes the Pod anew: `{title}` is away for that time"),
+            restart: format!("{how}{podman}; it recreates the Pod: `{title}` is away for that time"),
         }
     }
 }

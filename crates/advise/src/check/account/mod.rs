@@ -61,7 +61,7 @@ fn same_account(
     accounts: &[MysqlAccount],
 ) -> Point {
     if let Some(why) = &tcp.database_refusal {
-        let what = format!("over TCP the login does without its database alone: {why}");
+        let what = format!("over TCP the login works only without its database: {why}");
         return point(PointCode::AccountUnknown, Outcome::Unknown, what)
             .with_next("look at user and database: the client does not get in today");
     }
@@ -129,7 +129,9 @@ pub const ASKS_SYSTEM_CODE: &str = "1698";
 /// What to do where the server asks the operating system who logs in.
 pub fn system_is_asked(user: &str) -> String {
     format!(
-        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps, and only the system's user of that name gets in, over the socket; the application needs an account of its own with a password"
+        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps, \
+         and only the system's user of that name gets in, over the socket; the application needs a separate account \
+         with a password"
     )
 }
 
@@ -164,9 +166,10 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str =
-    "it has another password or plugin, or demands TLS; whoever logs in with it today needs the client's password then";
-const MADE_OR_CHANGED: &str = "it is not there; or (where CREATE warns that it is) it has another password or plugin, or demands TLS, and whoever logs in with it today needs the client's password after the ALTER";
+const CHANGED: &str = "it has another password or plugin, or demands TLS; a client that logs in with it today needs the client's \
+     password then";
+const MADE_OR_CHANGED: &str = "it is not there; or (where CREATE warns that it is) it has another password or plugin, \
+     or demands TLS, and a client that logs in with it today needs the client's password after the ALTER";
 const ASKS_SYSTEM: &str = "the server asks the system who somebody is in place of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {

@@ -198,7 +198,7 @@ impl Difference<'_> {
             Self::Unread(number) => format!("line {number} of {path} was not understood"),
             Self::Empty => format!("{path} holds no rules, which no server takes"),
             Self::Open(line) => format!(
-                "line {} of {path} says `{}`, and whom that means cannot be seen from outside",
+                "line {} of {path} says `{}`, and which users that means cannot be seen from outside",
                 line.number,
                 line.shown()
             ),

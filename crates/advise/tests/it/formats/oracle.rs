@@ -56,7 +56,7 @@ fn differs(found: &Settings, wanted: &[(&str, String)], words: &Words, is_moved:
         }
         let url = found.replace("%%", "%");
         let Ok(address) = Address::parse(&url) else {
-            return Some(format!("{name} is no URL: {found}"));
+            return Some(format!("{name} is not a URL: {found}"));
         };
         let password = address.password.as_ref().map(|it| it.reveal().to_owned());
         let whom = (address.user.as_deref(), password.as_deref(), address.database.as_deref());

@@ -123,7 +123,7 @@ pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
 }
 
 /// Nothing that anybody was asked for.
-#[expect(clippy::unnecessary_wraps, reason = "it stands where the others do, which ask")]
+#[expect(clippy::unnecessary_wraps, reason = "it is in the place of the others, which ask")]
 pub(super) fn no_facts(_: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     Ok(LinkFacts {
         family: Family::Other(0),

@@ -63,7 +63,7 @@ pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
 pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
     let bytes = key_in(path, 1)?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::new(format!("cannot use the secret in `{}`: it is no text", path.display())))
+        .map_err(|_| Failure::new(format!("cannot use the secret in `{}`: it is not text", path.display())))
 }
 
 /// The same of a key, which may be any bytes, but no fewer than these.
@@ -71,7 +71,7 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
     let failed = |what: String| {
         Failure::usage(
             format!("cannot use the secret in `{}`: {what}", path.display()),
-            "name a file that holds it alone, and that this account may read",
+            "name a file that contains only it, and that this account may read",
         )
     };
     let found = read::read(path, MOST_SECRET_BYTES);

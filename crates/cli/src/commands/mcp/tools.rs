@@ -50,7 +50,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         ),
         tool::<Show, Shown>(
             "show",
-            "Runs that were measured",
+            "List of runs",
             "Lists the runs that were measured and kept on this machine, the newest first. With `run` it judges the \
              saved record of one again and shows its verdicts.",
         ),
@@ -159,7 +159,8 @@ fn check_strings(value: &Value) -> Result<(), String> {
         Value::String(text) if text.len() > MOST_BYTES => Err(format!("a string has more than {MOST_BYTES} bytes")),
         Value::String(text) if text.chars().any(char::is_control) => Err("a string has a control character".to_owned()),
         Value::String(text) if !secrets_in(text).is_empty() => {
-            Err("an argument has a password in it, and tools take none: leave it out (mysql://user@127.0.0.1/db); a \
+            Err("an argument has a password in it, and tools do not accept passwords: leave it out \
+                 (mysql://user@127.0.0.1/db); a \
              person can put it into LOOPTAX_PASSWORD in the environment that `looptax mcp` is started with"
                 .to_owned())
         }

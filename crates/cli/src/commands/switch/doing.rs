@@ -78,7 +78,7 @@ impl Doing<'_> {
         let is_silent = self.args.json.is_printed() || !terminal::can_ask();
         if is_silent && !self.args.yes {
             return Err(Failure::usage(
-                "nobody can be asked here",
+                "there is no terminal to ask on",
                 "--yes does it without a question, --dry-run only says what would be done",
             ));
         }

@@ -143,8 +143,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
         return Ok(());
     }
     let hint = match others.last() {
-        Some(it) => format!("the last that stands is {} ({}): looptax switch --undo {}", it.id, it.title, it.id),
-        None => "no other stands; looptax switch --list shows all".to_owned(),
+        Some(it) => format!("the last one in effect is {} ({}): looptax switch --undo {}", it.id, it.title, it.id),
+        None => "no other is in effect; looptax switch --list shows all".to_owned(),
     };
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
@@ -192,7 +192,7 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     if switch.standing != SwitchStanding::Interrupted {
         return Err(Failure::usage(
             format!("{} was not interrupted", switch.id),
-            "looptax switch --list shows how each stands",
+            "looptax switch --list shows the state of each",
         ));
     }
     if args.dry_run {

@@ -77,7 +77,7 @@ fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     } else {
         format!("say {}; nothing was changed", names.join(" or "))
     };
-    Err(Failure::usage("which application it is has to be known before anything is mended", hint))
+    Err(Failure::usage("name the application before anything is fixed", hint))
 }
 
 fn mend_account(

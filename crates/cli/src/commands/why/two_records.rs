@@ -77,7 +77,7 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
         _ => "do",
     };
     Err(Failure::usage(
-        format!("{} {verb} not go with two records, which are only held against each other", all.join(", ")),
+        format!("{} {verb} not work with two records, which are only compared", all.join(", ")),
         "--json does; `looptax show` makes pages, formats and call chains of one record",
     ))
 }
@@ -87,7 +87,7 @@ fn sampled(word: &str, terminal: Terminal) -> Result<Record, Failure> {
     if record.comparisons.iter().all(|it| it.why.is_empty()) {
         return Err(Failure::usage(
             format!("`{word}` holds no samples"),
-            "`looptax why TARGET -o FILE` takes them; `looptax diff` holds everything else against each other",
+            "`looptax why TARGET -o FILE` takes them; `looptax diff` compares everything else",
         ));
     }
     Ok(record)

@@ -401,7 +401,7 @@ fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
     // A program of that name which anybody may start.
     let theirs = shop.place.path("theirs/nginx");
     fs::create_dir(shop.place.path("theirs")).unwrap();
-    // By a program of its own: no thread of ours may hold it open for writing when it starts.
+    // By a separate program: no thread of ours may hold it open for writing when it starts.
     shop.place.run("cp", &["/bin/sleep", &theirs.display().to_string()]);
     let mut command = std::process::Command::new(&theirs);
     let _theirs = shop.place.start_logged(command.arg("60").uid(65_534));

@@ -126,7 +126,7 @@ fn a_page_that_one_socket_breaks_names_it_and_what_was_named_in_vain() {
     let tried = Tried::expect_done(run, &place);
     tried.expect_told(&[
         &format!("no page connects to {nowhere}, whose socket was named"),
-        "--each finds one server alone, and so one comparison",
+        "--each finds only one server, and so one comparison",
     ]);
 }
 

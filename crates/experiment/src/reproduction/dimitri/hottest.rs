@@ -27,7 +27,7 @@ const MOST_SHOWN: usize = 4;
 const PROCESS: &str = "server";
 
 /// Said where the kernel's part cannot be seen.
-const USER_ALONE: &str = "the kernel's part of the server's hottest functions: programs alone may be sampled here, and \
+const USER_ALONE: &str = "the kernel's part of the server's hottest functions: only programs may be sampled here, and \
                           shares are of their time; root may do more, or everybody with sysctl \
                           kernel.perf_event_paranoid=-1";
 

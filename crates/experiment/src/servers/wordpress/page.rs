@@ -95,7 +95,7 @@ impl WordPress {
         let script = Script::Install;
         let body = self.request(script, site, Transport::Unix)?;
         let words = marked(&body).and_then(|line| line.strip_prefix("installed ")?.split_once(' '));
-        let (wordpress, php) = words.ok_or_else(|| self.wrong(script, "tells of no installation".to_owned()))?;
+        let (wordpress, php) = words.ok_or_else(|| self.wrong(script, "does not show an installation".to_owned()))?;
         Ok((wordpress.to_owned(), php.to_owned()))
     }
 
@@ -103,7 +103,7 @@ impl WordPress {
     fn ask(&self, script: Script, site: Site, transport: Transport) -> Result<Page, ServerError> {
         let body = self.request(script, site, transport)?;
         if script == Script::Page && !body.contains("</html>") {
-            return Err(self.wrong(script, "is no whole page".to_owned()));
+            return Err(self.wrong(script, "is not a whole page".to_owned()));
         }
         let line = marked(&body).ok_or_else(|| self.wrong(script, "has no numbers behind it".to_owned()))?;
         serde_json::from_slice(line.as_bytes())

@@ -92,7 +92,7 @@ pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
         other => other.title(),
     };
     Failure::usage(
-        format!("`{word}` is no workload for {servers}"),
+        format!("`{word}` is not a workload for {servers}"),
         format!("known: {}; looptax compare --list explains them", known.join(", ")),
     )
 }

@@ -26,7 +26,7 @@ const COMMAND_BYTES: u64 = 96;
 pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
         return Err(Failure::usage(
-            "--protocol does not apply to `dump`: it goes out as text, as dumps do",
+            "--protocol does not apply to `dump`: it is sent as text, like dumps",
             "leave --protocol out",
         ));
     }

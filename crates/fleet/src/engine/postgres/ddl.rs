@@ -110,7 +110,7 @@ fn checked(column: &Column) -> String {
         Kind::Word | Kind::Text => format!("{plain} CHECK (length({name}) <= {MOST_CHARS})"),
         Kind::Count if name == "n" => format!("{plain} CHECK (n >= 0 AND n < {MOST_ROWS})"),
         Kind::Count => format!("{plain} CHECK ({name} BETWEEN 0 AND {MOST_COUNT})"),
-        // Of what is no number PostgreSQL says that it is larger than any.
+        // Of what is not a number PostgreSQL says that it is larger than any.
         Kind::Number => format!("{plain} CHECK (abs({name}) <= {MOST_NUMBER})"),
         Kind::Flag | Kind::Time => plain,
     }

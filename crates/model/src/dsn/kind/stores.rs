@@ -35,7 +35,7 @@ pub(super) const MEMCACHED: Facts = Facts {
             TLS_UNIX,
             (
                 Arm::Proxy,
-                "memcached knows its clients by their addresses alone, and sees the proxy's: nothing could be proved",
+                "memcached knows its clients only by their addresses, and sees the proxy's: nothing could be proved",
             ),
             TLS,
         ],

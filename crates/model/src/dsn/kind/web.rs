@@ -49,7 +49,7 @@ pub(super) const ECHO: Facts = Facts {
     name: "echo",
     title: "echo",
     protocol: Some(Protocol::Echo),
-    how_to_add_a_socket: "start it anew: it always has one",
+    how_to_add_a_socket: "restart it: it always has one",
     private: Some(OURS),
     ..FAMILY
 };

@@ -27,7 +27,7 @@ pub struct Candidate {
 /// independent hosts and many of them c is as good as fixed, and this is the probability of a rank. With
 /// L = rate·effect and a normal effect, P(L > c) = Φ((rate·m − c)/(rate·√V)).
 /// The probabilities sum up to `n_top`. A host without a variance is above or below for sure, 1/2 at c; one
-/// with a figure that is no number has 0 and takes no part. All 1 where there are no more hosts than places.
+/// with a figure that is not a number has 0 and takes no part. All 1 where there are no more hosts than places.
 ///
 /// Example: rates of 1, 1 with effects of 2 and 1 µs, each of variance 1: by symmetry c is the loss at 1.5 µs, and the
 /// first is at the top with Φ(0.5) = 0.6915.

@@ -58,7 +58,7 @@ pub struct Total {
 /// interval. Rates are known. Means of different kinds have independent errors; where one prior is the
 /// whole fleet's, that is nearly so. A few hosts that have most of the requests make the interval as normal as
 /// their own effects are. `None` without hosts, for an `alpha` that is none, or where a variance is so large
-/// that the sum is no number.
+/// that the sum is not a number.
 ///
 /// Example: two hosts of 100,000 requests per second, kind μ = 5 µs known to 0.04 µs², τ² = 0, neither measured: m = 5,
 /// V = 0: 1 core with the error 0.2 µs · 200,000/s = 0.04, as both err alike.

@@ -17,7 +17,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     // These lines mend the failure themselves.
     let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
-        SwitchVerdict::WouldNotWork if !is_the_mend => "once that is mended, ",
+        SwitchVerdict::WouldNotWork if !is_the_mend => "once that is fixed, ",
         _ => "",
     };
     let many = answer.changes.len() > 1;

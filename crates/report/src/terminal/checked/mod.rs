@@ -134,7 +134,7 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
     let has = |code| points.iter().any(|it| it.code == code);
     let is_there = has(PointCode::TakesSocket);
     match verdict {
-        SwitchVerdict::WouldNotWork if has(PointCode::ReachesNothing) => "does not work as it stands".to_owned(),
+        SwitchVerdict::WouldNotWork if has(PointCode::ReachesNothing) => "does not work as it is".to_owned(),
         SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there => format!(
             "on the socket already, {}: {} point{}",
             if n_failed > 0 { "and does not work" } else { "whether it works is not known" },

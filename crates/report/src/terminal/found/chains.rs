@@ -63,7 +63,8 @@ fn who_asks(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     }
     Some(if found.sees_all {
         format!(
-            "who asks {name} is not seen: nobody is connected now, and over a Unix socket what was closed leaves no trace"
+            "who asks {name} is not seen: no client is connected now, and over a Unix socket what was closed leaves \
+             no trace"
         )
     } else {
         format!("who asks {name} is seen by root only")
@@ -193,7 +194,7 @@ fn cost_line(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     let open = (has_rates && !open.is_empty()).then(|| {
         let costs = if open.len() > 1 { "cost" } else { "costs" };
         let open = open.join(", and ");
-        format!("what {open} {costs} over TCP nobody measured here")
+        format!("what {open} {costs} over TCP was not measured here")
     });
     match (sum, open) {
         (None, None) => None,
@@ -213,7 +214,7 @@ fn missing(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     let named: Vec<String> = named.collect();
     (!named.is_empty()).then(|| {
         format!(
-            "a hop may be missing: within the last minute connections were closed that nobody was seen to hold, to {}",
+            "a hop may be missing: within the last minute connections were closed whose owner was not seen, to {}",
             named.join(", ")
         )
     })

@@ -111,7 +111,7 @@ fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> Str
     }
     for remark in &file.remarks {
         let word = if remark.forbids { "FAIL" } else { "note" };
-        let more = if remark.wants_a_word { "; it is written with --force alone" } else { "" };
+        let more = if remark.wants_a_word { "; it is written only with --force" } else { "" };
         text += &labelled(word, &format!("{}{more}", remark.words), style);
     }
     text
@@ -196,7 +196,7 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let undo = labelled("undo", &undo, style);
     let mut seen = { moved.iter() }.filter(|it| !is_in_container(it)).peekable();
     if seen.peek().is_none() {
-        let words = "none: what goes to a container's server is not seen from here; the new file stays";
+        let words = "none: connections to a container's server are not visible from here; the new file stays";
         return text + &labelled("proof", words, style) + &undo;
     }
     if moved.iter().all(|it| it.check.product == "php-fpm") {

@@ -21,7 +21,7 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
         }
         ReproductionReason::NoFigure { na } => format!("no figure: {na}"),
         ReproductionReason::Withheld(it) => {
-            format!("compare gives no verdict of its own: {}", withheld(it, text))
+            format!("compare gives no verdict: {}", withheld(it, text))
         }
         ReproductionReason::Warned { warning } => format!("compare warns: {warning}"),
         ReproductionReason::Ended { interrupted, n_epochs, planned } => {

@@ -232,12 +232,13 @@ fn place_of(address: &Unspoken) -> String {
 fn transport(found: &Found) -> Point {
     let why = &found.why;
     if found.fails {
-        return configuration(PointCode::ReachesNothing, Outcome::Fail, &format!("it fails as it stands: {why}"), None);
+        return configuration(PointCode::ReachesNothing, Outcome::Fail, &format!("it fails as it is: {why}"), None);
     }
     match (found.takes, &found.address) {
         (None, _) => {
             let next = if found.is_of_a_proxy() {
-                "its variables are set in its own files alone: look what they become there, and check that address; `looptax find` shows whom it asks"
+                "its variables are set only in its own files: find their values there, and check that address; \
+                 `looptax find` shows which server it asks"
             } else {
                 "--pid PID of the running application shows its environment; or check a DSN"
             };
@@ -366,7 +367,7 @@ fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Opt
         meant.name(),
         meant.process.pid
     );
-    let how = "connected to the socket, and asked the kernel who listens on it and on the port";
+    let how = "connected to the socket, and asked the kernel which process listens on it and on the port";
     let point = Point::new(Topic::Server, PointCode::PortIgnored, Outcome::Unknown, what, how);
     Some(point.with_next(format!("if the server on port {port} is meant, {own}; else take the port out")))
 }

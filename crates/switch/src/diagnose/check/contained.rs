@@ -90,7 +90,7 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
         let what = format!("{} has no volume that brings {folder} in, where the server's socket is", inside.name);
         let point = Point::new(Topic::Path, PointCode::FolderNotInContainer, Outcome::Fail, what, READ);
         let volume = inside.volume.replace("FOLDER", folder);
-        point.with_next(format!("bring the folder in, never the socket's file alone: {volume}"))
+        point.with_next(format!("bring the folder in, never only the socket's file: {volume}"))
     };
     // The way from here is not the container's.
     answer.points.retain(|it| it.topic != Topic::Path);

@@ -116,7 +116,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
             PointCode::ServerListens,
             Outcome::Pass,
             format!("a server of {title} listens on port {port}; its process is not ours to see"),
-            "logged in to it, and held it against the one behind the socket",
+            "logged in to it, and compared it with the one behind the socket",
         );
     }
     points.extend(of_login);
@@ -139,7 +139,7 @@ fn file_for_folder(address: &Address) -> Option<Point> {
     let path = address.socket.as_deref().filter(|_| address.protocol == Protocol::Postgres)?;
     let name = path.file_name()?.to_str().filter(|it| it.starts_with(".s.PGSQL."))?;
     let what = format!(
-        "it fails as it stands: `{path}` is the socket's file, and libpq wants its folder: it looks for {path}/{name}",
+        "it fails as it is: `{path}` is the socket's file, and libpq needs its folder: it looks for {path}/{name}",
         path = path.display()
     );
     let point =

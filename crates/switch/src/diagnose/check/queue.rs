@@ -202,7 +202,7 @@ fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
         None => pool.map(workers::of_pool),
     };
     let n_open = server.map_or(0, |it| u32::try_from(near.n_open(it)).unwrap_or(u32::MAX));
-    let words = "so many are open to the server now".to_owned();
+    let words = "as many as are open to the server now".to_owned();
     let open = Some(Count { n: n_open, words }).filter(|it| it.n > 0);
     of_workers.into_iter().chain(open).collect()
 }

@@ -107,7 +107,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     let kind = FileType::from_raw_mode(found.st_mode);
     if kind != FileType::RegularFile {
         return Err(Failure::usage(
-            format!("`{shown}` is no ordinary file"),
+            format!("`{shown}` is not an ordinary file"),
             "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
         ));
     }

@@ -49,7 +49,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
     } else if rustix::process::geteuid().is_root() {
         "what listens there is no server that is known here: a port proxy, or a server in a container".to_owned()
     } else {
-        "whose socket belongs to it is known to root alone".to_owned()
+        "only root can see which socket belongs to it".to_owned()
     };
     Point::new(
         Topic::Server,

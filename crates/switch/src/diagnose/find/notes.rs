@@ -53,7 +53,7 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
             let server = &survey.servers[*server_idx];
             (
                 NoteCode::SocketMissing,
-                format!("{} listens on TCP alone", named(server)),
+                format!("{} listens only on TCP", named(server)),
                 Some(spelled::how(*server_idx, survey)),
             )
         }
@@ -156,7 +156,7 @@ fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, O
     let (code, state) =
         if is_replaced { (NoteCode::SocketReplaced, "was replaced") } else { (NoteCode::SocketLost, "is gone") };
     let what = format!(
-        "the socket {} of {} {state} while the server runs: nobody reaches it that way",
+        "the socket {} of {} {state} while the server runs: no client reaches it that way",
         path.display(),
         named(server)
     );
@@ -167,12 +167,10 @@ fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, O
 fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>) {
     let path = path.display();
     let (what, next) = if is_certain {
-        (format!("nobody listens on {path}: a server that ended left it"), "start the server, or delete the file")
+        (format!("no process listens on {path}: a server that ended left it"), "start the server, or delete the file")
     } else {
         (
-            format!(
-                "nobody that is seen listens on {path}: a server that ended left it, or one in a container listens"
-            ),
+            format!("no visible process listens on {path}: a server that ended left it, or one in a container listens"),
             "run it as root",
         )
     };

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use looptax_host::discover::{Place, Survey};
 use looptax_model::dsn::Kind;
 
-/// How a server that listens on TCP alone gets a socket.
+/// How a server that listens only on TCP gets a socket.
 pub(super) fn how(server_idx: usize, survey: &Survey) -> String {
     let server = &survey.servers[server_idx];
     let at = server.endpoints.iter().find_map(|it| match it.place {

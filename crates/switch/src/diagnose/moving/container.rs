@@ -57,7 +57,7 @@ fn sockets(server: &Server) -> Vec<Socket> {
             let here = path_here(&server.process, path).filter(|_| is_there);
             let hidden = || {
                 let shown = path.display();
-                format!("its socket {shown} lies in no folder that is shared with us")
+                format!("its socket {shown} is not in a folder that is shared with us")
             };
             Socket {
                 objection: here.as_deref().map_or_else(|| Some(hidden()), usable),

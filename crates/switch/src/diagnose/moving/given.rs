@@ -25,7 +25,7 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     };
     let parsed = from.replace("localhost:", "127.0.0.1:").parse();
     let from: SocketAddr =
-        parsed.map_err(|_| wrong(&format!("`{from}` is no IP address with a port, as 127.0.0.1:3306 is one")))?;
+        parsed.map_err(|_| wrong(&format!("`{from}` is not an IP address with a port, such as 127.0.0.1:3306")))?;
     if from.port() == 0 || from.ip().is_unspecified() {
         return Err(wrong("an address is what programs connect to, as 127.0.0.1:3306 is"));
     }

@@ -112,7 +112,7 @@ fn demanded(demand: &str, protocol: Protocol) -> String {
             format!("a connection says `{demand}`, and PostgreSQL has no TLS on its socket")
         }
         _ => {
-            format!("a connection says `{demand}`, and whoever demands TLS keeps what it has")
+            format!("a connection says `{demand}`, and a connection that demands TLS stays on TCP")
         }
     }
 }

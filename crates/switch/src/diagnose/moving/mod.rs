@@ -83,7 +83,8 @@ fn is_of_web(kind: Kind) -> bool {
 fn of_web(pair: &Candidate) -> String {
     let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(
-        "whether both lead to the same pages cannot be seen from outside, and over a socket they are told no address of \
+        "whether both lead to the same pages cannot be seen from outside, and over a socket they do not get the \
+         address of \
          the web server; {} moves it",
         also.join(" ")
     )
@@ -116,7 +117,7 @@ fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict
         Logins::Differ { why, .. } => pair.stays = Some(why),
         Logins::Open if require_login => {
             pair.stays = Some(
-                "nobody said which account logs in, and --require-login wants to know; --login DSN says it".to_owned(),
+                "--require-login needs the account: pass it with --login DSN".to_owned(),
             );
         }
         Logins::Open => pair.warnings.push(obstacles::OPEN.to_owned()),

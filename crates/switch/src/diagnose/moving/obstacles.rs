@@ -86,7 +86,7 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     }
     match first_answer(first).as_ref() {
         // To whom this is said through a proxy, the socket would say more.
-        Ok(b"-DENIED") => Some("the port refuses whoever is on another machine, as a proxy is".to_owned()),
+        Ok(b"-DENIED") => Some("the port refuses clients of other machines, such as a proxy".to_owned()),
         // A server that wants a password first says so in an error.
         Ok([b'+' | b'-', ..]) => None,
         _ => Some("the port does not answer plainly: it speaks TLS, or its server hangs".to_owned()),
@@ -138,7 +138,7 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
 }
 
 /// What is said at the start of a port whose logins are open.
-pub(super) const OPEN: &str = "nobody said which account logs in: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused, let in without a password, or have other rights; --login DSN tries it, --require-login leaves it on TCP";
+pub(super) const OPEN: &str = "the account is not known: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused, let in without a password, or have other rights; --login DSN tries it, --require-login leaves it on TCP";
 
 /// What nobody can rule out counts as if it were so.
 fn gets_more(why: impl std::fmt::Display) -> Logins {

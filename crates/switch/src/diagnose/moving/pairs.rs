@@ -126,7 +126,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     match file {
         SocketFile::Missing => return Some(format!("its socket {shown} was deleted")),
         SocketFile::Replaced => {
-            return Some(format!("another file lies at its socket's place, {shown}"));
+            return Some(format!("another file is at its socket's place, {shown}"));
         }
         SocketFile::Present { .. } | SocketFile::Unknown => {}
     }

@@ -124,16 +124,16 @@ fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     let value = |key: &str| Some(section.value(key)?.replace(POOL, own.label));
     for key in ["listen.acl_users", "listen.acl_groups"] {
         if value(key).is_some() {
-            return Err(format!("{key} is set, and then owner, group and mode do not count alone"));
+            return Err(format!("{key} is set, and then owner, group and mode are not all that counts"));
         }
     }
     let id = |key: &str, path: &str, usual: u32| match value(key) {
         None => Ok(usual),
-        Some(name) => number_of(path, &name).ok_or_else(|| format!("{key} = {name} is nobody known here")),
+        Some(name) => number_of(path, &name).ok_or_else(|| format!("{key} = {name} is not a user or group known here")),
     };
     let mode = match value("listen.mode") {
         None => USUAL_MODE,
-        Some(text) => u32::from_str_radix(&text, 8).map_err(|_| format!("listen.mode = {text} is no mode"))?,
+        Some(text) => u32::from_str_radix(&text, 8).map_err(|_| format!("listen.mode = {text} is not a mode"))?,
     };
     Ok(Access {
         uid: id("listen.owner", "/etc/passwd", own.master.uid)?,

@@ -50,7 +50,8 @@ impl BackProgram for Gunicorn {
             // A module (setproctitle) has it write a title there: `gunicorn: master [shop.wsgi]`.
             return Some(Closed {
                 what: format!(
-                    "{title} shows a title in the place of its command line, so that nobody sees whether that wins over its file"
+                    "{title} shows a title in the place of its command line, so it is not visible whether that \
+                     overrides its file"
                 ),
                 next: format!("by hand: looptax check {} says the lines of both files", own.file.display()),
             });
@@ -59,7 +60,7 @@ impl BackProgram for Gunicorn {
         let variables = environment(own.master.pid).unwrap_or_default();
         if variables.contains_key(GUNICORN) || option(words, "bind").is_some() {
             return Some(Closed {
-                what: format!("{title} was told where to listen when it was started, and that wins over its file"),
+                what: format!("{title} got its address when it was started, and that overrides its file"),
                 next: "take --bind out of its command line and of GUNICORN_CMD_ARGS, and restart it".to_owned(),
             });
         }
@@ -102,11 +103,16 @@ impl BackProgram for Gunicorn {
         let value = |name: &str| option(words, name).or_else(|| setting(own.text, name));
         let number = |name: &str, path: &str, usual: u32| match value(name) {
             None => Ok(usual),
-            Some(text) => number_of(path, &text).ok_or_else(|| format!("{name} = {text} is nobody known here")),
+            Some(text) => number_of(path, &text).ok_or_else(|| {
+                format!(
+                    "{name} = {text} is not a user or group known \
+                 here"
+                )
+            }),
         };
         let umask = match value("umask") {
             None => 0,
-            Some(text) => python_number(&text).ok_or_else(|| format!("umask = {text} is no number"))?,
+            Some(text) => python_number(&text).ok_or_else(|| format!("umask = {text} is not a number"))?,
         };
         Ok(Access {
             uid: number("user", "/etc/passwd", own.master.uid)?,

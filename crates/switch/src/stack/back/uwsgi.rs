@@ -82,7 +82,7 @@ impl BackProgram for Uwsgi {
             return Ok(reload(master, "HUP"));
         }
         Err(format!(
-            "uWSGI {} has no master process that could be told to read its file: it runs without `master = true`",
+            "uWSGI {} has no master process that could be made to read its file: it runs without `master = true`",
             master.pid
         ))
     }
@@ -96,12 +96,12 @@ impl BackProgram for Uwsgi {
         let mode = match section.value("chmod-socket") {
             None => 0o777 & !umask(own.master),
             Some(text) if text == "true" => OPEN_MODE,
-            Some(text) => u32::from_str_radix(&text, 8).map_err(|_| format!("chmod-socket = {text} is no mode"))?,
+            Some(text) => u32::from_str_radix(&text, 8).map_err(|_| format!("chmod-socket = {text} is not a mode"))?,
         };
         let mut access = Access { uid: own.master.uid, gid: own.master.gid, mode };
         if let Some(names) = section.value("chown-socket") {
             let (user, group) = names.split_once(':').unwrap_or((&*names, ""));
-            let unknown = || format!("chown-socket = {names} is nobody known here");
+            let unknown = || format!("chown-socket = {names} is not a user or group known here");
             access.uid = number_of("/etc/passwd", user).ok_or_else(unknown)?;
             if !group.is_empty() {
                 access.gid = number_of("/etc/group", group).ok_or_else(unknown)?;

@@ -56,7 +56,7 @@ impl FrontProgram for Caddy {
     fn reload(&self, master: &Process) -> Result<Line, String> {
         if master.arguments().iter().any(|it| it == "--resume") {
             return Err(format!(
-                "Caddy {} was started with --resume: what it was told last counts, and no file",
+                "Caddy {} was started with --resume: its last command counts, and no file",
                 master.pid
             ));
         }
@@ -68,7 +68,7 @@ impl FrontProgram for Caddy {
         let is_off = text.lines().any(|it| it.trim() == "admin off");
         if is_off {
             return Err(format!(
-                "Caddy {} cannot be told to read its file: {} has `admin off`",
+                "Caddy {} cannot be made to read its file: {} has `admin off`",
                 master.pid,
                 main.display()
             ));

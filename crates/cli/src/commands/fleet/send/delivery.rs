@@ -61,7 +61,7 @@ pub(super) fn waiting(spool: &Spool, destination: &Destination, access: &Access)
     let n_broken = spool.n_broken()?;
     if n_broken > 0 {
         reported.notes.push(format!(
-            "{n_broken} files of the spool are no reports: they lie there as *.broken, and can be removed"
+            "{n_broken} files of the spool are not reports: they are there as *.broken, and can be removed"
         ));
     }
     match sent {
@@ -113,7 +113,7 @@ fn send_alone(
         Err(error) if error.is_of_rows() => {
             let aside = spool.put_refused_aside(path)?;
             let aside = aside.display();
-            let words = format!("a report was refused and lies in {aside} now: {error}");
+            let words = format!("a report was refused and is in {aside} now: {error}");
             reported.notes.push(words);
             Ok(())
         }

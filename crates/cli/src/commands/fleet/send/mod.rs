@@ -32,7 +32,7 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let is_printed = matches!(destination.place, Place::Output);
     if is_printed && args.json.is_printed() {
         return Err(Failure::usage(
-            "the reports and --json both want to be printed",
+            "the reports and --json cannot both be printed",
             "--json=FILE gives what was sent a file",
         ));
     }

@@ -58,7 +58,11 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     }
     over_tcp.keep_unfit_login();
     over_unix.keep_unfit_login();
-    let how = format!("logged in over TCP, and over the socket as {}, and asked the server who it is", over_unix.whom);
+    let how = format!(
+        "logged in over TCP, and over the socket as {}, and asked the server for its \
+         identity",
+        over_unix.whom
+    );
     if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
         return vec![
             Point::new(
@@ -68,7 +72,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
                 format!("not tried over the socket: {why}"),
                 how,
             )
-            .with_next("mend the path first"),
+            .with_next("fix the path first"),
         ];
     }
     let (tcp, unix) = both(|| identity(&mut over_tcp), || identity(&mut over_unix));
@@ -96,7 +100,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         | Protocol::Echo => {
             let mut point = entered(&over_tcp, &over_unix, sides);
             if is_needless {
-                point.how += "; without LOOPTAX_PASSWORD, for the server wants no password";
+                point.how += "; without LOOPTAX_PASSWORD, because the server needs no password";
             }
             points.push(point);
         }
@@ -136,7 +140,7 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
             Topic::SameServer,
             PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            format!("{title} has no login that would tell who is behind the port and behind the socket"),
+            format!("{title} has no login that would show which server is behind the port and behind the socket"),
             "looked at the listening sockets of every process",
         )
         .with_next("look whether the socket is that server's own; a page asked for over it shows that it works")
@@ -387,7 +391,7 @@ fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
         PointCode::ServersDiffer,
         Outcome::Fail,
         format!("two servers: {over_tcp}over the socket {who}"),
-        "connected to the socket, and asked the kernel who listens on it and on the port",
+        "connected to the socket, and asked the kernel which process listens on it and on the port",
     );
     Some(point.with_next("name the socket of the server on that port: `looptax find` lists both"))
 }
@@ -420,11 +424,12 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
         Topic::Account,
         PointCode::AnswersUnfit,
         Outcome::Unknown,
-        format!("what is answered is no answer to what was asked, so nothing is known of the account: {first}{more}"),
+        format!("the answer does not fit the question, so nothing is known about the account: {first}{more}"),
         how,
     );
     Some(point.with_next(
-        "ask it with the server's own client: SELECT CURRENT_USER, or INFO; what answers otherwise is no server, or a proxy that answers itself",
+        "ask it with the server's own client: SELECT CURRENT_USER, or INFO; a program that answers otherwise is not a \
+         server, or is a proxy that answers itself",
     ))
 }
 
