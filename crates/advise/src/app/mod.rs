@@ -49,6 +49,7 @@ mod text_of_dsn;
 mod url;
 mod url_form;
 mod web;
+mod whole;
 mod xml;
 mod yaml;
 
@@ -67,8 +68,11 @@ pub use read::{
 pub use rewrite::{Moves, Rewrite, Variable, rewritten};
 pub use section::Section;
 pub use setting::Problem;
-pub use share::{Beside, Share, Unit, by_hand, read_services, shares, shares_of_units, usual_folder};
+pub use share::{
+    Beside, Share, Unit, by_hand, follow, read_services, resources, shares, shares_of_units, usual_folder,
+};
 pub use source::Source;
 pub use table::texts_beside;
 pub use text_of_dsn::address_of;
 pub use web::NamedPort;
+pub use whole::Whole;
