@@ -176,10 +176,16 @@ impl Found {
         let from = Some(self.taken.join(" and ")).filter(|it| !it.is_empty())?;
         Some(match &*names {
             [] => format!("its settings stand in {from}, which no other container of the file takes"),
-            names => format!(
-                "{} from {from}: that stays as it is, and the container's own environment wins",
-                names.join(", ")
-            ),
+            names => {
+                let is_in_pod = self.inside.as_ref().is_some_and(Inside::is_in_pod);
+                let podman = if is_in_pod {
+                    "; not with an older `podman kube play`, where `envFrom` wins (podman issue 27287)"
+                } else {
+                    ""
+                };
+                let names = names.join(", ");
+                format!("{names} from {from}: that stays as it is, and the container's own environment wins{podman}")
+            }
         })
     }
 

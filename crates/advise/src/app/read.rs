@@ -19,7 +19,7 @@ use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::signs::Signs;
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
-use super::{blocks, code, command, drivers, lines, share, shell, sqlite, web, xml, yaml};
+use super::{blocks, code, command, drivers, lines, shell, sqlite, web, xml, yaml};
 
 /// Paths below a folder where the table's applications keep their connections, without wildcards:
 /// `wp-config.php`, `app/etc/env.php`. Where a server listens is none.
@@ -66,24 +66,6 @@ pub fn may_name_a_server(path: &str, bytes: &[u8]) -> bool {
 
 fn clients() -> impl Iterator<Item = &'static App> {
     apps().iter().filter(|it| it.side == Side::Client)
-}
-
-/// The files that a program of this path reads beside its own, by its words for them; of a Compose file those that its
-/// services take their variables from, of a manifest the other ones of its folder, which `beside` names.
-pub fn included(path: &str, text: &str, beside: &[String]) -> Vec<(String, String)> {
-    let format = format_of(Some(path), text);
-    let both = |it: String| (it.clone(), it);
-    match format.language() {
-        Some(language) => code::files(text, language),
-        None if is_manifest(text) && share::takes_maps(text) => {
-            let own = path.rsplit('/').next().unwrap_or(path);
-            let is_other = |it: &&String| [".yaml", ".yml"].iter().any(|end| it.ends_with(end)) && **it != own;
-            let others: BTreeSet<String> = beside.iter().filter(is_other).cloned().collect();
-            others.into_iter().map(both).collect()
-        }
-        None if text.contains("env_file") => share::env_files(&yaml::read(text).0).into_iter().map(both).collect(),
-        None => Vec::new(),
-    }
 }
 
 /// The variables that a `.env` sets.

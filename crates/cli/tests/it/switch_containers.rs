@@ -328,7 +328,7 @@ fn a_unit_alone_has_one_side() {
     scene.run(&[own, other.to_str().unwrap(), "--yes"]).expect_error(2, &["in different folders"]);
 }
 
-/// Variables of `env_file` and of a ConfigMap in another file were not followed.
+/// Variables of `env_file` were not followed.
 #[test]
 fn what_a_container_takes_from_another_file_moves_with_it() {
     let compose = "services:\n  shop:\n    image: own\n    env_file:\n      - path: shop.env\n      - path: more.env\n        required: false\n  cache:\n    image: redis:7\n";

@@ -1,4 +1,4 @@
-//! The variables that a container of Kubernetes takes from ConfigMaps and Secrets of the same files.
+//! The variables that a container of Kubernetes takes from `ConfigMap`s and Secrets of the same files.
 //!
 //! They stay as they are: others may take them that no file here shows. Called by `read`; `taken` does the same for Compose.
 //!
@@ -31,7 +31,7 @@ pub(super) struct Document<'a> {
     node: Node,
 }
 
-/// A ConfigMap or a Secret.
+/// A `ConfigMap` or a Secret.
 struct Map {
     is_secret: bool,
     namespace: Option<String>,
@@ -42,7 +42,7 @@ struct Map {
     n_users: usize,
 }
 
-/// What names a ConfigMap or a Secret.
+/// What names a `ConfigMap` or a Secret.
 #[derive(PartialEq, Eq)]
 struct Ref<'a> {
     is_secret: bool,
@@ -50,7 +50,7 @@ struct Ref<'a> {
     name: &'a str,
 }
 
-/// The ConfigMaps and Secrets of the files.
+/// The `ConfigMap`s and Secrets of the files.
 pub(super) struct Maps(Vec<Map>);
 
 pub(super) fn documents(whole: &Whole) -> Vec<Document<'_>> {
@@ -237,10 +237,23 @@ fn decoded(text: &str) -> Option<String> {
 
 /// The containers of an object that makes Pods.
 fn containers(object: &Node) -> Vec<&Node> {
-    let Some((_, spec)) = super::pods::spec_of(object) else {
+    let Some((_, spec)) = spec_of(object) else {
         return Vec::new();
     };
     LISTS.iter().filter_map(|it| spec.get(it)).flat_map(Node::items).collect()
+}
+
+/// The key and the value of a Pod's `spec` in a document, if it makes Pods.
+pub(super) fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
+    let path: &[&str] = match document.get("kind")?.text()? {
+        "Pod" => &["spec"],
+        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template", "spec"],
+        _ => return None,
+    };
+    let (last, parents) = path.split_last()?;
+    let parent = parents.iter().try_fold(document, |node, key| node.get(key))?;
+    parent.entry(last).map(|(key, value)| (key, value))
 }
 
 fn refs_of<'a>(container: &'a Node, namespace: Option<&'a str>) -> Vec<Ref<'a>> {
@@ -254,7 +267,7 @@ fn refs_of<'a>(container: &'a Node, namespace: Option<&'a str>) -> Vec<Ref<'a>> 
     sources.chain(values).flat_map(named).collect()
 }
 
-/// Whether a manifest takes variables from a ConfigMap or a Secret.
+/// Whether a manifest takes variables from a `ConfigMap` or a Secret.
 pub(crate) fn takes_maps(text: &str) -> bool {
     ["configMapRef", "secretRef", "configMapKeyRef", "secretKeyRef"].iter().any(|it| text.contains(it))
 }

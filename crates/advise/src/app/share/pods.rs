@@ -10,7 +10,7 @@ use super::compose::environment;
 use super::container::{Container, Mount};
 use super::image;
 use super::line::{self, Inserted, Item};
-use super::maps::{self, Maps};
+use super::maps::{self, Maps, spec_of};
 use super::project::{Named, Project};
 use super::tree::{self, Node, Shape};
 use crate::app::found::Found;
@@ -207,19 +207,6 @@ impl Project for File<'_> {
             restart: format!("{how}{podman}; it makes the Pod anew: `{title}` is away for that time"),
         }
     }
-}
-
-/// The key and the value of a Pod's `spec` in a document, if it makes Pods.
-pub(super) fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
-    let path: &[&str] = match document.get("kind")?.text()? {
-        "Pod" => &["spec"],
-        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
-        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template", "spec"],
-        _ => return None,
-    };
-    let (last, parents) = path.split_last()?;
-    let parent = parents.iter().try_fold(document, |node, key| node.get(key))?;
-    parent.entry(last).map(|(key, value)| (key, value))
 }
 
 fn container_of(node: &Node) -> Container {

@@ -210,11 +210,7 @@ type Taken = (&'static str, &'static str, bool, &'static str);
 
 /// The environment that Kubernetes makes: `envFrom` in its order, then `env`; what is not there and may be missing counts
 /// as nothing (kubernetes.io, API reference, Container: `env`, `envFrom`; `optional`).
-fn by_the_rules(
-    sources: &[Taken],
-    own: &[(&str, Own)],
-    objects: &BTreeMap<(&str, &str), BTreeMap<String, String>>,
-) -> BTreeMap<String, String> {
+fn by_the_rules(sources: &[Taken], own: &[(&str, Own)], objects: &Objects) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for (kind, name, _, prefix) in sources {
         for (key, value) in objects.get(&(*kind, *name)).into_iter().flatten() {
@@ -257,9 +253,11 @@ fn encoded(text: &str) -> String {
     all
 }
 
-fn draw_pod(dice: &mut Dice) -> (Project, BTreeMap<String, String>) {
-    let mut n = 0;
-    let mut objects = BTreeMap::new();
+type Objects = BTreeMap<(&'static str, &'static str), BTreeMap<String, String>>;
+
+/// The `ConfigMap`s and Secrets that there are, with what they hold, and as documents.
+fn draw_objects(dice: &mut Dice, n: &mut u32) -> (Objects, Vec<String>) {
+    let mut objects = Objects::new();
     let mut documents = Vec::new();
     for (kind, name) in OBJECTS {
         let mut entries = BTreeMap::new();
@@ -267,35 +265,71 @@ fn draw_pod(dice: &mut Dice) -> (Project, BTreeMap<String, String>) {
             if dice.below(2) == 0 {
                 continue;
             }
-            let name = if dice.below(4) == 0 { name.trim_start_matches("DB_") } else { name };
-            entries.insert(name.to_owned(), value(&format!("DB_{}", name.trim_start_matches("DB_")), &mut n));
+            let value = value(name, n);
+            let key = if dice.below(4) == 0 { name.trim_start_matches("DB_") } else { name };
+            entries.insert(key.to_owned(), value);
         }
         if dice.below(5) == 0 {
             continue;
         }
-        let mut text = format!("apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\n");
-        if kind == "Secret" {
-            let (plain, coded): (Vec<_>, Vec<_>) = entries.iter().partition(|_| dice.below(2) == 0);
-            text += "data:\n";
-            coded.iter().for_each(|(name, value)| writeln!(text, "  {name}: {}", encoded(value)).unwrap());
+        let mut text = format!("apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\ndata:\n");
+        let mut plain = String::from("stringData:\n");
+        for (name, value) in &entries {
             // What is written as text wins over what is encoded.
-            plain.iter().for_each(|(name, _)| writeln!(text, "  {name}: {}", encoded("other")).unwrap());
-            text += "stringData:\n";
-            plain.iter().for_each(|(name, value)| writeln!(text, "  {name}: \"{value}\"").unwrap());
-        } else {
-            text += "data:\n";
-            entries.iter().for_each(|(name, value)| writeln!(text, "  {name}: \"{value}\"").unwrap());
+            let is_plain = kind == "Secret" && dice.below(2) == 0;
+            let held = if is_plain { "other" } else { value };
+            let held = if kind == "Secret" { encoded(held) } else { format!("\"{held}\"") };
+            writeln!(text, "  {name}: {held}").unwrap();
+            if is_plain {
+                writeln!(plain, "  {name}: \"{value}\"").unwrap();
+            }
+        }
+        if kind == "Secret" {
+            text += &plain;
         }
         // Another namespace's is another one.
         if dice.below(4) == 0 {
-            let other = format!(
-                "apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: other}}\ndata:\n  DB_HOST: x\n"
-            );
-            documents.push(other);
+            let named = format!("  name: {name}\n");
+            documents.push(text.replace(&named, &format!("{named}  namespace: other\n")));
         }
         documents.push(text);
         objects.insert((kind, name), entries);
     }
+    (objects, documents)
+}
+
+/// The lines of a container that takes these.
+fn container_of(sources: &[Taken], own: &[(&str, Own)]) -> String {
+    let mut container = String::from("    image: own\n");
+    if !sources.is_empty() {
+        container += "    envFrom:\n";
+    }
+    for (kind, name, is_optional, prefix) in sources {
+        let key = if *kind == "Secret" { "secretRef" } else { "configMapRef" };
+        let prefix = if prefix.is_empty() { String::new() } else { format!("      prefix: {prefix}\n") };
+        let optional = if *is_optional { "\n        optional: true" } else { "" };
+        write!(container, "    - {key}:\n        name: {name}{optional}\n{prefix}").unwrap();
+    }
+    container += "    env:\n    - {name: APP_KEY, value: k}\n    - {name: DB_CONNECTION, value: mysql}\n";
+    for (name, it) in own {
+        match it {
+            Own::Value(value) => writeln!(container, "    - name: {name}\n      value: \"{value}\"").unwrap(),
+            Own::Key(kind, object, key, is_optional) => {
+                let of = if *kind == "Secret" { "secretKeyRef" } else { "configMapKeyRef" };
+                writeln!(
+                    container,
+                    "    - name: {name}\n      valueFrom:\n        {of}: {{name: {object}, key: {key}, optional: {is_optional}}}"
+                )
+                .unwrap();
+            }
+        }
+    }
+    container
+}
+
+fn draw_pod(dice: &mut Dice) -> (Project, BTreeMap<String, String>) {
+    let mut n = 0;
+    let (objects, mut documents) = draw_objects(dice, &mut n);
     let mut sources: Vec<Taken> = Vec::new();
     for _ in 0..dice.below(4) {
         let (kind, name) = dice.one(&OBJECTS);
@@ -315,30 +349,7 @@ fn draw_pod(dice: &mut Dice) -> (Project, BTreeMap<String, String>) {
         let it = if is_key { Own::Key(kind, object, key, is_optional) } else { Own::Value(value(name, &mut n)) };
         own.push((name, it));
     }
-    let mut container = String::from("    image: own\n");
-    if !sources.is_empty() {
-        container += "    envFrom:\n";
-    }
-    for (kind, name, is_optional, prefix) in &sources {
-        let key = if *kind == "Secret" { "secretRef" } else { "configMapRef" };
-        let prefix = if prefix.is_empty() { String::new() } else { format!("      prefix: {prefix}\n") };
-        let optional = if *is_optional { "\n        optional: true" } else { "" };
-        write!(container, "    - {key}:\n        name: {name}{optional}\n{prefix}").unwrap();
-    }
-    container += "    env:\n    - {name: APP_KEY, value: k}\n    - {name: DB_CONNECTION, value: mysql}\n";
-    for (name, it) in &own {
-        match it {
-            Own::Value(value) => writeln!(container, "    - name: {name}\n      value: \"{value}\"").unwrap(),
-            Own::Key(kind, object, key, is_optional) => {
-                let of = if *kind == "Secret" { "secretKeyRef" } else { "configMapKeyRef" };
-                writeln!(
-                    container,
-                    "    - name: {name}\n      valueFrom:\n        {of}: {{name: {object}, key: {key}, optional: {is_optional}}}"
-                )
-                .unwrap();
-            }
-        }
-    }
+    let container = container_of(&sources, &own);
     let pod = format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: shop}}\nspec:\n  containers:\n  - name: app\n{container}"
     );
@@ -462,7 +473,7 @@ fn what_others_may_take_stays_and_the_own_environment_wins() {
             !new.contains("valueFrom") || new.matches("valueFrom").count() == env.matches("valueFrom").count() - 1,
             "{new}"
         );
-        if let Some(before) = parsed(&[new.clone()]) {
+        if let Some(before) = parsed(std::slice::from_ref(new)) {
             let own = &before[0][1]["spec"]["template"]["spec"]["containers"][0]["env"];
             let own = own.as_array().unwrap().iter().filter(|it| it["name"] == "REDIS_HOST");
             assert_eq!(

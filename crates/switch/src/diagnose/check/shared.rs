@@ -50,7 +50,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
         share.server_is, share.image, share.folder, share.volume_is
     );
     if let Some(words) = found.taken_words() {
-        point.what += &format!("; {words}");
+        point.what = format!("{}; {words}", point.what);
     }
     checked.verdict = verdict(&checked.points);
     let Some(address) = &found.address else {

@@ -45,7 +45,7 @@ pub(super) fn locate(checked: &mut CheckedConnection, looked: &Looked) {
             edit.line = Some(line);
         } else if let Some(text) = after.as_mut().or(before.as_mut()) {
             let file = words.map_or_else(|| looked.name.clone(), |it| folder.join(it).display().to_string());
-            *text += &format!("  # {file}:{line}");
+            *text = format!("{text}  # {file}:{line}");
             edit.line = None;
         }
     }
