@@ -362,7 +362,8 @@ fn what_a_container_takes_from_another_file_moves_with_it() {
     assert!(check().contains(&format!("{} line 1", more.display())), "{}", check());
     fs::remove_file(&file).unwrap();
     let words = ["`shop` takes variables from the `env_file` shop.env, which is not there"];
-    scene.switch(&["--containers", "--dry-run"]).expect_error(2, &words);
+    let without = scene.switch(&["--containers", "--dry-run"]).words();
+    assert!(words.iter().all(|it| without.contains(it)), "{without}");
 }
 
 #[test]
@@ -381,7 +382,7 @@ fn an_object_of_another_manifest_counts_and_stays() {
     // A Secret's host is its own matter.
     fs::write(
         &objects,
-        map.replace("ConfigMap", "Secret").replace("data:", "stringData:").replace("127.0.0.1", "own.example"),
+        map.replace("ConfigMap", "Secret").replace("\ndata:", "\nstringData:").replace("127.0.0.1", "own.example"),
     )
     .unwrap();
     fs::write(&scene.file, pod.replace("    - configMapRef: {name: shop}\n", "")).unwrap();
