@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
-use looptax_advise::app::{Beside, Rewrite, SET_ELSEWHERE, Section, Unit, Variable, rewritten};
+use looptax_advise::app::{Beside, Rewrite, SET_ELSEWHERE, Section, Unit, Variable, Whole, rewritten};
 use looptax_bench::path::first_question;
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
@@ -110,7 +110,7 @@ impl Planned {
     fn saved(&self, number: usize) -> SwitchConnection {
         SwitchConnection {
             number,
-            user: { self.found.address.as_ref() }.and_then(|it| it.user.clone()),
+            user: { self.found.address.as_ref() }.and_then(|it| it.user.clone()).filter(|_| !self.found.has_secrets),
             socket: self.found.socket.clone(),
             fate: self.fate,
             may_be: self.may_be.clone(),
@@ -273,16 +273,19 @@ impl<'a> FileToSwitch<'a> {
         sources: &Sources,
         mut answer: impl FnMut(usize, Switchable) -> Planned,
     ) -> Result<Plan, Failure> {
+        let alone = Whole::new(&self.text.content, &[]);
+        let whole = sources.whole().unwrap_or(&alone);
         let mut edits = Edits::default();
         let mut connections = Vec::new();
         for (idx, found) in found.into_iter().enumerate() {
             let mut planned =
                 if self.is_wanted(idx) { answer(idx, found) } else { Planned::new(found, SwitchFate::Unwanted) };
-            edits.take(&mut planned, &self.text.content, &self.followed);
+            edits.take(&mut planned, whole.text(), &self.followed);
             connections.push(planned);
         }
         let mut plan = Plan { unread: sources.unread(), connections, ..Plan::default() };
-        edits.write(self, &mut plan)?;
+        edits.write(self, whole, &mut plan)?;
+        plan.connections.iter_mut().for_each(|it| sources.locate(&mut it.found.checked));
         Ok(plan)
     }
 }
@@ -350,6 +353,7 @@ impl Edits {
             return;
         };
         let own = planned.found.moves[idx].clone().unwrap_or_default();
+        let own_lines = own.own;
         // Parts of a file that several connections share are written once.
         let added = own.here.into_iter().filter(|it| !self.here.contains(it));
         let here: Vec<Rewrite> = self.here.iter().cloned().chain(added).collect();
@@ -358,7 +362,8 @@ impl Edits {
         let own = planned.found.variables.iter().cloned();
         let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
         let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
-        if rewritten(text, &here).is_some() && is_writable {
+        // What a container's own environment gets has a place there by now.
+        if rewritten(text, &here).is_some() && is_writable && own_lines.is_empty() {
             let beside = planned.found.beside.clone().or_else(|| self.beside.take());
             *self = Self { here, variables, near, beside };
         } else {
@@ -367,16 +372,38 @@ impl Edits {
     }
 
     /// The files with all of it.
-    fn write(self, file: FileToSwitch<'_>, plan: &mut Plan) -> Result<(), Failure> {
+    fn write(self, file: FileToSwitch<'_>, whole: &Whole, plan: &mut Plan) -> Result<(), Failure> {
+        let mut parts = whole.parted(&self.here).into_iter();
+        let here = parts.next().map_or_else(Vec::new, |it| it.2);
         let (text, followed) = (file.text, file.followed);
         if let Some((beside, (_, server))) = self.beside.zip(file.server_unit) {
             plan.add_beside(beside, server)?;
         }
-        let new = rewritten(&text.content, &self.here).filter(|new| *new != text.content);
+        let new = rewritten(&text.content, &here).filter(|new| *new != text.content);
         let path = text.original.path();
         let unit = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut lines = lines(&plan.connections);
-        lines.sort_by_key(|it| it.line);
+        let all = lines(&plan.connections);
+        let lines_of = |words: Option<&str>| {
+            let own = all.iter().filter_map(|it| {
+                let (in_file, line) = it.line.map(|it| whole.line(it)).unzip();
+                (in_file.flatten() == words).then(|| Edit { line, ..it.clone() })
+            });
+            let mut own: Vec<Edit> = own.collect();
+            own.sort_by_key(|it| it.line);
+            own
+        };
+        let mut lines = lines_of(None);
+        let folder = file.wish.path.parent().unwrap_or(Path::new(""));
+        for (words, known, rewrites) in parts.filter(|it| !it.2.is_empty()) {
+            let named = folder.join(words.unwrap_or_default());
+            let other = Text::read(&named)?;
+            let edited = Some(other).filter(|it| it.content == known).and_then(|it| it.edited(&rewrites));
+            let edited = edited.ok_or_else(|| {
+                let what = format!("`{}` became another one while it was read, or is not UTF-8", named.display());
+                Failure::usage(what, "the same command reads it anew")
+            })?;
+            plan.add(edited, &named, lines_of(words));
+        }
         match new {
             Some(new) if follow::is_unit(path) => {
                 let Some(edited) = follow::drop_in_of(&text.original, &text.content, &new)? else {
@@ -391,7 +418,7 @@ impl Edits {
             Some(_) => {
                 // What is set elsewhere is shown there.
                 lines.retain(|it| it.line.is_some() || self.variables.is_empty());
-                if let Some(edited) = text.edited(&self.here) {
+                if let Some(edited) = text.edited(&here) {
                     plan.add(edited, file.wish.path, lines);
                 }
             }

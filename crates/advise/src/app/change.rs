@@ -32,6 +32,8 @@ enum Writing<'a> {
     Remove(&'a Setting),
     /// Where this variable of the environment is set.
     Variable(&'a str, String),
+    /// In the own environment of its container.
+    Own(String, String),
     /// As what would be cut off here, or less than stood there.
     ByHand,
 }
@@ -102,11 +104,15 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
                 moves.variables.push((name.to_owned(), value));
                 continue;
             }
+            Writing::Own(name, value) => {
+                moves.own.push((name, value));
+                continue;
+            }
             Writing::ByHand => return None,
         };
         moves.here.push(here);
     }
-    (!moves.here.is_empty() || !moves.variables.is_empty()).then_some(moves)
+    (moves != Moves::default()).then_some(moves)
 }
 
 /// Sockets that the C library takes for `localhost`, by Debian's packages.
@@ -232,6 +238,10 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     shown.push_str(&masked(others));
     let (mut planned, writing) = match &setting.value {
         Value::Variable { name, .. } => (in_environment(name, &shown), Writing::Variable(name, value)),
+        _ if setting.joins == Joins::Apart => {
+            let Planned { edit, writing } = in_own_environment(&setting.path, value);
+            (Planned { edit, writing: Writing::ByHand }, writing)
+        }
         _ if !setting.can_hold(&value) => (replacing(bound, setting, None, &shown), Writing::ByHand),
         _ => {
             let item = setting.with(None, &value);
@@ -299,6 +309,16 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     }
 }
 
+/// Not a part of a variable, and not one with a password: that comes from elsewhere, and others read this.
+fn in_own_environment<'a>(path: &[String], value: String) -> Planned<'a> {
+    let shown = masked(&value);
+    let edit = Edit { line: None, before: None, after: Some(format!("{}={shown}", path.join("/"))) };
+    match path {
+        [name] if shown == value => Planned { edit, writing: Writing::Own(name.clone(), value) },
+        _ => Planned { edit, writing: Writing::ByHand },
+    }
+}
+
 fn replacing<'a>(bound: &Bound, setting: &'a Setting, key: Option<&str>, value: &str) -> Planned<'a> {
     let item = setting.with(key, value);
     Planned {
@@ -316,7 +336,9 @@ fn shown(setting: &Setting) -> String {
     match &setting.value {
         Value::Text(text) => {
             let hidden = masked(text);
-            if hidden == *text { setting.item.clone() } else { setting.with(None, &hidden) }
+            let item = if hidden == *text { setting.item.clone() } else { setting.with(None, &hidden) };
+            // What goes over several lines.
+            if item.contains('\n') { item.split_whitespace().collect::<Vec<_>>().join(" ") } else { item }
         }
         Value::Variable { name, .. } => setting.with(None, &format!("(the variable {name})")),
         Value::Hidden => setting.with(None, "(an expression)"),
@@ -337,7 +359,7 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         let setting = bound.roles.get(&role)?;
         return Some(Planned {
             edit: Edit { line: line(bound, setting), before: Some(shown(setting)), after: None },
-            writing: Writing::Remove(setting),
+            writing: if setting.joins == Joins::Apart { Writing::ByHand } else { Writing::Remove(setting) },
         });
     }
     let role = step.set?;
@@ -353,6 +375,9 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         }
         if setting.value == Value::Text(value.clone()) {
             return None;
+        }
+        if setting.joins == Joins::Apart {
+            return Some(in_own_environment(&setting.path, value));
         }
         let mut planned = replacing(bound, setting, None, &value);
         let is_of_several = setting.joins == OF_SEVERAL || names_several(setting);
@@ -372,7 +397,10 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     let by_rank = [Role::Host, Role::Port, Role::Socket, Role::Database];
     let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
     if let Some(setting) = replaced {
-        return Some(replacing(bound, setting, key, value));
+        let planned = replacing(bound, setting, key, value);
+        // One that stands elsewhere stays there.
+        let stays = setting.joins == Joins::Apart || setting.quotes == Quotes::Instead;
+        return Some(if stays { Planned { writing: Writing::ByHand, ..planned } } else { planned });
     }
     if role == Role::Url {
         return None;
@@ -383,9 +411,16 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
         let edit = Edit { line: line(bound, anchor), before: None, after: Some(after) };
         return Some(Planned { edit, writing: Writing::ByHand });
     }
-    let text = anchor.with(key, value);
+    if anchor.joins == Joins::Apart {
+        return Some(in_own_environment(&[key?.to_owned()], value.to_owned()));
+    }
+    let text = if anchor.quotes == Quotes::Instead {
+        format!("{}: {}", key?, Quotes::AsNeeded(Dialect::Yaml).around(value))
+    } else {
+        anchor.with(key, value)
+    };
     let (before, after) = match anchor.joins {
-        Joins::Line | Joins::Pair => (None, text.clone()),
+        Joins::Line | Joins::Pair | Joins::Apart => (None, text.clone()),
         Joins::With(between) => {
             let before = shown(anchor);
             (Some(before.clone()), format!("{before}{between}{text}"))

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use looptax_model::dsn::{Address, Kind, Unspoken};
+use looptax_model::dsn::{Address, Kind, MASK, Unspoken};
 use looptax_model::record::Change;
 
 use super::bound::Bound;
 use super::change::{change_for, moves_for};
 use super::inside::Inside;
 use super::pool::Pool;
+use super::quotes::Quotes;
 use super::rewrite::{Moves, Rewrite};
-use super::setting::{Problem, Value};
+use super::setting::{Joins, Problem, Setting, Value};
 use super::table::{Format, Role, Side, Words};
 use crate::{Fields, Takes};
 
@@ -74,6 +75,12 @@ pub struct Found {
     pub may_be: Vec<String>,
     /// How many connections a process opens at most, if a setting beside it says that.
     pub pool: Option<Pool>,
+    /// What its container takes some of its settings from, in words: the `env_file` app.env.
+    pub taken: Vec<String>,
+    /// Those values of its settings that a Secret has.
+    pub(super) secrets: Vec<String>,
+    /// The container that has them, if it has no name of its own in the file: the line and the byte where it begins.
+    pub(super) at_container: Option<(usize, usize)>,
     pub(super) bound: Vec<Bound>,
     /// Those signs of the table's words about it that are there.
     pub(super) signs: BTreeSet<&'static str>,
@@ -137,7 +144,7 @@ impl Found {
     /// whose change cannot be made there: what is to be written belongs into the environment, or is advice.
     pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
         let here = |moves: Option<Moves>| {
-            let moves = moves.filter(|it| it.variables.is_empty())?;
+            let moves = moves.filter(|it| it.variables.is_empty() && it.own.is_empty())?;
             Some(moves.here)
         };
         self.moves(fields, text).into_iter().map(here).collect()
@@ -148,8 +155,52 @@ impl Found {
         self.bound.iter().map(|bound| moves_for(bound, fields, text)).collect()
     }
 
-    /// Where the first of its settings is in the text.
+    /// Where its container begins in the text, or else the first of its settings.
     pub(super) fn place(&self) -> Option<usize> {
+        let own = self.at_container.map(|it| it.1);
+        own.or_else(|| self.first_place())
+    }
+
+    /// Its settings that stand where others may read them, too, and those that another one stands for.
+    pub(super) fn apart(&self) -> impl Iterator<Item = (Role, &Setting)> {
+        let all = self.bound.iter().flat_map(|it| &it.roles).map(|(role, it)| (*role, it));
+        all.filter(|(_, it)| it.joins == Joins::Apart || it.quotes == Quotes::Instead)
+    }
+
+    /// Where the settings stand that its container takes from elsewhere, and which of these stay as they are; `None` if it
+    /// takes none.
+    pub fn taken_words(&self) -> Option<String> {
+        let mut names: Vec<&str> = self.apart().filter_map(|(_, it)| it.path.first()).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        let from = Some(self.taken.join(" and ")).filter(|it| !it.is_empty())?;
+        Some(match &*names {
+            [] => format!("its settings stand in {from}, which no other container of the file takes"),
+            names => {
+                let is_in_pod = self.inside.as_ref().is_some_and(Inside::is_in_pod);
+                let podman = if is_in_pod {
+                    "; not with an older `podman kube play`, where `envFrom` wins (podman issue 27287)"
+                } else {
+                    ""
+                };
+                let names = names.join(", ");
+                format!("{names} from {from}: that stays as it is, and the container's own environment wins{podman}")
+            }
+        })
+    }
+
+    /// Whether a Secret has some of its settings.
+    pub fn has_secrets(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
+    /// A text of it with stars for what a Secret has.
+    pub fn without_secrets(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| without(&text, secret))
+    }
+
+    /// Where the first of its settings is in the text.
+    pub(super) fn first_place(&self) -> Option<usize> {
         self.bound.iter().flat_map(|it| it.roles.values()).map(|it| it.start).min()
     }
 
@@ -164,4 +215,20 @@ impl Found {
         }
         found
     }
+}
+
+/// A text with stars in the place of a word, or of several.
+fn without(text: &str, word: &str) -> String {
+    let is_part = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+    let (mut found, mut done) = (String::new(), 0);
+    for (at, _) in text.match_indices(word).filter(|_| !word.is_empty()) {
+        let end = at + word.len();
+        let is_whole = !is_part(text[..at].chars().next_back()) && !is_part(text[end..].chars().next());
+        if at >= done && is_whole {
+            found.push_str(&text[done..at]);
+            found.push_str(MASK);
+            done = end;
+        }
+    }
+    found + &text[done..]
 }

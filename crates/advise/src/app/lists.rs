@@ -2,6 +2,7 @@
 //! and lists of servers.
 
 use super::bound::Bound;
+use super::quotes::Quotes;
 use super::setting::{Joins, MOST_SETTINGS, Setting, UNKNOWN, Value};
 use super::table::Role;
 use looptax_model::dsn::{Kind, Unspoken};
@@ -103,7 +104,7 @@ fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
 /// be `MongoDB`'s first.
 pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     let role = if bound.app.kind == Kind::Memcached { Role::Host } else { Role::Url };
-    let list = bound.roles.get(&role);
+    let list = bound.roles.get(&role).filter(|it| it.joins != Joins::Apart && it.quotes != Quotes::Instead);
     let pieces = match bound.app.kind {
         kind @ (Kind::Memcached | Kind::PhpFpm) => list.map_or_else(Vec::new, |it| pieces(it, kind)),
         Kind::Mongodb => list.map_or_else(Vec::new, members),

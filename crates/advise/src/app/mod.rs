@@ -17,6 +17,7 @@ mod drivers;
 mod format;
 mod found;
 mod guess;
+mod included;
 mod inside;
 mod keys;
 mod kind_words;
@@ -49,6 +50,7 @@ mod text_of_dsn;
 mod url;
 mod url_form;
 mod web;
+mod whole;
 mod xml;
 mod yaml;
 
@@ -56,19 +58,23 @@ pub use change::SET_ELSEWHERE;
 pub use code::Included;
 pub use containers::services;
 pub use found::{Credentials, Found, Reading};
+pub use included::included;
 pub use inside::{Brought, Inside, Loopback, Neighbour, handed_to, has_volume, is_loopback};
 pub use manifest::libraries;
 pub use pool::Pool;
 pub use provider::{Assigned, Provider, assign, assigned, drop_in};
 pub use read::{
-    included, is_configuration, is_manifest, is_worth_reading, may_name_a_server, named_ports, names, read, read_as,
-    usual_files, variables,
+    is_configuration, is_manifest, is_worth_reading, may_name_a_server, named_ports, names, read, read_as, usual_files,
+    variables,
 };
 pub use rewrite::{Moves, Rewrite, Variable, rewritten};
 pub use section::Section;
 pub use setting::Problem;
-pub use share::{Beside, Share, Unit, by_hand, read_services, shares, shares_of_units, usual_folder};
+pub use share::{
+    Beside, Share, Unit, by_hand, follow, read_services, resources, shares, shares_of_units, usual_folder,
+};
 pub use source::Source;
 pub use table::texts_beside;
 pub use text_of_dsn::address_of;
 pub use web::NamedPort;
+pub use whole::Whole;

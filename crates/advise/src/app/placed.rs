@@ -18,7 +18,7 @@ pub(super) fn place_inside(found: &mut [Found], source: &Source<'_>, text: &str)
         return;
     };
     for it in found {
-        let lines = lines_of(it);
+        let lines = it.at_container.map_or_else(|| lines_of(it), |(line, _)| BTreeSet::from([line]));
         it.inside = file.inside(&lines, it.service.as_deref());
     }
 }

@@ -1,5 +1,7 @@
 //! A value as its file writes it: what stands around it, and what stands for signs that would mean something else.
 
+use looptax_model::dsn::masked;
+
 /// How a value stands in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
@@ -11,6 +13,8 @@ pub(crate) enum Quotes {
     Entities,
     /// YAML: a new value after a colon without one.
     Behind,
+    /// Kubernetes: a value in the place of `valueFrom`.
+    Instead,
     /// `.env`, YAML and PHP's INI: in quotes where it would be cut off, or mean something, otherwise.
     AsNeeded(Dialect),
 }
@@ -52,6 +56,8 @@ impl Quotes {
             Self::Entities => quick_xml::escape::escape(value).into_owned(),
             Self::Around(quote, dialect) => dialect.quoted(value, quote),
             Self::Behind => format!(" {}", Self::AsNeeded(Dialect::Yaml).around(value)),
+            // Texts alone, and a number without quotes is none.
+            Self::Instead => format!("value: {}", Dialect::Yaml.quoted(value, '"')),
             Self::AsNeeded(dialect) if is_plain(value, dialect) => value.to_owned(),
             Self::AsNeeded(dialect) => dialect.quoted(value, '"'),
         }
@@ -70,6 +76,7 @@ impl Quotes {
             Self::Bare(Bare::Part) => !has(" \t\n\"'\\;`$<>,"),
             Self::Around(quote, Dialect::Ini) => !value.contains(quote) && !has("\\$\n"),
             Self::AsNeeded(Dialect::Ini) => !has("\"\\$\n"),
+            Self::Instead => !has("\n") && masked(value) == value,
             Self::Entities | Self::Behind | Self::Around(..) | Self::AsNeeded(_) => !has("\n"),
         }
     }

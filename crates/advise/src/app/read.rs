@@ -68,12 +68,6 @@ fn clients() -> impl Iterator<Item = &'static App> {
     apps().iter().filter(|it| it.side == Side::Client)
 }
 
-/// The files that a program of this path reads beside its own, by its words for them.
-pub fn included(path: &str, text: &str) -> Vec<(String, String)> {
-    let language = format_of(Some(path), text).language();
-    language.map_or_else(Vec::new, |language| code::files(text, language))
-}
-
 /// The variables that a `.env` sets.
 pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     let (settings, _) = lines::read(&String::from_utf8_lossy(dotenv), Lines::Dotenv);

@@ -28,13 +28,15 @@ pub struct Moves {
     pub here: Vec<Rewrite>,
     /// What variables of the environment become; they may hold a password.
     pub variables: Vec<Variable>,
+    /// Variables that the own environment of a container gets, which win over those that it takes from elsewhere.
+    pub own: Vec<Variable>,
 }
 
 pub type Variable = (String, String);
 
 impl fmt::Debug for Moves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.variables.iter().map(|it| &it.0);
+        let names = self.variables.iter().chain(&self.own).map(|it| &it.0);
         f.debug_struct("Moves").field("here", &self.here).field("variables", &names.collect::<Vec<_>>()).finish()
     }
 }
@@ -78,6 +80,7 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
             let body = text[..lines.end].trim_end_matches(['\n', '\r']).len();
             (body, format!("{newline}{dash}name: {name}{newline}{blanks}value: {value}"))
         }
+        Joins::Apart => return None,
         Joins::Line => {
             let line = line_around(text, &anchor.place())?;
             let whole = &text[line.clone()];

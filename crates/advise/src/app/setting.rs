@@ -52,6 +52,8 @@ pub(crate) enum Joins {
     Line,
     /// In an item of its own below, as Kubernetes has variables: `- name: NAME`, `value: VALUE`.
     Pair,
+    /// In the own environment of its container: where it stands, others may read it, too.
+    Apart,
     /// Behind it, with this between them.
     With(&'static str),
 }
@@ -116,7 +118,7 @@ impl Setting {
                 _ => Quotes::Bare(Bare::Part),
             },
             doubled: self.doubled,
-            joins,
+            joins: if self.joins == Joins::Apart { Joins::Apart } else { joins },
         }
     }
 

@@ -20,7 +20,7 @@ pub struct Source<'a> {
     pub program: Option<&'a str>,
     /// What it reads besides, of what [`included`] names.
     ///
-    /// [`included`]: super::included
+    /// [`included`]: fn@super::included
     pub included: &'a [Included],
     /// The environment of the process that reads it, where that is known.
     pub environment: Option<&'a BTreeMap<String, String>>,

@@ -73,7 +73,7 @@ fn a_file_that_is_read_besides_and_sets_something_else_leaves_no_doubt() {
     let main = "<?php\n$databases['default']['default'] = ['driver' => 'mysql', 'host' => '127.0.0.1'];\ninclude __DIR__ . '/more.php';";
     let path = "/srv/sites/default/settings.php";
     let doubt = |text: &str| {
-        let files = included(path, main);
+        let files = included(path, main, &[]);
         assert_eq!(files[0].1, "more.php");
         let more = [Included { words: files[0].0.clone(), text: text.to_owned() }];
         let reading = read(&Source {

@@ -280,7 +280,14 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let map =
         "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  REDIS_HOST: 127.0.0.1\n  APP_KEY: x\n";
     let both = Scene::new(&(pod_of(from, cache) + map));
-    both.switch(&["--containers", "--yes"]).expect_error(2, &["`shop` gets variables by `envFrom`", "its own `env`"]);
+    let run = both.switch(&["--containers", "--yes"]);
+    run.expect_code(3);
+    assert!(run.words().contains("REDIS_HOST from the ConfigMap `c`: that stays as it is"), "{}", run.stdout);
+    let own = "    env:\n      - name: REDIS_HOST\n        value: \"/run/redis/redis.sock\"\n";
+    assert!(both.now().contains(own) && both.now().ends_with(map), "{}", both.now());
+    let without = Scene::new(&pod_of(from, cache));
+    let words = ["`shop` takes variables from the ConfigMap `c`, which is in none of the files"];
+    without.switch(&["--containers", "--yes"]).expect_error(2, &words);
     let alone = Scene::new(map.trim_start_matches("---\n"));
     alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that takes them", "looptax check"]);
 }
@@ -318,4 +325,71 @@ fn a_unit_alone_has_one_side() {
     fs::create_dir(other.parent().unwrap()).unwrap();
     fs::write(&other, SERVER).unwrap();
     scene.run(&[own, other.to_str().unwrap(), "--yes"]).expect_error(2, &["in different folders"]);
+}
+
+/// Variables of `env_file` were not followed.
+#[test]
+fn what_a_container_takes_from_another_file_moves_with_it() {
+    let compose = "services:\n  shop:\n    image: own\n    env_file:\n      - path: shop.env\n      - path: more.env\n        required: false\n  cache:\n    image: redis:7\n";
+    let variables = "# the shop\nAPP_KEY=x\nREDIS_HOST=cache\nREDIS_PASSWORD=geheim\nREDIS_PORT=6379 # usual\n";
+    let scene = Scene::new(compose);
+    let file = scene.scratch.file("shop.env");
+    fs::write(&file, variables).unwrap();
+    let check =
+        || Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run().words();
+    assert!(check().contains(&format!("{} line 3", file.display())), "{}", check());
+    let plan = scene.switch(&["--containers", "--dry-run"]);
+    plan.expect_code(0);
+    for part in
+        ["- REDIS_HOST=cache", "+ REDIS_HOST=/run/redis/redis.sock", "which no other container of the file takes"]
+    {
+        assert!(plan.words().contains(part), "{part}: {}", plan.stdout);
+    }
+    assert!(!plan.stdout.contains("geheim"), "{}", plan.stdout);
+    let patch = scene.switch(&["--containers", "--patch"]);
+    patch.expect_code(0);
+    assert!(patch.stdout.contains("shop.env") && patch.stdout.contains("docker-compose.yml"), "{}", patch.stdout);
+    scene.switch(&["--containers", "--yes"]).expect_code(3);
+    let expected = variables.replace("=cache", "=/run/redis/redis.sock").replace("6379", "0");
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    assert!(scene.now().contains("- sockets-cache:/run/redis"), "{}", scene.now());
+    scene.run(&["--undo", "--yes"]).expect_code(0);
+    assert_eq!((fs::read_to_string(&file).unwrap(), scene.now()), (variables.to_owned(), compose.to_owned()));
+    // The second one wins, and Compose starts nothing without the first.
+    let more = scene.scratch.file("more.env");
+    fs::write(&more, "REDIS_HOST=127.0.0.1\n").unwrap();
+    assert!(check().contains(&format!("{} line 1", more.display())), "{}", check());
+    fs::remove_file(&file).unwrap();
+    let words = ["`shop` takes variables from the `env_file` shop.env, which is not there"];
+    let without = scene.switch(&["--containers", "--dry-run"]).words();
+    assert!(words.iter().all(|it| without.contains(it)), "{without}");
+}
+
+#[test]
+fn an_object_of_another_manifest_counts_and_stays() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: shop}\nspec:\n  containers:\n  - name: shop\n    image: own\n    envFrom:\n    - configMapRef: {name: shop}\n    - secretRef: {name: shop, optional: true}\n  - name: cache\n    image: redis:7\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  APP_KEY: x\n  REDIS_HOST: 127.0.0.1\n";
+    let scene = Scene::new(pod);
+    let objects = scene.scratch.file("objects.yaml");
+    fs::write(&objects, map).unwrap();
+    scene.switch(&["--containers", "--yes"]).expect_code(3);
+    let own = "    env:\n      - name: REDIS_HOST\n        value: \"/run/redis/redis.sock\"\n";
+    assert!(scene.now().contains(own), "{}", scene.now());
+    assert_eq!(fs::read_to_string(&objects).unwrap(), map);
+    scene.run(&["--undo", "--yes"]).expect_code(0);
+    assert_eq!(scene.now(), pod);
+    // A Secret's host is its own matter.
+    fs::write(
+        &objects,
+        map.replace("ConfigMap", "Secret").replace("\ndata:", "\nstringData:").replace("127.0.0.1", "own.example"),
+    )
+    .unwrap();
+    fs::write(&scene.file, pod.replace("    - configMapRef: {name: shop}\n", "")).unwrap();
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run();
+    assert!(check.words().contains("objects.yaml line 6") && !check.stdout.contains("own.example"), "{}", check.stdout);
+    // What Kustomize leaves out is not there.
+    fs::write(scene.scratch.file("kustomization.yaml"), "resources: [docker-compose.yml]\n").unwrap();
+    fs::write(&scene.file, pod).unwrap();
+    let words = ["the ConfigMap `shop`, which is in none of the files"];
+    scene.switch(&["--containers", "--dry-run"]).expect_error(2, &words);
 }

@@ -28,15 +28,7 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     let folder = compose.parent()?;
     let name = compose.file_name()?.to_string_lossy().into_owned();
     let file = compose::read(&FileText { path: &name, name: &name, text, beside: &[] })?;
-    let is_it = |from: &str| plain_path(&folder.join(from)) == plain_path(path);
-    let is_in = |it: &Content| match it {
-        Content::Machine(from) => plain_path(path).starts_with(plain_path(&folder.join(from))),
-        _ => false,
-    };
-    let takes = |it: &&Container| {
-        it.environment_files.iter().any(|from| is_it(from)) || it.mounts.iter().any(|(_, content)| is_in(content))
-    };
-    let own: Vec<&Container> = file.containers.iter().filter(takes).collect();
+    let own = takers(&file, folder, path);
     let mut inside = file.common(&own)?;
     for mount in inside.mounts.iter_mut().flat_map(|it| &mut it.all) {
         if let Content::Machine(from) = &mut mount.content {
@@ -45,6 +37,27 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     }
     inside.name = format!("{} (which takes this file, by {name})", inside.name);
     Some(inside)
+}
+
+/// How many services of a Compose file take a file as their environment, or mount a folder that it is in; `file` is as the
+/// Compose file names it.
+pub(super) fn n_takers(compose: &Path, text: &str, file: &str) -> usize {
+    let name = compose.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let read = compose::read(&FileText { path: &name, name: &name, text, beside: &[] });
+    let folder = compose.parent().unwrap_or(Path::new(""));
+    read.map_or(usize::MAX, |it| takers(&it, folder, &folder.join(file)).len())
+}
+
+fn takers<'a>(file: &'a File, folder: &Path, path: &Path) -> Vec<&'a Container> {
+    let is_it = |from: &str| plain_path(&folder.join(from)) == plain_path(path);
+    let is_in = |it: &Content| match it {
+        Content::Machine(from) => plain_path(path).starts_with(plain_path(&folder.join(from))),
+        _ => false,
+    };
+    let takes = |it: &&Container| {
+        it.environment_files.iter().any(|from| is_it(from)) || it.mounts.iter().any(|(_, content)| is_in(content))
+    };
+    file.containers.iter().filter(takes).collect()
 }
 
 /// Without `.` and `..`, by its words alone.

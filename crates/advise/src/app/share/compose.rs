@@ -8,10 +8,13 @@ use std::ops::Range;
 use super::container::{Container, Mount};
 use super::line::{self, Inserted, Item};
 use super::project::{Named, Project};
+use super::taken;
 use super::tree::{self, Node, Shape};
 use crate::app::containers::SERVICES;
 use crate::app::found::Found;
 use crate::app::inside::is_loopback;
+use crate::app::whole::Whole;
+use crate::app::yaml;
 
 /// What a part of Compose's `deploy` may be where all containers are on one machine, one of each.
 const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
@@ -26,10 +29,13 @@ pub(super) struct File<'a> {
     text: &'a str,
     root: Node,
     containers: Vec<Container>,
+    /// Where the files of variables are: what is to stay as it is there has been told apart.
+    files: Vec<Range<usize>>,
 }
 
 impl<'a> File<'a> {
-    pub(super) fn read(text: &'a str, beside: &[String]) -> Result<Self, String> {
+    pub(super) fn read(whole: &'a Whole, beside: &[String]) -> Result<Self, String> {
+        let text = whole.own();
         let root = tree::read(text).filter(|_| !text.contains("{%") && !text.contains("<%"));
         let root = root.ok_or("the file is not one plain document of YAML")?;
         let is_override = |it: &&String| it.contains("compose.override.y");
@@ -42,14 +48,16 @@ impl<'a> File<'a> {
         let services = root.get(SERVICES).filter(|_| root.all(SERVICES).count() == 1);
         let services = services.filter(|it| !is_shared(it) && !it.entries().is_empty());
         let services = services.ok_or("its services are not plain lines")?;
+        let (settings, _) = yaml::read(text);
         let containers = services.entries().iter();
         let containers = containers.map(|(key, own)| {
             let mut container = container_of(key.text().unwrap_or_default(), own);
             container.unclear = unclear(key, own);
+            container.take(taken::of_service(&container.title, &settings, whole, &|_| true));
             container
         });
         let containers = containers.collect();
-        Ok(Self { text, root, containers })
+        Ok(Self { text, root, containers, files: whole.others().map(|it| it.0.at.clone()).collect() })
     }
 
     fn service(&self, idx: usize) -> (Option<&Node>, &Node) {
@@ -101,7 +109,7 @@ impl Project for File<'_> {
     fn mount(&self, container: usize, volume: &str, folder: &str) -> Result<Inserted, String> {
         let lines = [format!("{volume}:{folder}")];
         let title = &self.containers[container].title;
-        line::item(self.text, self.service(container), &Item { title, key: "volumes", lines: &lines })
+        line::item(self.text, self.service(container), &Item { title, key: "volumes", lines: &lines, below: "" })
     }
 
     fn declare(&self, _: usize, volume: &str, is_new: bool) -> Result<Option<Inserted>, String> {
@@ -114,9 +122,9 @@ impl Project for File<'_> {
         line::words(self.text, self.service(server), (title, "command"), (options, &whole))
     }
 
-    fn variable(&self, server: usize, name: &str, value: &str) -> Result<Inserted, String> {
-        let title = &self.containers[server].title;
-        let own = self.service(server);
+    fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
+        let title = &self.containers[container].title;
+        let own = self.service(container);
         // Names with values, or a list of both.
         let is_map = own.1.get("environment").is_some_and(|it| matches!(it.kind, Shape::Map { .. }));
         if is_map {
@@ -124,12 +132,14 @@ impl Project for File<'_> {
             return line::entry(self.text, own.1, (title, "environment"), &format!("{name}: {value}"));
         }
         let lines = [format!("{name}={value}")];
-        line::item(self.text, own, &Item { title, key: "environment", lines: &lines })
+        line::item(self.text, own, &Item { title, key: "environment", lines: &lines, below: "env_file" })
     }
 
-    fn environment(&self, container: usize) -> Result<Range<usize>, String> {
+    fn environment(&self, container: usize) -> Result<Vec<Range<usize>>, String> {
         let own = self.service(container).1;
-        environment(self.text, own, "environment", &self.containers[container].title)
+        let mut places = environment(self.text, own, "environment", &self.containers[container].title)?;
+        places.extend(self.files.clone());
+        Ok(places)
     }
 
     fn named(&self, _: usize, server: usize, _: Option<&str>) -> Named {
@@ -178,6 +188,7 @@ pub(super) fn container_of(title: &str, service: &Node) -> Container {
         mounts,
         has_configs: has(&"configs"),
         unclear: None,
+        unread: None,
     }
 }
 
@@ -211,7 +222,10 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
 }
 
 /// Where a container's variables are, which no other container has.
-pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Range<usize>, String> {
+pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Vec<Range<usize>>, String> {
+    if own.get(key).is_none() {
+        return Ok(Vec::new());
+    }
     let node = own.get(key).filter(|_| own.all(key).count() == 1);
     let is_foreign = |it: &Node| it.is_marked || matches!(it.kind, Shape::Alias) || it.text() == Some("<<");
     let node = node.filter(|it| {
@@ -219,7 +233,7 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
         !is_flow && !it.any(&is_foreign)
     });
     let node = node.ok_or_else(|| format!("the variables of `{title}` are not on separate plain lines"))?;
-    Ok(node.at.start..line::line_end(text, node.at.end))
+    Ok(std::iter::once(node.at.start..line::line_end(text, node.at.end)).collect())
 }
 
 /// What cannot be told of a service from its own lines.

@@ -2,6 +2,8 @@
 //!
 //! Filled in by `compose`, `pods` and `quadlet`; `image` and `mount` ask it. Nothing is written here.
 
+use super::taken::Given;
+
 #[derive(Debug, Default)]
 pub(super) struct Container {
     /// The file's own name for it.
@@ -18,6 +20,8 @@ pub(super) struct Container {
     pub(super) has_configs: bool,
     /// What cannot be told of it from its own lines, as a sentence.
     pub(super) unclear: Option<String>,
+    /// The same of the variables that it takes from elsewhere.
+    pub(super) unread: Option<String>,
 }
 
 #[derive(Debug)]
@@ -63,12 +67,19 @@ impl Container {
 
     /// Whether it has configuration of its own at one of the places where servers look.
     pub(super) fn has_own_configuration(&self) -> bool {
-        let places = ["/etc/mysql", "/etc/my.cnf", "/etc/postgres", "/etc/pgbouncer"];
+        let places = ["/etc/mysql", "/etc/my.cnf", "/etc/postgres", "/etc/pgbouncer", "/bitnami/pgbouncer"];
         let is_place = |target: &Option<String>| {
             let target = target.as_deref().map(|it| it.trim_end_matches('/'));
             target.is_none_or(|it| it == "/etc" || places.iter().any(|place| it.starts_with(place)))
         };
         self.has_configs || self.mounts.iter().any(|it| is_place(&it.target))
+    }
+
+    /// Adds the variables that it takes from elsewhere: its own win, and the last of the others.
+    pub(super) fn take(&mut self, given: Given) {
+        self.unread = given.problems.first().cloned();
+        let instead = given.instead.into_iter().filter_map(|it| it.1);
+        self.variables.extend(instead.chain(given.taken.into_iter().rev()).map(|it| it.pair()));
     }
 
     /// The value of a variable of its environment.

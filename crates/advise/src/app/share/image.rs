@@ -6,7 +6,9 @@ use super::container::Container;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Socket {
-    /// The folder, which belongs to nothing else.
+    /// The folder that both share, which belongs to nothing else.
+    pub(super) mount: String,
+    /// The one that the socket is in: that, or one in it.
     pub(super) folder: String,
     pub(super) name: String,
     /// The port of the same server.
@@ -24,10 +26,39 @@ pub(super) struct Serving {
     pub(super) variable: Option<(&'static str, String)>,
 }
 
-/// The image of `PgBouncer` whose environment is its configuration.
-const PGBOUNCER: &str = "edoburu/pgbouncer";
-/// What says where that has its socket.
-const PGBOUNCER_FOLDER: &str = "UNIX_SOCKET_DIR";
+/// An image of `PgBouncer` whose environment is its configuration.
+struct Pooler {
+    images: &'static [&'static str],
+    /// The variable for its socket's folder, and that for its port.
+    folder: &'static str,
+    port: &'static str,
+    usual_port: u16,
+    /// The variable for the socket's mode, if there is one; without it everybody may use the socket.
+    mode: Option<&'static str>,
+}
+
+/// # Source
+/// edoburu/docker-pgbouncer, entrypoint.sh; bitnami/containers, pgbouncer-env.sh and libpgbouncer.sh; pgbouncer.org,
+/// `unix_socket_dir`, `unix_socket_mode` (0777). The folder that bitnami's has by itself, /tmp, is not its own.
+const POOLERS: [Pooler; 2] = [
+    Pooler {
+        images: &["edoburu/pgbouncer"],
+        folder: "UNIX_SOCKET_DIR",
+        port: "LISTEN_PORT",
+        usual_port: 5432,
+        mode: None,
+    },
+    Pooler {
+        images: &["bitnami/pgbouncer", "bitnamilegacy/pgbouncer"],
+        folder: "PGBOUNCER_SOCKET_DIR",
+        port: "PGBOUNCER_PORT",
+        usual_port: 6432,
+        mode: Some("PGBOUNCER_SOCKET_MODE"),
+    },
+];
+
+/// The folder that the sockets of Google's proxy usually are in.
+const CLOUD_SQL: &str = "/cloudsql";
 
 /// # Source
 /// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: nothing else lies in the
@@ -54,9 +85,13 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });
-    // The words of a command of Kubernetes are known.
-    let is_known = |it: &&str| family.is_some() && *it == "command";
-    if let Some(key) = server.replaced_by.filter(|it| !is_known(it)) {
+                return Err(
+                    "the image accepts every login a command of Kubernetes are known.
+    let is_proxy = every program in \
+                     the application's server.words.first().is_some_and(|it| could take = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
+    if let Some(key) =scram-sha-256"
+                        .replaced_by.filter(|it| !is_known(it),
+                ) {
         return Err(format!("the server has `{key}`, which may say where its socket is"));
     }
     let image = image.ok_or("the server names no image")?;
@@ -64,20 +99,19 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
         ("postgres", Protocol::Postgres) => {
             if !asks_for_passwords(server) {
-                return Err(
-                    "the image accepts every login at its socket without a password, so that every program in \
-                     the application's container could take every role: first have pg_hba.conf say `local all all \
+                return Err("the image lets everybody in at its socket without a password, so that whoever is in the \
+                            application's container would be every role: first have pg_hba.conf say `local all all \
                             scram-sha-256`, and POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
-                        .to_owned(),
-                );
+                    .to_owned());
             }
             POSTGRES
         }
         ("redis" | "valkey/valkey", Protocol::Redis) => {
-            let (folder, program) = family.unwrap_or_default();
+            let ("that image's socket is in = data folder".unwrap_or_default();
             return of_redis(server, folder, program);
         }
-        (PGBOUNCER, Protocol::Postgres) => return of_pgbouncer(server),
+        (name, Protocol::Postgres) if pooler(name).is_some() => return of_pgbouncer(server),
+        (name, Protocol::Postgres | Protocol::Mysql) if is_cloud_sql(name) => return of_cloud_sql(server, protocol),
         ("memcached", _) => {
             return Err(
                 "memcached listens on a socket or at a port, never at both, and who else uses its port is not \
@@ -86,7 +120,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
             );
         }
         ("percona" | "percona/percona-server", _) => {
-            return Err("that image's socket is in its data folder".to_owned());
+            return Err("that image's socket lies among its data".to_owned());
         }
         _ => {
             return Err(format!("where the image `{image}` has its socket is not known"));
@@ -98,33 +132,108 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
     if server.words.iter().any(|word| MOVING.iter().any(|it| word.contains(it))) {
         return Err("the server's command may say where its socket is".to_owned());
     }
-    let socket = Socket { folder: folder.to_owned(), name: name.to_owned(), port };
-    Ok(Serving { socket, options: Vec::new(), program: "", variable: None })
+    Ok(Serving { socket: Socket::of(folder, name, port), options: Vec::new(), program: "", variable: None })
 }
 
-/// Whether a container is the pooler in front of a server that may be anywhere.
-pub(super) fn is_pooler(container: &Container) -> bool {
-    container.image.as_deref().is_some_and(|it| repository(it) == PGBOUNCER)
+impl Socket {
+    fn of(folder: &str, name: &str, port: u16) -> Self {
+        Self { mount: folder.to_owned(), folder: folder.to_owned(), name: name.to_owned(), port }
+    }
+}
+
+fn pooler(image: &str) -> Option<&'static Pooler> {
+    POOLERS.iter().find(|it| it.images.contains(&image))
+}
+
+fn is_cloud_sql(image: &str) -> bool {
+    let hosts = ["gcr.io", "us.gcr.io", "eu.gcr.io", "asia.gcr.io"];
+    let own = image.strip_suffix("/cloud-sql-connectors/cloud-sql-proxy");
+    own.is_some_and(|it| hosts.contains(&it))
+}
+
+/// Whether a container stands in front of a server that may be anywhere, and speaks its protocol.
+pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
+    let image = container.image.as_deref().map(repository).unwrap_or_default();
+    match protocol {
+        Protocol::Postgres => pooler(image).is_some() || is_cloud_sql(image),
+        Protocol::Mysql => is_cloud_sql(image),
+        _ => false,
+    }
 }
 
 /// The socket that a `PgBouncer`'s environment names, or gets; it asks for passwords there as at its port.
-///
-/// # Source
-/// edoburu/docker-pgbouncer, entrypoint.sh; pgbouncer.org, `unix_socket_dir`, `unix_socket_mode` (0777).
 fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
+    let pooler = server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("its image is not known")?;
     if !server.words.is_empty() {
         return Err("the server's command may say where its socket is".to_owned());
     }
-    let port = server.variable("LISTEN_PORT").unwrap_or("5432");
-    let port = port.parse().map_err(|_| format!("its port is `{port}`"))?;
-    let own = server.variable(PGBOUNCER_FOLDER).filter(|it| !it.is_empty());
+    let port = match server.variable(pooler.port) {
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        None => pooler.usual_port,
+    };
+    if let Some(mode) = pooler.mode.and_then(|it| server.variable(it)).filter(|it| !it.ends_with(['2', '3', '6', '7']))
+    {
+        return Err(format!("its socket has mode {mode}, which keeps out the users of other containers"));
+    }
+    let own = server.variable(pooler.folder).filter(|it| !it.is_empty());
     let folder = own.unwrap_or("/var/run/pgbouncer").trim_end_matches('/').to_owned();
     if !is_own_folder(&folder) {
         return Err(format!("its socket's folder `{folder}` is not a separate folder"));
     }
-    let variable = own.is_none().then(|| (PGBOUNCER_FOLDER, folder.clone()));
-    let socket = Socket { folder, name: format!(".s.PGSQL.{port}"), port };
+    let variable = own.is_none().then(|| (pooler.folder, folder.clone()));
+    let socket = Socket::of(&folder, &format!(".s.PGSQL.{port}"), port);
     Ok(Serving { socket, options: Vec::new(), program: "", variable })
+}
+
+/// The socket that Google's proxy has beside its port, or gets: each of its arguments is a place of its own where it listens,
+/// so the same database may be there twice. Everybody may use the socket.
+///
+/// # Source
+/// GoogleCloudPlatform/cloud-sql-proxy, README ("`unix-socket` query param") and internal/proxy/proxy.go: `networkType`,
+/// `newUnixSocketMount`, the loop over `conf.Instances`.
+fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, String> {
+    let is_part = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let words: Vec<&str> = server.words.iter().map(|it| it.trim_matches(['"', '\''])).collect();
+    let databases = words.iter().filter_map(|it| {
+        let (name, query) = it.split_once('?').unwrap_or((it, ""));
+        let parts: Vec<&str> = name.split(':').collect();
+        (matches!(parts.len(), 3 | 4) && parts.iter().all(|it| is_part(it))).then_some((name, query))
+    });
+    let databases: Vec<(&str, &str)> = databases.collect();
+    let of_query = |query: &'_ str, key: &str| -> Option<String> {
+        query.split('&').find_map(|it| it.strip_prefix(key)?.strip_prefix('=')).map(str::to_owned)
+    };
+    let option = |names: &[&str]| {
+        let (at, word) = words.iter().enumerate().find(|(_, word)| names.iter().any(|it| word.starts_with(it)))?;
+        let own = names.iter().find_map(|it| word.strip_prefix(it)?.strip_prefix('='));
+        own.or_else(|| words.get(at + 1).copied().filter(|_| names.contains(word))).map(str::to_owned)
+    };
+    let elsewhere = ["--unix-socket", "-u", "--fuse", "--config-file"];
+    if words.iter().any(|word| word.contains('$') || elsewhere.iter().any(|it| word.starts_with(it))) {
+        return Err("the proxy's command says otherwise where it listens".to_owned());
+    }
+    let by_port: Vec<_> = databases.iter().filter(|it| !it.1.contains("unix-socket")).collect();
+    let [(name, query)] = by_port[..] else {
+        return Err(
+            "the proxy has several databases, or none: separate folder".to_owned()
+        );
+    };
+    let usual = if protocol == Protocol::Mysql { 3306 } else { 5432 };
+    let port = match of_query(query, "port").or_else(|| option(&["--port", "-p"])) {
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        None => usual,
+    };
+    let own = databases.iter().find_map(|it| of_query(it.1, "unix-socket").filter(|_| it.0 == *name));
+    let mount = own.as_deref().unwrap_or(CLOUD_SQL).trim_end_matches('/').to_owned();
+    if !is_own_folder(&mount) {
+        return Err(format!("its socket's folder `{mount}` is not one of its own"));
+    }
+    let options = if own.is_none() { vec![format!("{name}?unix-socket={mount}")] } else { Vec::new() };
+    let socket = match protocol {
+        Protocol::Mysql => Socket { folder: mount.clone(), name: (*name).to_owned(), port, mount },
+        _ => Socket { folder: format!("{mount}/{name}"), name: ".s.PGSQL.5432".to_owned(), port, mount },
+    };
+    Ok(Serving { socket, options, program: "", variable: None })
 }
 
 /// Whether nothing else is usually in a folder.
@@ -174,10 +283,9 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
     let (folder, name) = path.rsplit_once('/').unwrap_or_default();
     let is_odd = |it: char| !it.is_ascii_alphanumeric() && !"._-".contains(it);
     if !is_own_folder(folder) || name.is_empty() || name.contains(is_odd) {
-        return Err(format!("its socket `{path}` is not in a separate folder"));
+        return Err(format!("its socket `{path}` is not in a folder of its own"));
     }
-    let socket = Socket { folder: folder.to_owned(), name: name.to_owned(), port };
-    Ok(Serving { socket, options, program, variable: None })
+    Ok(Serving { socket: Socket::of(folder, name, port), options, program, variable: None })
 }
 
 /// `mysql` of `docker.io/library/mysql:${TAG:-8}`.
@@ -228,7 +336,7 @@ mod tests {
         for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
             mysql(&format!("image: {image}\n"), Err("not known"));
         }
-        mysql("image: percona:8\n", Err("in its data folder"));
+        mysql("image: percona:8\n", Err("among its data"));
         mysql("image: mysql\nbuild: .\n", Err("`build`"));
         mysql("image: mysql\ncommand: --socket=/x\n", Err("command"));
         mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
@@ -263,16 +371,16 @@ mod tests {
             ("command: [redis-sentinel, /s.conf]", "something else"),
             ("command: redis-server /s.conf --sentinel", "Sentinel"),
             ("command: redis-server --unixsocketperm 770", "mode 770"),
-            ("command: redis-server --unixsocket /tmp/r.sock", "a separate folder"),
-            ("command: redis-server --unixsocket r.sock", "a separate folder"),
-            ("command: redis-server --unixsocket $${S}", "a separate folder"),
+            ("command: redis-server --unixsocket /tmp/r.sock", "a folder of its own"),
+            ("command: redis-server --unixsocket r.sock", "a folder of its own"),
+            ("command: redis-server --unixsocket $${S}", "a folder of its own"),
             ("command: redis-server --port ${P}", "its port is"),
             ("entrypoint: x", "`entrypoint`"),
         ] {
             let found = options(command);
             assert!(found.as_ref().is_err_and(|it| it.contains(why)), "{command}: {found:?}");
         }
-        check("image: valkey/valkey:8-alpine\n", Protocol::Redis, Ok("/run/valkey"));
+        check("image: valkey/valkey:8-alpine\n", Protocol::Redis, Ok("in its data folder"));
         check("image: redis\n", Protocol::Mysql, Err("not known"));
     }
 
@@ -289,6 +397,56 @@ mod tests {
         assert_eq!(own, Ok(("/sockets/.s.PGSQL.6432".to_owned(), None)));
         assert!(serving(", UNIX_SOCKET_DIR=/tmp").is_err());
         assert!(serving(", 'LISTEN_PORT=${P}'").is_err());
+    }
+
+    #[test]
+    fn a_pooler_of_bitnami_has_names_of_its_own() {
+        let serving = |environment: &str| {
+            let service = format!("image: docker.io/bitnami/pgbouncer:1\nenvironment: [A=x{environment}]\n");
+            let found = socket_of(&container_of("pool", &tree::read(&service).unwrap()), Protocol::Postgres);
+            found.map(|it| (format!("{}/{}", it.socket.folder, it.socket.name), it.variable))
+        };
+        let variable = Some(("PGBOUNCER_SOCKET_DIR", "/var/run/pgbouncer".to_owned()));
+        assert_eq!(serving(""), Ok(("/var/run/pgbouncer/.s.PGSQL.6432".to_owned(), variable)));
+        let own = serving(", PGBOUNCER_SOCKET_DIR=/s, PGBOUNCER_PORT=5432, PGBOUNCER_SOCKET_MODE=0777");
+        assert_eq!(own, Ok(("/s/.s.PGSQL.5432".to_owned(), None)));
+        assert!(serving(", PGBOUNCER_SOCKET_MODE=0770").is_err_and(|it| it.contains("mode 0770")));
+        assert!(serving(", PGBOUNCER_SOCKET_DIR=/tmp/").is_err_and(|it| it.contains("of its own")));
+    }
+
+    #[test]
+    fn googles_proxy_gets_its_database_a_second_time() {
+        let serving = |words: &str, protocol| {
+            let service = format!("image: gcr.io/cloud-sql-connectors/cloud-sql-proxy:2\ncommand: {words}\n");
+            let found = socket_of(&container_of("proxy", &tree::read(&service).unwrap()), protocol);
+            found.map(|Serving { socket: it, options, .. }| {
+                format!("{} {}/{} {} {}", it.mount, it.folder, it.name, it.port, options.join(" "))
+            })
+        };
+        for (words, protocol, expected) in [
+            ("[p:r:i]", Protocol::Postgres, "/cloudsql /cloudsql/p:r:i/.sock", "a separate folder"),
+            ("[--port=3307, p:r:i]", Protocol::Mysql, separate folder"),
+            (
+                "--port 6000 'd.e:p:r:i?auto-iam-authn=true'",
+                Protocol::Mysql,
+                "a separate folder",
+            ),
+            ("[p:r:i?port=1, 'p:r:i?unix-socket=/s/']", Protocol::Postgres, "/s /s/p:r:i/.s.PGSQL.5432 1 "),
+        ] {
+            assert_eq!(serving(words, protocol).as_deref(), Ok(expected), "{words}");
+        }
+        for (words, why) in [
+            ("[p:r:i, p:r:j]", "several databases"),
+            ("[--structured-logs]", "or none"),
+            ("[--unix-socket=/cloudsql, p:r:i]", "says otherwise"),
+            ("[-u, /cloudsql, p:r:i]", "says otherwise"),
+            ("['p:r:$(I)']", "says otherwise"),
+            ("[p:r:i, 'p:r:i?unix-socket=/tmp']", "of its own"),
+            ("[p:r:i?port=x]", "its port is"),
+        ] {
+            let found = serving(words, Protocol::Postgres);
+            assert!(found.as_ref().is_err_and(|it| it.contains(why)), "{words}: {found:?}");
+        }
     }
 
     #[test]

@@ -17,11 +17,13 @@ pub(super) struct Item<'a> {
     pub(super) key: &'a str,
     /// Without the dash; all but the first are indented like that.
     pub(super) lines: &'a [String],
+    /// Below which entry a new one begins, if it is there.
+    pub(super) below: &'a str,
 }
 
 /// The lines that give a mapping an item of a list. `name` is the node that names the mapping, if it has one.
 pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<'_>) -> Result<Inserted, String> {
-    let Item { title, key, lines } = item;
+    let Item { title, key, lines, below } = item;
     let shown = format!("- {}  # {key} of {title}", shown(lines));
     let newline = newline(text);
     if own.all(key).count() > 1 {
@@ -34,7 +36,11 @@ pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<
         lines.collect::<String>()
     };
     let Some((_, list)) = own.entry(key) else {
-        let (below, line) = header_place(text, name, own)?;
+        let neighbour = own.get(below).filter(|it| !it.is_marked && it.ends_simply() && !it.at.is_empty());
+        let (below, line) = match neighbour.map(|it| line_end(text, it.at.end)) {
+            Some(end) => (end, line_of(text, end)),
+            None => header_place(text, name, own)?,
+        };
         let indent = indent_of(text, own).ok_or_else(|| format!("`{title}` is not in a separate block"))?;
         let header = insertion(below, format!("{newline}{indent}{key}:"));
         let own = insertion(below, written(&format!("{indent}  "), "- "));

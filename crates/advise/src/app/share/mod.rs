@@ -10,10 +10,12 @@ mod compose;
 mod container;
 mod image;
 mod line;
+mod maps;
 mod pods;
 mod project;
 mod quadlet;
 mod read;
+mod taken;
 mod tree;
 
 use std::ops::Range;
@@ -22,16 +24,23 @@ use looptax_model::dsn::{Address, Protocol};
 use looptax_model::record::Edit;
 
 use super::found::Found;
+use super::quotes::{Dialect, Quotes};
 use super::read::is_manifest;
 use super::rewrite::{Moves, Rewrite};
+use super::setting::Joins;
+use super::table::Role;
+use super::whole::Whole;
 use crate::Fields;
 pub use by_hand::{by_hand, usual_folder};
 use container::Mounted;
 use image::Socket;
 use line::Inserted;
+pub use maps::resources;
+pub(super) use maps::takes_maps;
 use project::{Named, Project};
 pub use quadlet::Unit;
-pub use read::read_services;
+pub use read::{follow, read_services};
+pub(super) use taken::env_files;
 
 /// What has both containers of a connection use one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +50,7 @@ pub struct Share {
     pub image: String,
     /// What the folder becomes.
     pub volume_is: &'static str,
-    /// The folder of the socket, in both.
+    /// The folder that both share: that of the socket, or one above it.
     pub folder: String,
     /// The lines beside the application's own, as they are shown.
     pub edits: Vec<Edit>,
@@ -51,8 +60,15 @@ pub struct Share {
     pub beside: Option<Beside>,
     socket: Socket,
     rewrites: Vec<Rewrite>,
-    environment: Range<usize>,
+    /// Where the application's variables are that may change.
+    places: Vec<Range<usize>>,
+    /// What gives its container a variable more, with [`NAME`] and [`VALUE`] in their places.
+    variable: Result<Vec<Rewrite>, String>,
 }
+
+/// They stand for a variable's name and value.
+const NAME: &str = "\u{e001}";
+const VALUE: &str = "\u{e002}";
 
 /// What is written beside an application's unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +88,9 @@ impl Share {
             password,
             database: address.database.clone(),
             socket: self.file(),
-            folder: self.folder.clone(),
-            port: address.port,
+            folder: self.socket.folder.clone(),
+            // The name of PostgreSQL's socket has one, which the server's port need not be.
+            port: self.socket.name.strip_prefix(".s.PGSQL.").and_then(|it| it.parse().ok()).unwrap_or(address.port),
             // Its lines keep the query that they have.
             options: None,
         }
@@ -81,29 +98,41 @@ impl Share {
 
     /// The socket's file, in both containers.
     pub fn file(&self) -> String {
-        format!("{}/{}", self.folder, self.socket.name)
+        format!("{}/{}", self.socket.folder, self.socket.name)
     }
 
-    /// All that is written into the application's file: its own lines, which `moves` are, and the volumes. `None` if those
-    /// lines are outside of its container's, or there are none.
+    /// All that is written: the application's own lines, which `moves` are, and the volumes. `None` if those lines are
+    /// outside of its container's, or cannot be written there.
     pub fn complete(&self, moves: Moves) -> Option<Moves> {
-        let Range { start, end } = self.environment;
-        let is_inside = |it: &Rewrite| it.at.start >= start && it.at.end <= end;
+        let is_in = |it: &Rewrite, place: &Range<usize>| it.at.start >= place.start && it.at.end <= place.end;
+        let is_inside = |it: &Rewrite| self.places.iter().any(|place| is_in(it, place));
         if !moves.variables.is_empty() || !moves.here.iter().all(is_inside) {
             return None;
         }
-        let here = moves.here.into_iter().chain(self.rewrites.iter().cloned());
-        Some(Moves { here: here.collect(), variables: Vec::new() })
+        let mut here = moves.here;
+        for (name, value) in &moves.own {
+            // One that would need quotes has another form in each kind of file.
+            let is_plain = Quotes::AsNeeded(Dialect::Yaml).around(value) == *value;
+            for line in self.variable.as_ref().ok().filter(|_| is_plain)? {
+                let text = line.text.replace(NAME, name).replace(VALUE, value);
+                let line = Rewrite { text, ..line.clone() };
+                if !here.contains(&line) {
+                    here.push(line);
+                }
+            }
+        }
+        here.extend(self.rewrites.iter().cloned());
+        Some(Moves { here, ..Moves::default() })
     }
 }
 
 /// For each connection that a container has to another one of the file, what has both share the socket, or why that is left
 /// to people; `None` for one that goes elsewhere. `beside` are the names of files that lie there too.
-pub fn shares(text: &str, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
-    if is_manifest(text) {
-        all_of(&pods::File::read(text), found)
+pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
+    if is_manifest(whole.own()) {
+        all_of(&pods::File::read(whole), found)
     } else {
-        all_of(&compose::File::read(text, beside), found)
+        all_of(&compose::File::read(whole, beside), found)
     }
 }
 
@@ -144,7 +173,29 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     let address = found.address.as_ref().filter(|it| it.socket.is_none())?;
     let own = project.own(found)?;
     let server = project.server(own, found)?;
-    Some(server.and_then(|server| shared(project, (own, server), address)))
+    Some(server.and_then(|server| {
+        let shared = shared(project, (own, server), address)?;
+        may_be_written(found, &shared.0).map(|()| shared)
+    }))
+}
+
+/// Whether settings that stand elsewhere can change in the container's own environment.
+fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
+    for (role, setting) in found.apart() {
+        let name = setting.path.join("/");
+        let whose = found.taken.join(" and ");
+        if role == Role::Url && (found.has_secrets() || found.address.as_ref().is_some_and(|it| it.password.is_some()))
+        {
+            return Err(format!(
+                "`{name}` comes from {whose} with the whole address: how to change it without writing what is secret there \
+                 into the container's own environment is not known"
+            ));
+        }
+        if setting.joins == Joins::Apart {
+            share.variable.as_ref().map_err(|why| format!("`{name}` comes from {whose}, and {why}"))?;
+        }
+    }
+    Ok(())
 }
 
 fn shared(project: &impl Project, (own, server): (usize, usize), address: &Address) -> Result<(Share, String), String> {
@@ -155,6 +206,7 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     for it in [of_own, of_server] {
         it.unclear.clone().map_or(Ok(()), Err)?;
     }
+    of_server.unread.clone().map_or(Ok(()), Err)?;
     let name = &of_server.title;
     let serving = image::socket_of(of_server, address.protocol)?;
     let socket = serving.socket;
@@ -164,27 +216,28 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     if of_server.has_own_configuration() {
         return Err(format!("`{name}` has a configuration of its own mounted, which may say where its socket is"));
     }
-    let environment = project.environment(own)?;
+    let places = project.environment(own)?;
+    let variable = project.variable(own, NAME, VALUE).map(|it| it.0);
     let mut lines = Vec::new();
-    let in_server = of_server.at_folder(&socket.folder);
+    let in_server = of_server.at_folder(&socket.mount);
     let volume = match &in_server {
         Mounted::Volume(name) => (*name).to_owned(),
         Mounted::Nothing => project.volume_for(server),
         Mounted::Other => {
-            return Err(format!("`{name}` has something else at {}", socket.folder));
+            return Err(format!("`{name}` has something else at {}", socket.mount));
         }
     };
     let is_new = in_server == Mounted::Nothing;
     if is_new {
         project.is_taken(server, &volume).map_or(Ok(()), Err)?;
-        lines.push((server, project.mount(server, &volume, &socket.folder)?));
+        lines.push((server, project.mount(server, &volume, &socket.mount)?));
     } else {
         project.may_take(server, &volume)?;
     }
-    match of_own.at_folder(&socket.folder) {
-        Mounted::Nothing => lines.push((own, project.mount(own, &volume, &socket.folder)?)),
+    match of_own.at_folder(&socket.mount) {
+        Mounted::Nothing => lines.push((own, project.mount(own, &volume, &socket.mount)?)),
         Mounted::Volume(it) if it == volume => {}
-        _ => return Err(format!("`{}` has something else at {}", of_own.title, socket.folder)),
+        _ => return Err(format!("`{}` has something else at {}", of_own.title, socket.mount)),
     }
     if !serving.options.is_empty() {
         lines.push((server, project.command(server, serving.program, &serving.options)?));
@@ -205,7 +258,7 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         Beside { rewrites, edits, new }
     });
     let data = data_folder(address.protocol);
-    let is_lost = data.filter(|it| project.loses(server, it));
+    let is_lost = data.filter(|it| !image::is_in_front(of_server, address.protocol) && project.loses(server, it));
     let Named { is, volume, mut restart } = project.named(own, server, is_new.then_some(&volume));
     if let Some(folder) = is_lost {
         let words = ["; nothing of the file keeps its data at ", folder, ": a new container may begin without them"];
@@ -215,13 +268,14 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         server_is: is,
         image: of_server.image.clone().unwrap_or_default(),
         volume_is: volume,
-        folder: socket.folder.clone(),
+        folder: socket.mount.clone(),
         edits,
         restart,
         beside,
         socket,
         rewrites,
-        environment,
+        places,
+        variable,
     };
     Ok((share, name.clone()))
 }

@@ -6,16 +6,16 @@
 
 use std::ops::Range;
 
-use looptax_model::dsn::Protocol;
-
 use super::compose::environment;
 use super::container::{Container, Mount};
 use super::image;
 use super::line::{self, Inserted, Item};
+use super::maps::{self, Maps, spec_of};
 use super::project::{Named, Project};
 use super::tree::{self, Node, Shape};
 use crate::app::found::Found;
 use crate::app::inside::{Loopback, is_loopback};
+use crate::app::whole::Whole;
 
 /// The longest name of a volume: a label of DNS.
 const LONGEST_NAME: usize = 63;
@@ -29,11 +29,15 @@ pub(super) struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    pub(super) fn read(text: &'a str) -> Result<Self, String> {
+    pub(super) fn read(whole: &'a Whole) -> Result<Self, String> {
+        let text = whole.own();
         if ["{{", "{%", "<%"].iter().any(|it| text.contains(it)) {
             return Err("it is a template: give the text that it becomes (`helm template`)".to_owned());
         }
         let documents = tree::documents(text).ok_or("the file is not plain YAML")?;
+        let documents = documents.into_iter().flat_map(maps::objects).collect();
+        let objects = maps::documents(whole);
+        let maps = Maps::read(&objects);
         let mut file = Self { text, documents, containers: Vec::new(), places: Vec::new() };
         for (n_document, document) in file.documents.iter().enumerate() {
             let Some((_, spec)) = spec_of(document) else { continue };
@@ -53,6 +57,9 @@ impl<'a> File<'a> {
                     } else {
                         None
                     };
+                    if let Some(given) = maps.given(&objects, &container.title, node.at.start) {
+                        container.take(given);
+                    }
                     file.containers.push(container);
                     file.places.push((n_document, list, idx));
                 }
@@ -108,9 +115,9 @@ impl Project for File<'_> {
         let is_near = |it: &usize| self.places[*it].0 == self.places[own].0;
         let mut near = (0..self.containers.len()).filter(is_near);
         let Some(name) = inside.server_beside(address.protocol) else {
-            let is_pooler = |it: &usize| image::is_pooler(&self.containers[*it]);
-            let is_own = matches!(inside.loopback, Loopback::Own(_)) && address.protocol == Protocol::Postgres;
-            return near.filter(|_| is_own).find(is_pooler).map(Ok);
+            let is_in_front = |it: &usize| image::is_in_front(&self.containers[*it], address.protocol);
+            let is_own = matches!(inside.loopback, Loopback::Own(_));
+            return near.filter(|_| is_own).find(is_in_front).map(Ok);
         };
         near.find(|it| self.containers[*it].title == name).map(Ok)
     }
@@ -131,7 +138,11 @@ impl Project for File<'_> {
     fn mount(&self, container: usize, volume: &str, folder: &str) -> Result<Inserted, String> {
         let lines = [format!("name: {volume}"), format!("mountPath: {folder}")];
         let title = &self.containers[container].title;
-        line::item(self.text, (None, self.node(container)), &Item { title, key: "volumeMounts", lines: &lines })
+        line::item(
+            self.text,
+            (None, self.node(container)),
+            &Item { title, key: "volumeMounts", lines: &lines, below: "" },
+        )
     }
 
     fn declare(&self, server: usize, volume: &str, is_new: bool) -> Result<Option<Inserted>, String> {
@@ -140,7 +151,8 @@ impl Project for File<'_> {
         }
         let (key, spec) = self.spec(self.places[server].0);
         let lines = [format!("name: {volume}"), "emptyDir: {}".to_owned()];
-        line::item(self.text, (Some(key), spec), &Item { title: "the Pod", key: "volumes", lines: &lines }).map(Some)
+        line::item(self.text, (Some(key), spec), &Item { title: "the Pod", key: "volumes", lines: &lines, below: "" })
+            .map(Some)
     }
 
     fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String> {
@@ -153,13 +165,18 @@ impl Project for File<'_> {
         line::words(self.text, (None, node), (&self.containers[server].title, key), (options, &whole))
     }
 
-    fn variable(&self, server: usize, name: &str, value: &str) -> Result<Inserted, String> {
-        let lines = [format!("name: {name}"), format!("value: {value}")];
-        let title = &self.containers[server].title;
-        line::item(self.text, (None, self.node(server)), &Item { title, key: "env", lines: &lines })
+    fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
+        // Texts alone: a number without quotes is none.
+        let lines = [format!("name: {name}"), format!("value: \"{value}\"")];
+        let title = &self.containers[container].title;
+        line::item(
+            self.text,
+            (None, self.node(container)),
+            &Item { title, key: "env", lines: &lines, below: "envFrom" },
+        )
     }
 
-    fn environment(&self, container: usize) -> Result<Range<usize>, String> {
+    fn environment(&self, container: usize) -> Result<Vec<Range<usize>>, String> {
         environment(self.text, self.node(container), "env", &self.containers[container].title)
     }
 
@@ -192,23 +209,11 @@ impl Project for File<'_> {
     }
 }
 
-/// The key and the value of a Pod's `spec` in a document, if it makes Pods.
-fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
-    let path: &[&str] = match document.get("kind")?.text()? {
-        "Pod" => &["spec"],
-        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
-        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template", "spec"],
-        _ => return None,
-    };
-    let (last, parents) = path.split_last()?;
-    let parent = parents.iter().try_fold(document, |node, key| node.get(key))?;
-    parent.entry(last).map(|(key, value)| (key, value))
-}
-
 fn container_of(node: &Node) -> Container {
     let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
     let words = |key: &str| node.get(key).map_or_else(Vec::new, Node::words);
-    let variables = node.get("env").map_or(&[][..], Node::items).iter().filter_map(|it| {
+    let own = node.get("env").map_or(&[][..], Node::items).iter().filter(|it| it.get("valueFrom").is_none());
+    let variables = own.filter_map(|it| {
         let value = it.get("value").and_then(Node::text).unwrap_or_default();
         Some(format!("{}={value}", it.get("name")?.text()?))
     });
@@ -227,6 +232,7 @@ fn container_of(node: &Node) -> Container {
         mounts,
         has_configs: false,
         unclear: None,
+        unread: None,
     }
 }
 

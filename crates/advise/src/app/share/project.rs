@@ -44,11 +44,11 @@ pub(super) trait Project {
 
     fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String>;
 
-    /// The lines that give the server's environment a variable more.
-    fn variable(&self, server: usize, name: &str, value: &str) -> Result<Inserted, String>;
+    /// The lines that give a container's own environment a variable more; `value` needs no quotes.
+    fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String>;
 
-    /// Where a container's variables are.
-    fn environment(&self, container: usize) -> Result<Range<usize>, String>;
+    /// Where a container's variables are: its own, and in files that only it takes.
+    fn environment(&self, container: usize) -> Result<Vec<Range<usize>>, String>;
 
     /// Whether what is in that folder goes with the container.
     fn loses(&self, server: usize, folder: &str) -> bool {

@@ -151,8 +151,8 @@ impl Project for Pair<'_> {
         self.below(server, "Environment", &format!("{name}={value}"))
     }
 
-    fn environment(&self, container: usize) -> Result<Range<usize>, String> {
-        Ok(0..self.units[container].text.len())
+    fn environment(&self, container: usize) -> Result<Vec<Range<usize>>, String> {
+        Ok(std::iter::once(0..self.units[container].text.len()).collect())
     }
 
     fn is_beside(&self, container: usize) -> bool {
@@ -224,6 +224,7 @@ fn container_of(name: &str, lines: &[Line<'_>]) -> Container {
         mounts,
         has_configs: false,
         unclear: None,
+        unread: None,
     }
 }
 

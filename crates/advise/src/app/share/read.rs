@@ -3,12 +3,15 @@
 //! Text in, connections out: beside `read`, which takes a file as a whole.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use super::maps::{self, Maps};
+use super::taken::{self, Given, Taken};
 use crate::app::bind::{bound_of, merged};
 use crate::app::containers::{SERVICES, in_containers};
 use crate::app::found::{Found, Reading};
 use crate::app::guess;
-use crate::app::inside::pod_documents;
+use crate::app::inside::{n_takers, pod_documents};
 use crate::app::lines::{self, Lines};
 use crate::app::placed::place_inside;
 use crate::app::placeholder::doubt_placeholders;
@@ -17,6 +20,7 @@ use crate::app::setting::{Problem, Setting, Value, doubt_unclear};
 use crate::app::signs::Signs;
 use crate::app::source::{MOST_BYTES, Source};
 use crate::app::table::{App, Format, GUESSED, apps};
+use crate::app::whole::Whole;
 use crate::app::yaml;
 
 /// Most containers of a file that are read.
@@ -27,10 +31,11 @@ const MOST_CONTAINERS: usize = 64;
 pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<Reading> {
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
     let unit = source.path.and_then(|it| it.rsplit('/').next()?.strip_suffix(".container"));
+    let whole = Whole::new(&text, source.included);
     let (all, problems) = match unit {
         Some(name) => of_unit(name, &text),
-        None if is_manifest(&text) => of_manifest(&text),
-        None => of_services(&text),
+        None if is_manifest(&text) => of_manifest(&whole),
+        None => of_services(&whole, source.path.map(Path::new)),
     };
     if all.is_empty() {
         return None;
@@ -42,23 +47,53 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let source = Source { neighbours: if it.is_built_here { source.neighbours } else { &[] }, ..*source };
         let mut own = if unit.is_some() { it.settings } else { in_containers(&it.settings) };
         doubt_unclear(&mut own);
+        let unread = it.given.problems.iter().map(|it| Problem { line: None, what: it.clone() });
+        reading.problems.extend(unread);
+        let is_said = !it.given.problems.is_empty();
+        let (mut own, origins) = it.given.with(own, &it.asked);
         doubt_placeholders(&mut own);
         let mut found = of_container((&it.name, it.elsewhere), &own, &source, wanted.as_deref());
-        if let (true, Some(elsewhere)) = (found.is_empty(), it.elsewhere) {
+        if let (true, false, Some(elsewhere)) = (found.is_empty(), is_said, it.elsewhere) {
             let what = format!(
                 "`{}` gets variables by `{elsewhere}`, which are not read: --containers writes those in its own `{}`",
                 it.name, it.own
             );
             reading.problems.push(Problem { line: None, what });
         }
-        for found in found.iter_mut().filter(|_| it.is_service) {
-            found.service = Some(it.name.clone());
+        for found in &mut found {
+            found.service = it.is_service.then(|| it.name.clone());
+            found.at_container = it.at;
+            tell_origins(found, &origins);
         }
         reading.found.extend(found);
     }
     reading.found.sort_by_key(|it| it.line);
     place_inside(&mut reading.found, source, &text);
     Some(reading)
+}
+
+/// Puts the connections of a file's containers that take variables from elsewhere in the place of what the file shows of
+/// them by itself, and says what they take that is not there.
+pub fn follow(reading: &mut Reading, source: &Source<'_>) {
+    let text = String::from_utf8_lossy(source.bytes);
+    let Some(services) = Some(source).filter(|_| takes_elsewhere(&text)).and_then(|it| read_services(it, None)) else {
+        return;
+    };
+    let taken: Vec<Found> = services.found.into_iter().filter(|it| !it.taken.is_empty()).collect();
+    let lines_of = |found: &Found| {
+        let settings = found.bound.iter().flat_map(|it| it.roles.values());
+        settings.map(|it| it.line).collect::<BTreeSet<usize>>()
+    };
+    let lines: BTreeSet<usize> = taken.iter().flat_map(lines_of).collect();
+    reading.found.retain(|it| lines_of(it).is_disjoint(&lines));
+    reading.found.extend(taken);
+    reading.problems.extend(services.problems);
+    reading.problems.sort();
+    reading.problems.dedup();
+}
+
+fn takes_elsewhere(text: &str) -> bool {
+    if is_manifest(text) { maps::takes_maps(text) } else { text.contains("env_file") && text.contains(SERVICES) }
 }
 
 /// The environment of a container as its file has it.
@@ -72,10 +107,36 @@ struct Environment {
     own: &'static str,
     /// Whether its name tells it from all others of the file.
     is_service: bool,
+    /// What it takes from elsewhere, where that is followed.
+    given: Given,
+    /// Its variables without a value: they come from where Compose runs.
+    asked: Vec<String>,
+    /// The line and the byte where it begins, if its name does not tell it.
+    at: Option<(usize, usize)>,
 }
 
-fn of_services(text: &str) -> (Vec<Environment>, Vec<Problem>) {
-    let (settings, problems) = yaml::read(text);
+/// Says of a connection which of its settings its container takes from where.
+fn tell_origins(found: &mut Found, origins: &[Taken]) {
+    let names: BTreeSet<&String> = found.bound.iter().flat_map(|it| it.roles.values()).map(|it| &it.path[0]).collect();
+    let own = || origins.iter().filter(|it| names.contains(&it.setting.path[0]));
+    let mut taken: Vec<String> = own().map(|it| it.from.clone()).collect();
+    taken.dedup();
+    let values = own().filter(|it| it.is_secret).filter_map(|it| match &it.setting.value {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    });
+    let mut secrets: Vec<String> = values.collect();
+    if let Some(address) = found.address.as_ref().filter(|_| secrets.iter().any(|it| it.contains("://"))) {
+        let parts = [&address.host, &address.user, &address.database].into_iter().flatten().cloned();
+        secrets.extend(parts.collect::<Vec<_>>());
+    }
+    // The longest first: another one may be a part of it.
+    secrets.sort_by_key(|it| std::cmp::Reverse(it.len()));
+    (found.taken, found.secrets) = (taken, secrets);
+}
+
+fn of_services(whole: &Whole, path: Option<&Path>) -> (Vec<Environment>, Vec<Problem>) {
+    let (settings, problems) = yaml::read(whole.own());
     let mut names: Vec<&str> = Vec::new();
     for setting in &settings {
         if let [top, name, _, ..] = &setting.path[..]
@@ -90,9 +151,13 @@ fn of_services(text: &str) -> (Vec<Environment>, Vec<Problem>) {
             [top, service, key, ..] => top == SERVICES && service == name && key == "environment",
             _ => false,
         };
-        let has_files = |it: &Setting| matches!(&it.path[..], [top, service, key, ..] if top == SERVICES && service == name && key == "env_file");
+        let is_shared = |file: &str| path.is_none_or(|it| n_takers(it, whole.own(), file) > 1);
+        let given = taken::of_service(name, &settings, whole, &is_shared);
         Environment {
-            elsewhere: settings.iter().any(has_files).then_some("env_file"),
+            elsewhere: (!given.problems.is_empty()).then_some("env_file"),
+            asked: settings.iter().filter(is_own).filter_map(asked).collect(),
+            given,
+            at: None,
             own: "environment",
             name: name.to_owned(),
             settings: settings.iter().filter(is_own).cloned().collect(),
@@ -109,16 +174,28 @@ fn of_unit(name: &str, text: &str) -> (Vec<Environment>, Vec<Problem>) {
     let has_files = text.lines().any(|it| it.trim_start().starts_with("EnvironmentFile="));
     let elsewhere = has_files.then_some("EnvironmentFile=");
     (
-        vec![Environment { name, settings, is_built_here: false, elsewhere, own: "Environment=", is_service: false }],
+        vec![Environment {
+            name,
+            settings,
+            is_built_here: false,
+            elsewhere,
+            own: "Environment=",
+            is_service: false,
+            given: Given::default(),
+            asked: Vec::new(),
+            at: None,
+        }],
         problems,
     )
 }
 
 /// The containers of a manifest's documents.
-fn of_manifest(text: &str) -> (Vec<Environment>, Vec<Problem>) {
+fn of_manifest(whole: &Whole) -> (Vec<Environment>, Vec<Problem>) {
     let mut all: Vec<Environment> = Vec::new();
     let mut problems = Vec::new();
-    for (first_line, at, text) in pod_documents(text) {
+    let documents = maps::documents(whole);
+    let maps = Maps::read(&documents);
+    for (first_line, at, text) in pod_documents(whole.own()) {
         let (settings, own) = yaml::read(text);
         problems.extend(own.into_iter().map(|it| Problem { line: it.line.map(|it| it + first_line), ..it }));
         let mut containers: Vec<(Vec<String>, Environment)> = Vec::new();
@@ -136,6 +213,9 @@ fn of_manifest(text: &str) -> (Vec<Environment>, Vec<Problem>) {
                     elsewhere: None,
                     own: "env",
                     is_service: false,
+                    given: Given::default(),
+                    asked: Vec::new(),
+                    at: Some((setting.line + first_line, setting.start + at)),
                 };
                 containers.push((place, environment));
             }
@@ -150,9 +230,26 @@ fn of_manifest(text: &str) -> (Vec<Environment>, Vec<Problem>) {
                 _ => {}
             }
         }
+        for (_, container) in &mut containers {
+            let given = container.at.and_then(|it| maps.given(&documents, &container.name, it.1));
+            if let Some(given) = given {
+                container.elsewhere = container.elsewhere.filter(|_| !given.problems.is_empty());
+                container.given = given;
+            }
+        }
         all.extend(containers.into_iter().map(|it| it.1));
     }
     (all, problems)
+}
+
+/// The name of a variable without a value: `- NAME`, `NAME:`.
+fn asked(setting: &Setting) -> Option<String> {
+    let raw = setting.item[setting.literal.clone()].trim_matches(['"', '\'']);
+    match &setting.path[3..] {
+        [idx] if idx.parse::<usize>().is_ok() => (!raw.contains('=')).then(|| raw.to_owned()),
+        [name] => matches!(&setting.item[setting.literal.clone()], "" | "~" | "null").then(|| name.clone()),
+        _ => None,
+    }
 }
 
 /// Whether a setting says that a service is built in the file's own folder.

@@ -56,6 +56,20 @@ impl Node {
         }
     }
 
+    pub(super) fn into_entries(self) -> Vec<(Self, Self)> {
+        match self.kind {
+            Shape::Map { entries, .. } => entries,
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn into_items(self) -> Vec<Self> {
+        match self.kind {
+            Shape::List { items, .. } => items,
+            _ => Vec::new(),
+        }
+    }
+
     /// The values of that key: several where it is there twice.
     pub(super) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a (Self, Self)> {
         let entries = self.entries().iter();

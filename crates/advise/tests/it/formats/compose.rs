@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use looptax_advise::app::{Rewrite, Share, Source, read_services, rewritten, shares};
+use looptax_advise::app::{Rewrite, Share, Source, Whole, read_services, rewritten, shares};
 use looptax_testkit::skips::skip;
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ fn edited_beside(text: &str, beside: &[String]) -> Edited {
         environment: None,
     };
     let found = read_services(&source, None).unwrap().found;
-    let shares = shares(text, &found, beside);
+    let shares = shares(&Whole::new(text, &[]), &found, beside);
     let mut all: Vec<Rewrite> = Vec::new();
     for (found, share) in found.iter().zip(&shares) {
         let (Some(Ok(share)), Some(address)) = (share, &found.address) else {

@@ -2,7 +2,7 @@
 //! differs but the folder of the socket in both containers, its volume, the server's arguments, and the application's
 //! variables.
 
-use looptax_advise::app::{Rewrite, Share, Source, read_services, rewritten, shares};
+use looptax_advise::app::{Rewrite, Share, Source, Whole, read_services, rewritten, shares};
 use serde_json::{Value, json};
 
 use looptax_testkit::dice::Dice;
@@ -26,7 +26,7 @@ fn edited(text: &str) -> Edited {
     let Some(reading) = read_services(&source, None) else {
         return (None, Vec::new(), Vec::new());
     };
-    let shares = shares(text, &reading.found, &[]);
+    let shares = shares(&Whole::new(text, &[]), &reading.found, &[]);
     let mut all: Vec<Rewrite> = Vec::new();
     for (found, share) in reading.found.iter().zip(&shares) {
         let (Some(Ok(share)), Some(address)) = (share, &found.address) else {

@@ -23,6 +23,7 @@ mod site;
 mod socket_handle;
 pub mod sources;
 mod subject;
+mod taken;
 mod unit;
 mod unknown_listener;
 mod workers;

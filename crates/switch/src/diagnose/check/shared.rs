@@ -49,6 +49,9 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
          comes by it is not seen from the file, and nothing is proved",
         share.server_is, share.image, share.folder, share.volume_is
     );
+    if let Some(words) = found.taken_words() {
+        point.what = format!("{}; {words}", point.what);
+    }
     checked.verdict = verdict(&checked.points);
     let Some(address) = &found.address else {
         return false;

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{self, Found, Included, Inside, Reading, Share, Source, Unit};
+use looptax_advise::app::{self, Found, Included, Inside, Reading, Share, Source, Unit, Whole};
 use looptax_host::discover::{Process, Survey};
 use looptax_host::{kernel, read};
 use looptax_model::dsn::{Address, Protocol};
@@ -22,7 +22,10 @@ use super::container::{COMPOSE_FILES, Service, services};
 use crate::diagnose::find::may_be;
 
 /// Files that are read beside a program's own.
-const MOST_INCLUDED: usize = 16;
+const MOST_INCLUDED: usize = 64;
+
+/// What Kustomize looks for in a folder.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Units that are read beside a unit.
 const MOST_UNITS: usize = 64;
@@ -35,8 +38,8 @@ const MOST_LEVELS: usize = 4;
 pub(super) struct Looked {
     /// For a person: a path, or `environment of php-fpm 123`.
     pub name: String,
-    /// What a file holds; empty of an environment.
-    pub text: String,
+    /// What a file holds, with those that its containers take variables from; empty of an environment.
+    pub whole: Whole,
     pub reading: Reading,
     /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
     pub services: Vec<Service>,
@@ -80,6 +83,8 @@ struct Manner<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
     application: Option<&'a str>,
     by_container: bool,
+    /// Whether variables count that containers take from other files.
+    follows: bool,
 }
 
 /// The variables of the environment that a file's connections depend on, and whether they say where one goes.
@@ -116,7 +121,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
         let hint = "run it as a user who may read it, for example root";
         Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
     })?;
-    let manner = Manner { environment: environment.as_ref(), application, by_container: false };
+    let manner = Manner { environment: environment.as_ref(), application, by_container: false, follows: true };
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
@@ -140,6 +145,15 @@ pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
 
 /// A file whose text is known already.
 pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
+    text_with(file, true)
+}
+
+/// The same without what its containers take from other files.
+pub(super) fn text_alone(file: &FileText<'_>) -> Result<Looked, Failure> {
+    text_with(file, false)
+}
+
+fn text_with(file: &FileText<'_>, follows: bool) -> Result<Looked, Failure> {
     let own = file.pid.map(environment).transpose()?;
     let is_known = own.is_some() || !file.environment.is_empty();
     let mut environment = file.environment.clone();
@@ -148,6 +162,7 @@ pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
         environment: Some(&environment).filter(|_| is_known),
         application: file.application,
         by_container: file.by_container || file.server_unit.is_some(),
+        follows,
     };
     let both = (file.path, file.path);
     looked(both, file.text.as_bytes(), manner, Files::Ours)
@@ -171,7 +186,7 @@ pub(super) fn offered(file: &FileText<'_>) -> Option<String> {
     if let Some(reader) = readers.find(|it| is_written(file, Some(it))) {
         return Some(writes(&format!("{plain} --as '{reader}'"), ", if it is that application"));
     }
-    let shares = app::shares(file.text, &looked.reading.found, &looked.neighbours);
+    let shares = app::shares(&looked.whole, &looked.reading.found, &looked.neighbours);
     let why = shares.into_iter().flatten().find_map(Result::err)?;
     Some(format!("`{plain}` does not write it, since {why}"))
 }
@@ -185,12 +200,12 @@ fn is_written(file: &FileText<'_>, application: Option<&str>) -> bool {
     let Ok(looked) = text(&FileText { by_container: true, application, ..*file }) else {
         return false;
     };
-    let shares = app::shares(file.text, &looked.reading.found, &looked.neighbours);
+    let shares = app::shares(&looked.whole, &looked.reading.found, &looked.neighbours);
     let is_moved = |(found, share): (&Found, &Option<Result<Share, String>>)| {
         let (Some(Ok(share)), Some(address)) = (share, &found.address) else {
             return false;
         };
-        let moves = found.moves(&share.fields(address, None), file.text);
+        let moves = found.moves(&share.fields(address, None), looked.whole.text());
         !found.is_guessed && moves.into_iter().any(|it| it.and_then(|it| share.complete(it)).is_some())
     };
     looked.reading.found.iter().zip(&shares).any(is_moved)
@@ -226,7 +241,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     neighbours.extend(texts_beside(path, files));
     neighbours.extend(libraries(path, files.owner(path), files));
     let of_laravel = laravel_environment(path, manner.environment, files);
-    let included = included(path, bytes, files);
+    let included = included(path, bytes, &neighbours, files);
     let source = Source {
         path: Some(&whole.to_string_lossy()),
         bytes,
@@ -250,7 +265,13 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
                 None => reading,
             }
         }
-        None => app::read(&source),
+        None => {
+            let mut reading = app::read(&source);
+            if manner.follows {
+                app::follow(&mut reading, &source);
+            }
+            reading
+        }
         Some(name) => app::read_as(&source, name).ok_or_else(|| unknown_application(name))?,
     };
     let mut reading = reading;
@@ -261,7 +282,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
         }
     }
     Ok(Looked {
-        text: String::from_utf8_lossy(bytes).into_owned(),
+        whole: Whole::new(&String::from_utf8_lossy(bytes), &included),
         name: seen.display().to_string(),
         reading,
         services: services(path, bytes, &neighbours, files),
@@ -317,14 +338,19 @@ fn units_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<(St
 }
 
 /// What a program reads beside its own file, one level deep.
-fn included(path: &Path, bytes: &[u8], files: Files<'_>) -> Vec<Included> {
+fn included(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Included> {
     let text = String::from_utf8_lossy(bytes);
-    let named = app::included(&path.to_string_lossy(), &text).into_iter();
-    let read = named.take(MOST_INCLUDED).filter_map(|(words, file)| {
+    let is_manifest = app::is_manifest(&text);
+    let read = |file: &str| {
         let bytes = files.read(&path.parent()?.join(file)).ok()?;
-        Some(Included { words, text: String::from_utf8_lossy(&bytes).into_owned() })
-    });
-    read.collect()
+        Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
+    };
+    // A folder of Kustomize's has what it lists.
+    let kustomization = KUSTOMIZATIONS.iter().find(|it| is_manifest && neighbours.iter().any(|name| name == *it));
+    let listed = kustomization.map(|it| read(it).and_then(|it| app::resources(&it)).unwrap_or_default());
+    let named = app::included(&path.to_string_lossy(), &text, listed.as_deref().unwrap_or(neighbours)).into_iter();
+    let read = named.take(MOST_INCLUDED).filter_map(|(words, file)| Some(Included { words, text: read(&file)? }));
+    read.filter(|it| !is_manifest || app::is_manifest(&it.text)).collect()
 }
 
 pub(crate) fn no_containers(path: &Path) -> Failure {
@@ -351,9 +377,7 @@ fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
         format!(
             "`{shown}` has variables and no container that takes them: whose they are, and its server, is in another file"
         ),
-        format!(
-            "write them into the `env` of the Pod's own manifest, and name that; `looptax check {shown}` shows them"
-        ),
+        format!("name the Pod's own manifest: it is followed from there; `looptax check {shown}` shows them"),
     )
 }
 
@@ -424,7 +448,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let text: String = lines.collect();
     let mut looked = vec![Looked {
         name: format!("the environment of {} {}", process.program_name(), process.pid),
-        text: String::new(),
+        whole: Whole::new("", &[]),
         reading: app::read(&Source {
             path: None,
             bytes: text.as_bytes(),
@@ -439,7 +463,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     }];
     for name in app::usual_files() {
         let path = PathBuf::from(name);
-        let manner = Manner { environment: Some(&environment), application: None, by_container: false };
+        let manner = Manner { environment: Some(&environment), application: None, by_container: false, follows: false };
         if let Some(files) = files
             && let Ok(bytes) = files.read(&path)
         {

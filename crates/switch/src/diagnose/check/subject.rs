@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 
-use looptax_advise::app::{self, Beside, Found, Moves, Unit};
+use looptax_advise::app::{self, Beside, Found, Moves, Unit, Whole};
 use looptax_advise::{Fields, Takes};
 use looptax_bench::path::WaitOnce;
 use looptax_host::discover::Survey;
@@ -20,6 +20,7 @@ use super::own_ip;
 use super::queue;
 use super::shared;
 use super::sources::{self, FileText, Looked, Unseen};
+use super::taken;
 use super::workers::Count;
 use crate::diagnose::socket_of::{self, SocketOf};
 
@@ -54,6 +55,8 @@ pub struct Switchable {
     pub beside: Option<Beside>,
     /// The variables of the environment that its settings are, first those that say where it goes.
     pub variables: Vec<String>,
+    /// Whether a Secret has some of its settings, which nobody is shown.
+    pub has_secrets: bool,
 }
 
 impl Switchable {
@@ -72,6 +75,7 @@ impl Switchable {
             moves: Vec::new(),
             beside: None,
             variables: sorted(found.variables()),
+            has_secrets: found.has_secrets(),
         }
     }
 
@@ -92,7 +96,7 @@ fn would_write(place: &Looked, found: &Found, socket: &SocketOf) -> bool {
     let Some(address) = found.address.as_ref().filter(|_| !found.is_guessed && !found.is_of_a_proxy()) else {
         return false;
     };
-    let moves = found.moves(&socket.fields(address, password(address)), &place.text);
+    let moves = found.moves(&socket.fields(address, password(address)), place.whole.text());
     moves.windows(2).all(|pair| pair[0] == pair[1]) && moves.iter().any(Option::is_some)
 }
 
@@ -192,6 +196,8 @@ impl Sources {
                 if let Some(command) = &self.offered {
                     shared::offer(&mut checked, command);
                 }
+                taken::hide(&mut checked, found);
+                taken::locate(&mut checked, place);
                 answers.push(checked);
                 known.extend(&found.address);
             }
@@ -239,7 +245,7 @@ impl Sources {
                 let name = sources::unit_name(file.path);
                 app::shares_of_units(Unit { name: &name, text: file.text }, server, connections, &looked.neighbours)
             }
-            None if file.by_container => app::shares(file.text, connections, &looked.neighbours),
+            None if file.by_container => app::shares(&looked.whole, connections, &looked.neighbours),
             None => Vec::new(),
         };
         let offered = if file.pid.is_none() { sources::offered(file) } else { None };
@@ -251,7 +257,7 @@ impl Sources {
             let share = shares.next().flatten();
             if let (Some(socket), Some(address)) = (&socket, &found.address) {
                 let fields = socket.fields(address, password(address));
-                moves = found.moves(&fields, file.text);
+                moves = found.moves(&fields, looked.whole.text());
                 if moves.iter().all(Option::is_some) {
                     answer::keep_words_of_here(&mut checked.changes, found, &fields);
                 }
@@ -261,13 +267,14 @@ impl Sources {
                 && let Ok(share) = share
             {
                 let fields = share.fields(address, password(address));
-                let own = found.moves(&fields, file.text).into_iter();
+                let own = found.moves(&fields, looked.whole.text()).into_iter();
                 moves = own.map(|it| share.complete(it?)).collect();
                 (socket_file, beside) = (Some(share.file()), share.beside.clone());
             }
             if let Some(command) = &offered {
                 shared::offer(&mut checked, command);
             }
+            taken::hide(&mut checked, found);
             let is_elsewhere = contained::elsewhere(&looked, found, around.client.pid).is_some();
             let address = found.address.as_ref();
             all.push(Switchable {
@@ -314,7 +321,7 @@ impl Sources {
                 checked.changes = found.changes_to_write(&fields(masked));
                 checked.changes.iter_mut().for_each(answer::explain_mask);
             }
-            let moves = found.moves(&fields(its.and_then(password)), file.text);
+            let moves = found.moves(&fields(its.and_then(password)), looked.whole.text());
             Switchable {
                 tcp: { address.as_ref() }.and_then(tcp_here).filter(|_| !is_there),
                 address,
@@ -332,7 +339,7 @@ impl Sources {
     /// # Errors
     /// That no application has that name.
     pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
-        let looked = sources::text(file)?;
+        let looked = sources::text_alone(file)?;
         // The file is read again for this, so only if something of it is for containers.
         let offered = OnceCell::new();
         let all = looked.reading.found.iter().map(|found| {
@@ -345,13 +352,25 @@ impl Sources {
             let fields =
                 socket.as_ref().zip(found.address.as_ref()).map(|(it, address)| it.fields(address, password(address)));
             Switchable {
-                moves: fields.map(|it| found.moves(&it, file.text)).unwrap_or_default(),
+                moves: fields.map(|it| found.moves(&it, looked.whole.text())).unwrap_or_default(),
                 socket: socket.map(|it| it.file),
                 ..Switchable::new(found, checked)
             }
         });
         let all = all.collect();
         Ok((all, Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new(), offered: None }))
+    }
+
+    /// The file that it is about, with those that its containers take variables from.
+    pub(crate) fn whole(&self) -> Option<&Whole> {
+        self.looked.first().map(|it| &it.whole)
+    }
+
+    /// Gives a connection's lines the numbers that they have in their files.
+    pub(crate) fn locate(&self, checked: &mut CheckedConnection) {
+        if let Some(looked) = self.looked.first() {
+            taken::locate(checked, looked);
+        }
     }
 
     /// What was not understood, each with its place.

@@ -1,0 +1,294 @@
+//! The variables that a container of Kubernetes takes from `ConfigMap`s and Secrets of the same files.
+//!
+//! They stay as they are: others may take them that no file here shows. Called by `read`; `taken` does the same for Compose.
+//!
+//! # Source
+//! kubernetes.io, API reference: `Container.env` and `envFrom` ("When a key exists in multiple sources, the value associated
+//! with the last source will take precedence. Values defined by an Env with a duplicate key will take precedence."),
+//! `ConfigMapEnvSource.optional`, `Secret.stringData`.
+
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::line::line_of;
+use super::taken::{Given, Taken};
+use super::tree::{self, Node};
+use crate::app::inside::pod_documents;
+use crate::app::quotes::{Dialect, Quotes};
+use crate::app::setting::{Joins, Setting, Value};
+use crate::app::whole::Whole;
+
+/// The lists of containers of a Pod.
+const LISTS: [&str; 2] = ["containers", "initContainers"];
+
+/// An object of the files, as a tree, in its document.
+pub(super) struct Document<'a> {
+    text: &'a str,
+    /// Lines and bytes before it.
+    before: [usize; 2],
+    node: Node,
+}
+
+/// A `ConfigMap` or a Secret.
+struct Map {
+    is_secret: bool,
+    namespace: Option<String>,
+    name: String,
+    /// Its keys, each as a variable of that name.
+    entries: Vec<Setting>,
+    /// How many containers of the files take it.
+    n_users: usize,
+}
+
+/// What names a `ConfigMap` or a Secret.
+#[derive(PartialEq, Eq)]
+struct Ref<'a> {
+    is_secret: bool,
+    namespace: Option<&'a str>,
+    name: &'a str,
+}
+
+/// The `ConfigMap`s and Secrets of the files.
+pub(super) struct Maps(Vec<Map>);
+
+pub(super) fn documents(whole: &Whole) -> Vec<Document<'_>> {
+    let read = |(first_line, start, text)| {
+        let nodes = tree::documents(text).unwrap_or_default();
+        let objects = nodes.into_iter().flat_map(objects);
+        objects.map(move |node| Document { text, before: [first_line, start], node })
+    };
+    pod_documents(whole.text()).into_iter().flat_map(read).collect()
+}
+
+impl Document<'_> {
+    fn setting(&self, name: &str, at: Range<usize>, value: Value) -> Setting {
+        let item = self.text[at.clone()].to_owned();
+        Setting {
+            path: vec![name.to_owned()],
+            value,
+            doubt: None,
+            line: line_of(self.text, at.start) + self.before[0],
+            start: at.start + self.before[1],
+            key: 0..0,
+            literal: item.len()..item.len(),
+            item,
+            quotes: Quotes::AsNeeded(Dialect::Yaml),
+            doubled: None,
+            joins: Joins::Apart,
+        }
+    }
+}
+
+/// A document's object, or those of its list.
+pub(super) fn objects(node: Node) -> Vec<Node> {
+    if !node.get("kind").and_then(Node::text).is_some_and(|it| it.ends_with("List")) {
+        return vec![node];
+    }
+    node.into_entries().into_iter().filter(|it| it.0.text() == Some("items")).flat_map(|it| it.1.into_items()).collect()
+}
+
+impl Maps {
+    pub(super) fn read(documents: &[Document<'_>]) -> Self {
+        let mut maps: Vec<Map> = documents.iter().filter_map(map_of).collect();
+        for Document { node, .. } in documents {
+            for container in containers(node) {
+                let refs = refs_of(container, namespace(node));
+                for map in maps.iter_mut().filter(|it| refs.contains(&it.named())) {
+                    map.n_users += 1;
+                }
+            }
+        }
+        Self(maps)
+    }
+
+    /// What the container takes that has this byte of the text; `None` if it is not in plain YAML.
+    pub(super) fn given(&self, documents: &[Document<'_>], name: &str, at: usize) -> Option<Given> {
+        documents.iter().find_map(|document| {
+            let is_it = |it: &&Node| (it.at.start + document.before[1]..it.at.end + document.before[1]).contains(&at);
+            let container = containers(&document.node).into_iter().find(is_it)?;
+            Some(self.of_container(document, container, name))
+        })
+    }
+
+    fn of_container(&self, document: &Document<'_>, node: &Node, title: &str) -> Given {
+        let namespace = namespace(&document.node);
+        let mut given = Given::default();
+        for item in node.get("envFrom").map_or(&[][..], Node::items) {
+            let prefix = text(item, "prefix").unwrap_or_default();
+            for (is_secret, key) in [(false, "configMapRef"), (true, "secretRef")] {
+                let Some(source) = item.get(key) else { continue };
+                let wanted = Ref { is_secret, namespace, name: text(source, "name").unwrap_or_default() };
+                match self.find(&wanted) {
+                    Ok(Some(map)) => given.taken.extend(map.entries.iter().map(|it| {
+                        let path = vec![format!("{prefix}{}", it.path[0])];
+                        map.taken(&Setting { path, ..it.clone() })
+                    })),
+                    Ok(None) if is_optional(source) => {}
+                    found => given.problems.push(missing(title, &wanted, found.is_ok())),
+                }
+            }
+        }
+        for item in node.get("env").map_or(&[][..], Node::items) {
+            let (Some(name), Some((key, from))) = (text(item, "name"), item.entry("valueFrom")) else {
+                continue;
+            };
+            for (is_secret, key_ref) in [(false, "configMapKeyRef"), (true, "secretKeyRef")] {
+                let Some(source) = from.get(key_ref) else { continue };
+                let wanted = Ref { is_secret, namespace, name: text(source, "name").unwrap_or_default() };
+                let key_name = text(source, "key").unwrap_or_default();
+                let place = key.at.start + document.before[1]..from.at.end + document.before[1];
+                let found = self.find(&wanted).map(|map| {
+                    let map = map?;
+                    let entry = map.entries.iter().rfind(|it| it.path[0] == key_name)?;
+                    let own = document.setting(name, key.at.start..from.at.end, entry.value.clone());
+                    let setting =
+                        Setting { literal: 0..own.item.len(), quotes: Quotes::Instead, joins: Joins::Pair, ..own };
+                    Some(map.taken(&setting))
+                });
+                match found {
+                    Ok(Some(taken)) => given.instead.push((place, Some(taken))),
+                    Ok(None) if is_optional(source) => given.instead.push((place, None)),
+                    found => {
+                        let what = missing(title, &wanted, found.is_ok());
+                        given.problems.push(format!("{what} (the key `{key_name}` for {name})"));
+                    }
+                }
+            }
+        }
+        given
+    }
+
+    /// The only one that is meant; `Err` if there are several.
+    fn find(&self, wanted: &Ref<'_>) -> Result<Option<&Map>, ()> {
+        let mut all = self.0.iter().filter(|it| it.named() == *wanted);
+        let first = all.next();
+        if all.next().is_some() { Err(()) } else { Ok(first) }
+    }
+}
+
+impl Map {
+    fn named(&self) -> Ref<'_> {
+        Ref { is_secret: self.is_secret, namespace: self.namespace.as_deref(), name: &self.name }
+    }
+
+    fn taken(&self, setting: &Setting) -> Taken {
+        let others = match self.n_users {
+            0 | 1 => String::new(),
+            n => format!(" (which {n} containers of the files take)"),
+        };
+        let from = format!("the {} `{}`{others}", kind(self.is_secret), self.name);
+        Taken { setting: setting.clone(), from, is_secret: self.is_secret }
+    }
+}
+
+fn kind(is_secret: bool) -> &'static str {
+    if is_secret { "Secret" } else { "ConfigMap" }
+}
+
+fn missing(title: &str, wanted: &Ref<'_>, is_absent: bool) -> String {
+    let (kind, name) = (kind(wanted.is_secret), wanted.name);
+    let why = if is_absent { "which is in none of the files" } else { "which is in the files more than once" };
+    let namespace = wanted.namespace.map_or_else(String::new, |it| format!(" of the namespace `{it}`"));
+    format!("`{title}` takes variables from the {kind} `{name}`{namespace}, {why}")
+}
+
+fn text<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    node.get(key).and_then(Node::text)
+}
+
+fn is_optional(source: &Node) -> bool {
+    text(source, "optional") == Some("true")
+}
+
+fn namespace(object: &Node) -> Option<&str> {
+    object.get("metadata").and_then(|it| text(it, "namespace"))
+}
+
+fn map_of(document: &Document<'_>) -> Option<Map> {
+    let object = &document.node;
+    let is_secret = match text(object, "kind")? {
+        "ConfigMap" => false,
+        "Secret" => true,
+        _ => return None,
+    };
+    let name = object.get("metadata").and_then(|it| text(it, "name"))?.to_owned();
+    let mut entries = Vec::new();
+    // What is written as text wins.
+    for (of, is_encoded) in [("data", is_secret), ("stringData", false)] {
+        for (key, value) in object.get(of).filter(|_| is_secret || of == "data").map_or(&[][..], Node::entries) {
+            let Some(name) = key.text() else { continue };
+            let value = value.text().unwrap_or_default();
+            let value = if is_encoded { decoded(value) } else { Some(value.to_owned()) };
+            // Its name alone is shown of it.
+            let value = value.map_or(Value::Hidden, Value::Text);
+            entries.retain(|it: &Setting| it.path[0] != name);
+            entries.push(document.setting(name, key.at.clone(), value));
+        }
+    }
+    Some(Map { is_secret, namespace: namespace(object).map(str::to_owned), name, entries, n_users: 0 })
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let text: String = text.split_whitespace().collect();
+    String::from_utf8(STANDARD.decode(text).ok()?).ok()
+}
+
+/// The containers of an object that makes Pods.
+fn containers(object: &Node) -> Vec<&Node> {
+    let Some((_, spec)) = spec_of(object) else {
+        return Vec::new();
+    };
+    LISTS.iter().filter_map(|it| spec.get(it)).flat_map(Node::items).collect()
+}
+
+/// The key and the value of a Pod's `spec` in a document, if it makes Pods.
+pub(super) fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
+    let path: &[&str] = match document.get("kind")?.text()? {
+        "Pod" => &["spec"],
+        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template", "spec"],
+        _ => return None,
+    };
+    let (last, parents) = path.split_last()?;
+    let parent = parents.iter().try_fold(document, |node, key| node.get(key))?;
+    parent.entry(last).map(|(key, value)| (key, value))
+}
+
+fn refs_of<'a>(container: &'a Node, namespace: Option<&'a str>) -> Vec<Ref<'a>> {
+    let sources = container.get("envFrom").map_or(&[][..], Node::items).iter();
+    let values = container.get("env").map_or(&[][..], Node::items).iter().filter_map(|it| it.get("valueFrom"));
+    let keys = [(false, "configMapRef"), (true, "secretRef"), (false, "configMapKeyRef"), (true, "secretKeyRef")];
+    let named = |node: &'a Node| {
+        let own = keys.iter().filter_map(move |(is_secret, key)| Some((*is_secret, text(node.get(key)?, "name")?)));
+        own.map(move |(is_secret, name)| Ref { is_secret, namespace, name })
+    };
+    sources.chain(values).flat_map(named).collect()
+}
+
+/// Whether a manifest takes variables from a `ConfigMap` or a Secret.
+pub(crate) fn takes_maps(text: &str) -> bool {
+    ["configMapRef", "secretRef", "configMapKeyRef", "secretKeyRef"].iter().any(|it| text.contains(it))
+}
+
+/// What a `kustomization.yaml` leaves of the files that it lists; whatever else it has may change what they say.
+const HARMLESS: [&str; 10] = [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "resources",
+    "namespace",
+    "labels",
+    "commonLabels",
+    "commonAnnotations",
+    "images",
+    "replicas",
+];
+
+/// The files that a `kustomization.yaml` lists, if it takes them as they are.
+pub fn resources(text: &str) -> Option<Vec<String>> {
+    let root = tree::read(text)?;
+    let is_harmless = |(key, _): &(Node, Node)| key.text().is_some_and(|it| HARMLESS.contains(&it));
+    root.entries().iter().all(is_harmless).then(|| root.get("resources").map_or_else(Vec::new, Node::words))
+}

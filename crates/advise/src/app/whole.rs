@@ -1,0 +1,116 @@
+//! A file with those behind it from which its containers take variables, as one text.
+//!
+//! So whatever is found has one place, and what is written goes back to each file by its place. Made where the files are
+//! read; `share` reads it.
+
+use std::ops::Range;
+
+use super::code::Included;
+use super::rewrite::{Rewrite, newline};
+
+/// What stands between two files: manifests are documents of one text.
+const BETWEEN: &str = "\n---\n";
+
+#[derive(Debug)]
+pub struct Whole {
+    text: String,
+    parts: Vec<Part>,
+}
+
+/// One of its files.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// As the first one names it; empty for the first.
+    pub(super) words: String,
+    pub(super) at: Range<usize>,
+    /// How many lines are before it.
+    pub(super) first_line: usize,
+}
+
+impl Whole {
+    pub fn new(text: &str, included: &[Included]) -> Self {
+        let mut whole = Self { text: String::new(), parts: Vec::new() };
+        whole.add("", text);
+        for it in included {
+            whole.text.push_str(BETWEEN);
+            whole.add(&it.words, &it.text);
+        }
+        whole
+    }
+
+    fn add(&mut self, words: &str, text: &str) {
+        let (start, first_line) = (self.text.len(), self.text.matches('\n').count());
+        self.text.push_str(text);
+        self.parts.push(Part { words: words.to_owned(), at: start..self.text.len(), first_line });
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of the first file.
+    pub fn own(&self) -> &str {
+        &self.text[self.parts[0].at.clone()]
+    }
+
+    /// The others, each with its text.
+    pub(super) fn others(&self) -> impl Iterator<Item = (&Part, &str)> {
+        self.parts.iter().skip(1).map(|it| (it, &self.text[it.at.clone()]))
+    }
+
+    /// Whether a place is in the first file.
+    pub fn is_own(&self, at: usize) -> bool {
+        at <= self.parts[0].at.end
+    }
+
+    /// The file that a line of the text is in, by its words, and the line there; no words for the first.
+    pub fn line(&self, line: usize) -> (Option<&str>, usize) {
+        let part = self.parts.iter().rfind(|it| it.first_line < line).unwrap_or(&self.parts[0]);
+        (Some(&*part.words).filter(|it| !it.is_empty()), line - part.first_line)
+    }
+
+    /// The words of its files and the text of each, with what is written there; the first without words.
+    pub fn parted(&self, rewrites: &[Rewrite]) -> Vec<(Option<&str>, &str, Vec<Rewrite>)> {
+        let own = |part: &Part| {
+            let text = &self.text[part.at.clone()];
+            let is_in = |it: &&Rewrite| part.at.start <= it.at.start && it.at.start <= part.at.end;
+            let rewrites = rewrites.iter().filter(is_in).map(|it| Rewrite {
+                at: it.at.start - part.at.start..it.at.end.min(part.at.end) - part.at.start,
+                text: it.text.replace("\r\n", "\n").replace('\n', newline(text)),
+            });
+            rewrites.collect()
+        };
+        { self.parts.iter() }
+            .map(|it| (Some(&*it.words).filter(|it| !it.is_empty()), &self.text[it.at.clone()], own(it)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_comes_back_to_its_file() {
+        let included = [("a.env", "A=b"), ("b.env", "C=d\r\nE=f\r\n")];
+        let included = included.map(|(words, text)| Included { words: words.to_owned(), text: text.to_owned() });
+        let whole = Whole::new("x: y\n", &included);
+        let at = |text: &str| whole.text().find(text).unwrap();
+        let line = |text: &str| 1 + whole.text()[..at(text)].matches('\n').count();
+        assert_eq!(whole.line(line("x: y")), (None, 1));
+        assert_eq!(whole.line(line("A=b")), (Some("a.env"), 1));
+        assert_eq!(whole.line(line("E=f")), (Some("b.env"), 2));
+        let end = at("A=b") + 3;
+        let rewrites = [
+            Rewrite { at: end..end, text: "\nG=h".to_owned() },
+            // A last line without an end, taken away with what stands between the files.
+            Rewrite { at: at("A=b")..end + 1, text: String::new() },
+            Rewrite { at: at("E=f")..at("E=f") + 3, text: "E=g\nH=i".to_owned() },
+        ];
+        let parted = whole.parted(&rewrites);
+        let of = |idx: usize| parted[idx].2.iter().map(|it| (it.at.clone(), &*it.text)).collect::<Vec<_>>();
+        assert_eq!(of(0), []);
+        assert_eq!(of(1), [(3..3, "\nG=h"), (0..3, "")]);
+        assert_eq!(of(2), [(5..8, "E=g\r\nH=i")]);
+    }
+}
