@@ -85,13 +85,11 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });
-                return Err(
-                    "the image accepts every login a command of Kubernetes are known.
-    let is_proxy = every program in \
-                     the application's server.words.first().is_some_and(|it| could take = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
-    if let Some(key) =scram-sha-256"
-                        .replaced_by.filter(|it| !is_known(it),
-                ) {
+    // The words of a command of Kubernetes are known.
+    let is_proxy = image.map(repository).is_some_and(is_cloud_sql)
+        && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
+    let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
+    if let Some(key) = server.replaced_by.filter(|it| !is_known(it)) {
         return Err(format!("the server has `{key}`, which may say where its socket is"));
     }
     let image = image.ok_or("the server names no image")?;
@@ -99,15 +97,17 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
         ("postgres", Protocol::Postgres) => {
             if !asks_for_passwords(server) {
-                return Err("the image lets everybody in at its socket without a password, so that whoever is in the \
-                            application's container would be every role: first have pg_hba.conf say `local all all \
+                return Err(
+                    "the image accepts every login at its socket without a password, so that every program in \
+                     the application's container could take every role: first have pg_hba.conf say `local all all \
                             scram-sha-256`, and POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             POSTGRES
         }
         ("redis" | "valkey/valkey", Protocol::Redis) => {
-            let ("that image's socket is in = data folder".unwrap_or_default();
+            let (folder, program) = family.unwrap_or_default();
             return of_redis(server, folder, program);
         }
         (name, Protocol::Postgres) if pooler(name).is_some() => return of_pgbouncer(server),
@@ -120,7 +120,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
             );
         }
         ("percona" | "percona/percona-server", _) => {
-            return Err("that image's socket lies among its data".to_owned());
+            return Err("that image's socket is in its data folder".to_owned());
         }
         _ => {
             return Err(format!("where the image `{image}` has its socket is not known"));
@@ -215,7 +215,7 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     let by_port: Vec<_> = databases.iter().filter(|it| !it.1.contains("unix-socket")).collect();
     let [(name, query)] = by_port[..] else {
         return Err(
-            "the proxy has several databases, or none: separate folder".to_owned()
+            "the proxy has several databases, or none: which one the port is, is not seen from the file".to_owned()
         );
     };
     let usual = if protocol == Protocol::Mysql { 3306 } else { 5432 };
@@ -283,7 +283,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
     let (folder, name) = path.rsplit_once('/').unwrap_or_default();
     let is_odd = |it: char| !it.is_ascii_alphanumeric() && !"._-".contains(it);
     if !is_own_folder(folder) || name.is_empty() || name.contains(is_odd) {
-        return Err(format!("its socket `{path}` is not in a folder of its own"));
+        return Err(format!("its socket `{path}` is not in a separate folder"));
     }
     Ok(Serving { socket: Socket::of(folder, name, port), options, program, variable: None })
 }
@@ -336,7 +336,7 @@ mod tests {
         for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
             mysql(&format!("image: {image}\n"), Err("not known"));
         }
-        mysql("image: percona:8\n", Err("among its data"));
+        mysql("image: percona:8\n", Err("in its data folder"));
         mysql("image: mysql\nbuild: .\n", Err("`build`"));
         mysql("image: mysql\ncommand: --socket=/x\n", Err("command"));
         mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
@@ -371,16 +371,16 @@ mod tests {
             ("command: [redis-sentinel, /s.conf]", "something else"),
             ("command: redis-server /s.conf --sentinel", "Sentinel"),
             ("command: redis-server --unixsocketperm 770", "mode 770"),
-            ("command: redis-server --unixsocket /tmp/r.sock", "a folder of its own"),
-            ("command: redis-server --unixsocket r.sock", "a folder of its own"),
-            ("command: redis-server --unixsocket $${S}", "a folder of its own"),
+            ("command: redis-server --unixsocket /tmp/r.sock", "a separate folder"),
+            ("command: redis-server --unixsocket r.sock", "a separate folder"),
+            ("command: redis-server --unixsocket $${S}", "a separate folder"),
             ("command: redis-server --port ${P}", "its port is"),
             ("entrypoint: x", "`entrypoint`"),
         ] {
             let found = options(command);
             assert!(found.as_ref().is_err_and(|it| it.contains(why)), "{command}: {found:?}");
         }
-        check("image: valkey/valkey:8-alpine\n", Protocol::Redis, Ok("in its data folder"));
+        check("image: valkey/valkey:8-alpine\n", Protocol::Redis, Ok("/run/valkey"));
         check("image: redis\n", Protocol::Mysql, Err("not known"));
     }
 
@@ -424,12 +424,12 @@ mod tests {
             })
         };
         for (words, protocol, expected) in [
-            ("[p:r:i]", Protocol::Postgres, "/cloudsql /cloudsql/p:r:i/.sock", "a separate folder"),
-            ("[--port=3307, p:r:i]", Protocol::Mysql, separate folder"),
+            ("[p:r:i]", Protocol::Postgres, "/cloudsql /cloudsql/p:r:i/.s.PGSQL.5432 5432 p:r:i?unix-socket=/cloudsql"),
+            ("[--port=3307, p:r:i]", Protocol::Mysql, "/cloudsql /cloudsql/p:r:i 3307 p:r:i?unix-socket=/cloudsql"),
             (
                 "--port 6000 'd.e:p:r:i?auto-iam-authn=true'",
                 Protocol::Mysql,
-                "a separate folder",
+                "/cloudsql /cloudsql/d.e:p:r:i 6000 d.e:p:r:i?unix-socket=/cloudsql",
             ),
             ("[p:r:i?port=1, 'p:r:i?unix-socket=/s/']", Protocol::Postgres, "/s /s/p:r:i/.s.PGSQL.5432 1 "),
         ] {
