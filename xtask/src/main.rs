@@ -20,6 +20,7 @@ mod licences;
 mod links;
 mod long;
 mod machines;
+mod prose;
 mod release;
 mod results;
 mod size;
@@ -59,6 +60,14 @@ enum Chore {
     },
     /// The rules of style that no lint knows
     Tidy,
+    /// Phrases that have to be read twice, with plainer ones: how many are left, by area
+    Prose {
+        /// Print all phrases of these areas and files too
+        shown: Vec<String>,
+        /// Print how many each rule finds in each area too
+        #[arg(long)]
+        counts: bool,
+    },
     /// What the tree weighs: tracked lines by room, and the largest files, functions and types
     Size,
     /// Who may depend on whom
@@ -109,6 +118,7 @@ fn main() -> ExitCode {
         Chore::Tests { long: true } => tests::run(tests::Which::All),
         Chore::Tests { long: false } => tests::run(tests::Which::Short),
         Chore::Tidy => tidy::run(),
+        Chore::Prose { shown, counts } => prose::run(&shown, counts),
         Chore::Size => size::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, RangeInclusive};
 use std::path::Path;
 use std::process::Command;
 
@@ -117,11 +117,10 @@ fn has_extension(path: &str, wanted: &str) -> bool {
 
 fn rust_lines(path: &str, text: &str) -> Lines {
     let mut lines = Lines::default();
-    let is_test_file = path.contains("/tests/") || path.ends_with("/tests.rs");
-    let tests = if is_test_file { Vec::new() } else { test_items(text) };
+    let tests = test_lines(path, text);
     for (idx, line) in text.lines().enumerate() {
         let line = line.trim_start();
-        if is_test_file || tests.iter().any(|it| it.contains(&(idx + 1))) {
+        if tests.iter().any(|it| it.contains(&(idx + 1))) {
             lines.tests += 1;
         } else if line.is_empty() {
             lines.blank += 1;
@@ -134,8 +133,11 @@ fn rust_lines(path: &str, text: &str) -> Lines {
     lines
 }
 
-/// The lines, counted from 1, of each item that only tests have.
-fn test_items(text: &str) -> Vec<std::ops::RangeInclusive<usize>> {
+/// The lines, counted from 1, of each part that only tests have: all of a file of tests.
+pub(crate) fn test_lines(path: &str, text: &str) -> Vec<RangeInclusive<usize>> {
+    if path.contains("/tests/") || path.ends_with("/tests.rs") {
+        return vec![1..=usize::MAX];
+    }
     let Ok(file) = syn::parse_file(text) else {
         return Vec::new();
     };
@@ -143,7 +145,7 @@ fn test_items(text: &str) -> Vec<std::ops::RangeInclusive<usize>> {
     of_tests.map(|it| line_range(it.span())).collect()
 }
 
-fn line_range(span: proc_macro2::Span) -> std::ops::RangeInclusive<usize> {
+fn line_range(span: proc_macro2::Span) -> RangeInclusive<usize> {
     span.start().line..=span.end().line
 }
 

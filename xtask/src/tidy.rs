@@ -4,18 +4,15 @@
 //! Every rule is a function of paths and texts, so that it can be tested; what needs the syntax of Rust is left to
 //! clippy.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::{links, workspace};
 
 const MAX_FILE_LINES: usize = 600;
 /// Longest line of prose, in characters: a sentence has a line of its own, and this is a long one.
 const MAX_PROSE_CHARS: usize = 400;
-/// Not ours, or not text.
-const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 /// Folders that exist on one machine only, spelt apart so that this file does not find itself.
 const MACHINE_FOLDERS: [&str; 3] = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
 /// Names of files and modules that say nothing about what is inside.
@@ -24,37 +21,11 @@ const EMPTY_NAMES: [&str; 6] = ["util", "utils", "misc", "helper", "helpers", "c
 /// Fails on every finding in the checkout.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;
-    let mut paths = Vec::new();
-    walk(&root, "", &mut paths)?;
-    paths.sort();
-    // What is not UTF-8 is not text.
-    let read = |path: &String| Some((path.clone(), fs::read_to_string(root.join(path)).ok()?));
-    let texts: Vec<(String, String)> = paths.iter().filter_map(read).collect();
+    let (paths, texts) = workspace::texts(&root)?;
     let each = texts.iter().flat_map(|(path, text)| findings(path, text));
     let mut found: Vec<String> = each.collect();
     found.extend(links::findings(&paths, &texts));
     workspace::fail_on(&found)
-}
-
-fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
-    let full = root.join(folder);
-    let entries = fs::read_dir(&full).with_context(|| format!("cannot list {}", full.display()))?;
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let path = format!("{folder}{name}");
-        let kind = entry.file_type()?;
-        // In a second work tree `.git` is a file.
-        if SKIPPED.contains(&name.as_str()) {
-            continue;
-        }
-        if kind.is_dir() {
-            walk(root, &format!("{path}/"), paths)?;
-        } else if kind.is_file() {
-            paths.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// Everything to object to in one file, as `path:line: words`.

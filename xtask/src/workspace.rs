@@ -4,17 +4,53 @@
 //! binary carries it.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
+
+/// Not ours, or not text.
+const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("run me as `cargo xtask`")?;
     let root = PathBuf::from(manifest).parent().map(PathBuf::from);
     root.context("the xtask folder has no parent")
+}
+
+/// The paths of all files of the checkout, and those that are text with their text.
+pub(crate) fn texts(root: &Path) -> Result<(Vec<String>, Vec<(String, String)>)> {
+    let mut paths = Vec::new();
+    walk(root, "", &mut paths)?;
+    paths.sort();
+    // A file that is not UTF-8 is not text.
+    let read = |path: &String| Some((path.clone(), fs::read_to_string(root.join(path)).ok()?));
+    let texts = paths.iter().filter_map(read).collect();
+    Ok((paths, texts))
+}
+
+fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
+    let full = root.join(folder);
+    let entries = fs::read_dir(&full).with_context(|| format!("cannot list {}", full.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{folder}{name}");
+        let kind = entry.file_type()?;
+        // In a second work tree `.git` is a file.
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
+            walk(root, &format!("{path}/"), paths)?;
+        } else if kind.is_file() {
+            paths.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// All packages and the resolved tree, as the lock file says.

@@ -1,0 +1,97 @@
+//! The phrases and the areas of data/prose.toml, and where a text has one. Called by `prose`; pure.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result};
+use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use serde::Deserialize;
+
+use super::Kind;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    rule: Vec<Rule>,
+    area: Vec<Area>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    pub(super) find: String,
+    #[serde(default)]
+    except: Vec<String>,
+    pub(super) say: String,
+    pub(super) because: String,
+    /// Whether headings may say it.
+    #[serde(default)]
+    sentences: bool,
+}
+
+/// Texts that have a number of their own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Area {
+    pub(super) name: String,
+    of: Vec<Kind>,
+    /// Files, or beginnings of their paths.
+    paths: Vec<String>,
+    /// How many phrases may still be there.
+    pub(super) left: usize,
+}
+
+impl Area {
+    pub(super) fn has_path(&self, path: &str) -> bool {
+        self.paths.iter().any(|it| path.starts_with(it.as_str()))
+    }
+
+    pub(super) fn has(&self, path: &str, kind: Kind) -> bool {
+        self.of.contains(&kind) && self.has_path(path)
+    }
+}
+
+/// The rules with their expressions compiled, and the areas.
+pub(super) struct Phrases {
+    pub(super) rules: Vec<Rule>,
+    pub(super) areas: Vec<Area>,
+    /// All `find` at once: most texts have none of them.
+    any: RegexSet,
+    each: Vec<(Regex, Vec<Regex>)>,
+}
+
+impl Phrases {
+    pub(super) fn read(text: &str) -> Result<Self> {
+        let list: List = toml::from_str(text).context("xtask/data/prose.toml is broken")?;
+        let finds = list.rule.iter().map(|it| it.find.as_str());
+        let any = RegexSetBuilder::new(finds).case_insensitive(true).size_limit(1 << 26).build()?;
+        let each = list.rule.iter().map(|rule| {
+            let except: Result<Vec<Regex>> = rule.except.iter().map(|it| compiled(it)).collect();
+            Ok((compiled(&rule.find)?, except?))
+        });
+        let each = each.collect::<Result<_>>()?;
+        Ok(Self { rules: list.rule, areas: list.area, any, each })
+    }
+
+    /// The rules that a text breaks, each with the bytes that do.
+    pub(super) fn matches(&self, text: &str, is_heading: bool) -> Vec<(usize, Range<usize>)> {
+        let mut found = Vec::new();
+        for rule_idx in self.any.matches(text) {
+            if is_heading && self.rules[rule_idx].sentences {
+                continue;
+            }
+            let (find, except) = &self.each[rule_idx];
+            let excused: Vec<Range<usize>> =
+                except.iter().flat_map(|it| it.find_iter(text)).map(|it| it.range()).collect();
+            let ranges = find.find_iter(text).map(|it| it.range());
+            let is_excused =
+                |range: &Range<usize>| excused.iter().any(|it| it.start < range.end && range.start < it.end);
+            found.extend(ranges.filter(|it| !is_excused(it)).map(|it| (rule_idx, it)));
+        }
+        found
+    }
+}
+
+fn compiled(expression: &str) -> Result<Regex> {
+    let built = RegexBuilder::new(expression).case_insensitive(true).build();
+    built.with_context(|| format!("`{expression}` in xtask/data/prose.toml"))
+}
