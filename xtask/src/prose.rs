@@ -16,6 +16,11 @@ use crate::docs::is_made;
 use crate::workspace;
 use rules::{Area, Phrases};
 
+/// Characters between sentences, which a match may begin or end with.
+const BETWEEN: [char; 4] = [' ', '.', ';', ':'];
+/// Longest part of a match that is printed, in characters.
+const MOST_SHOWN: usize = 60;
+
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,9 +107,10 @@ fn findings_of(phrases: &Phrases, path: &str, text: &str) -> Result<Vec<Finding>
             continue;
         };
         for (rule_idx, range) in phrases.matches(&passage.text, passage.is_heading) {
-            let place = format!("{path}:{}", passage.line(range.start));
-            let words = passage.text[range].trim_matches([' ', '.', ';', ':']);
-            let words: String = words.chars().take(60).collect();
+            let matched = &passage.text[range.clone()];
+            let words = matched.trim_start_matches(BETWEEN);
+            let place = format!("{path}:{}", passage.line(range.end - words.len()));
+            let words: String = words.trim_end_matches(BETWEEN).chars().take(MOST_SHOWN).collect();
             found.push(Finding { area_idx, rule_idx, words, place });
         }
     }
@@ -224,6 +230,9 @@ left = 0
         assert!(judge(&phrases, &found("It is no a.")).is_ok());
         let error = judge(&phrases, &found("It is no a. It is no b.")).expect_err("one too many");
         assert!(error.to_string().contains("pages: 2 phrases, 1 at most\n  README.md:1"), "{error}");
-        assert_eq!(state(&phrases.areas[1], 0), "pages              0 left; write `left = 0` into xtask/data/prose.toml");
+        assert_eq!(
+            state(&phrases.areas[1], 0),
+            "pages              0 left; write `left = 0` into xtask/data/prose.toml"
+        );
     }
 }

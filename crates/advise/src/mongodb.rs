@@ -38,8 +38,7 @@ impl MongodbOptions {
                 "replicaSet is left out for {DIRECT}: a set sends its clients back to hosts and ports; this server takes writes only while it is the set's primary"
             ));
         } else if is_one_of_several {
-            traps
-                .push(format!("only the first server is behind this socket, so the others are left out for {DIRECT}"));
+            traps.push(format!("only the first server is behind this socket, so the others are left out for {DIRECT}"));
         }
         if !of_tls.is_empty() {
             traps.push(format!(

@@ -115,7 +115,7 @@ fn write_gauge<'a>(
 /// Writes a line per verdict, so that an alert can ask for its word.
 fn write_verdicts(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_verdict";
-    let _ = writeln!(text, "# HELP {NAME} What a comparison came to, by its label.");
+    let _ = writeln!(text, "# HELP {NAME} Result of a comparison, by its label.");
     let _ = writeln!(text, "# TYPE {NAME} gauge");
     for comparison in &record.comparisons {
         for tax in &comparison.tax {

@@ -1,7 +1,7 @@
 //! The prose of a Markdown text: paragraphs, headings, items of lists and cells of tables. Called by `prose` for pages
 //! and by `rust` for comments, which are Markdown too; pure.
 //!
-//! Code, targets of links, HTML and quotations are left out.
+//! Code, links (their words are titles), HTML and quotations are left out.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -12,7 +12,8 @@ pub(super) const CODE: char = '~';
 
 /// Splits a text that begins at `first_line` of its file.
 pub(super) fn passages(text: &str, first_line: usize, kind: Kind) -> Vec<Passage> {
-    let mut reader = Reader { kind, done: Vec::new(), current: None, in_code: false, is_heading: false };
+    let mut reader =
+        Reader { kind, done: Vec::new(), current: None, in_code: false, in_link: false, is_heading: false };
     let starts = LineStarts::of(text);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
         reader.take(&event, first_line + starts.line(range.start) - 1);
@@ -26,13 +27,20 @@ struct Reader {
     done: Vec<Passage>,
     current: Option<Passage>,
     in_code: bool,
+    in_link: bool,
     is_heading: bool,
 }
 
 impl Reader {
     fn take(&mut self, event: &Event, line: usize) {
         match event {
-            Event::Text(text) if !self.in_code => self.add(text, line),
+            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => {
+                self.add(&CODE.to_string(), line);
+                self.in_link = true;
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => self.in_link = false,
+            Event::Text(_) | Event::Code(_) if self.in_code || self.in_link => {}
+            Event::Text(text) => self.add(text, line),
             Event::Code(_) => self.add(&CODE.to_string(), line),
             Event::SoftBreak | Event::HardBreak => self.add(" ", line),
             Event::Start(tag) if !is_inline(&tag.to_end()) => {

@@ -36,13 +36,17 @@ pub(super) struct Area {
     of: Vec<Kind>,
     /// Files, or beginnings of their paths.
     paths: Vec<String>,
+    /// Those of them that it has not.
+    #[serde(default)]
+    except: Vec<String>,
     /// How many phrases may still be there.
     pub(super) left: usize,
 }
 
 impl Area {
     pub(super) fn has_path(&self, path: &str) -> bool {
-        self.paths.iter().any(|it| path.starts_with(it.as_str()))
+        let is_below = |folders: &[String]| folders.iter().any(|it| path.starts_with(it.as_str()));
+        is_below(&self.paths) && !is_below(&self.except)
     }
 
     pub(super) fn has(&self, path: &str, kind: Kind) -> bool {

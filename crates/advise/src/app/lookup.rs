@@ -68,7 +68,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
             let login = (text(Role::User), text(Role::Password));
             return look_up_url(bound.app, &it, login, text(Role::Socket));
         }
-        Some(Err(why)) => return Lookup::unknown(format!("where it goes is {why}")),
+        Some(Err(why)) => return Lookup::unknown(format!("its target is {why}")),
         _ => {}
     }
     let mut values: BTreeMap<Role, String> = BTreeMap::new();
@@ -77,7 +77,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
             Some(Ok(text)) => {
                 values.insert(role, text);
             }
-            Some(Err(why)) => return Lookup::unknown(format!("where it goes is {why}")),
+            Some(Err(why)) => return Lookup::unknown(format!("its target is {why}")),
             None => {}
         }
     }

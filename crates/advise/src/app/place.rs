@@ -272,8 +272,10 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     }
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
         // The host is the text before the first slash, which is empty.
-        let why = format!("`{text}` is only a path, which is not a host here: it is ignored, and the usual socket is \
-             used");
+        let why = format!(
+            "`{text}` is only a path, which is not a host here: it is ignored, and the usual socket is \
+             used"
+        );
         return Some(Place {
             host: None,
             port,

@@ -359,7 +359,7 @@ pub(crate) struct App {
     pub(crate) traps: Vec<Words>,
     #[serde(default)]
     pub(crate) evidence: Evidence,
-    #[expect(dead_code, reason = "for those who mend the table")]
+    #[expect(dead_code, reason = "for the maintainers of the table")]
     #[serde(default)]
     source: String,
 }

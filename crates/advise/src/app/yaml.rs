@@ -41,9 +41,12 @@ pub(crate) fn read(text: &str) -> Read {
                 walk.event(event, span);
             }
             Err(error) => {
-                problems
-                    .push(Problem { line: Some(error.marker().line()), what: "it is not YAML from here \
-                         on".to_owned() });
+                problems.push(Problem {
+                    line: Some(error.marker().line()),
+                    what: "it is not YAML from here \
+                         on"
+                    .to_owned(),
+                });
                 break;
             }
         }

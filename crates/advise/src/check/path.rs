@@ -98,20 +98,20 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             format!("the queue of connections of `{socket}` is full just now: a client that does not wait gets EAGAIN"),
         )
         .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
-        End::TooLong { bytes, most } => point(
-            PointCode::PathTooLong,
-            Outcome::Fail,
-            format!("the path has {bytes} bytes, the kernel takes {most}"),
-        )
-        .with_next("a symbolic link in a folder with a short name leads there too"),
+        End::TooLong { bytes, most } => {
+            point(PointCode::PathTooLong, Outcome::Fail, format!("the path has {bytes} bytes, the kernel takes {most}"))
+                .with_next("a symbolic link in a folder with a short name leads there too")
+        }
         End::Confined => point(
             PointCode::ConfinementDenies,
             Outcome::Fail,
             format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
-        End::Failed { why } => point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}"))
-            .with_next("try `test -w` on the socket as the client's user, inside its container if it has one"),
+        End::Failed { why } => {
+            point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}"))
+                .with_next("try `test -w` on the socket as the client's user, inside its container if it has one")
+        }
     }
 }
 
@@ -168,7 +168,9 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         point.with_next(format!(
             "let the server make `{}` in a group only for this and put {user} into it{}; no user should join the \
              group {} for it",
-            step.path, by_setting(protocol), step.group
+            step.path,
+            by_setting(protocol),
+            step.group
         ))
     } else if may_join {
         point

@@ -24,7 +24,8 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         None if is_alone => (
             "over TCP the server accepts this login only with TLS".to_owned(),
             "take out for the socket what makes the driver insist on TLS, although the connection does not leave the \
-             machine".to_owned(),
+             machine"
+                .to_owned(),
             "the server refused the login over TCP without TLS, and took it with",
         ),
         None => return None,

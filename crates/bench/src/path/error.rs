@@ -172,7 +172,8 @@ impl Explain for PathError {
 }
 
 /// What to do where nothing proves who is there.
-pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show who listens; --trust-peer logs in all the same, and the \
+pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; --trust-peer logs in all the same, \
+     and the \
      program there gets the password";
 
 pub(crate) const LOG_IN: &str = "log in";

@@ -98,7 +98,7 @@ fn layers_add_up_and_travel_in_the_record() {
         assert!((sum - told).abs() < 1e-9 * told, "{sum} {told}");
     }
     each_process_has_its_functions(why);
-    assert!(run.stdout.contains("where a request's CPU time goes"), "{}", run.stdout);
+    assert!(run.stdout.contains("CPU time of a request by layer"), "{}", run.stdout);
     let chains = fs::read_to_string(&folded).unwrap();
     for start in ["unix;client;", "unix;server;", "tcp;client;", "tcp;server;"] {
         assert!(chains.lines().any(|it| it.starts_with(start)), "{start}\n{chains}");

@@ -254,7 +254,10 @@ fn what_cannot_be_asked_is_refused_before_a_server_starts() {
         &["in one send", "64 MiB"],
     );
     let memcached = "private:memcached";
-    check_refused(&[memcached, "--workload", "incr"], &["`incr` is not a workload for memcached", "get, set, mixed:R:W"]);
+    check_refused(
+        &[memcached, "--workload", "incr"],
+        &["`incr` is not a workload for memcached", "get, set, mixed:R:W"],
+    );
     check_refused(
         &[memcached, "--value-size", "1048576"],
         &["takes no value of 1048576 bytes", "at most --value-size 1048320"],

@@ -84,10 +84,9 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
         Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP)) if !load.is_flat_out() => {
             Err(Failure::usage(format!("--rate and --think do not apply to `{word}`"), "it runs as fast as it can"))
         }
-        _ if requests.reconnect_every.is_some() && !load.is_flat_out() => Err(Failure::usage(
-            "--reconnect-every needs a closed loop without pauses",
-            "leave --rate and --think out",
-        )),
+        _ if requests.reconnect_every.is_some() && !load.is_flat_out() => {
+            Err(Failure::usage("--reconnect-every needs a closed loop without pauses", "leave --rate and --think out"))
+        }
         _ => Ok(()),
     }
 }

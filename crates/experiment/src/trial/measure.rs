@@ -120,7 +120,7 @@ fn page_load(ask: &Ask) -> Result<PageLoad, Failure> {
 fn course(ask: &Ask, seen: &FirstLook, shape: &Shape) -> Course {
     let arms = ask.arms.map(Way::name).join(", ");
     let name = |only: Option<usize>| match only {
-        Some(only) => format!("{} alone: {arms}", ask.servers[only].kind),
+        Some(only) => format!("only {}: {arms}", ask.servers[only].kind),
         None => arms.clone(),
     };
     Course {

@@ -77,8 +77,10 @@ impl Destination {
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
             _ if text.contains("//") || text.contains(['@', ':']) => {
-                return Err(wrong("it is not an address, and not the path of a folder either: that has no `//`, `@` or \
-                     `:`"));
+                return Err(wrong(
+                    "it is not an address, and not the path of a folder either: that has no `//`, `@` or \
+                     `:`",
+                ));
             }
             _ => Place::Folder(PathBuf::from(text)),
         };

@@ -110,7 +110,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "conditions",
-        doc: "What machines there are, of those that reported within a week.",
+        doc: "The machines that reported within a week.",
         table: None,
         more: &[
             column("kernel", Kind::Word, "Kernel release and version."),
@@ -138,7 +138,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "measurements",
-        doc: "What TCP over loopback adds to a request of a machine's server: its newest verdict against the socket with an interval.",
+        doc: "The time that TCP over loopback adds to a request of a machine's server: its newest verdict against the \
+             socket with an interval.",
         table: None,
         more: &[
             HOST_ID,

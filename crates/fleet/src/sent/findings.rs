@@ -19,7 +19,7 @@ pub const FINDINGS: Table = Table {
         Column { name: "n", kind: Kind::Count, doc: "Its number within the report, from 0." },
         Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis." },
         Column { name: "server_version", kind: Kind::Word, doc: "Its version, where its program tells." },
-        Column { name: "server_home", kind: Kind::Word, doc: "What runs it: service, docker, or empty." },
+        Column { name: "server_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
         Column {
             name: "has_socket",
             kind: Kind::Flag,
@@ -27,7 +27,7 @@ pub const FINDINGS: Table = Table {
         },
         Column { name: "client", kind: Kind::Text, doc: "The client's program; hashed with --anonymous." },
         Column { name: "client_user", kind: Kind::Text, doc: "The user that it runs as; hashed with --anonymous." },
-        Column { name: "client_home", kind: Kind::Word, doc: "What runs it: service, docker, or empty." },
+        Column { name: "client_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
         Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },
         Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the way pays for TCP." },
         Column { name: "connections", kind: Kind::Count, doc: "Connections that are open." },

@@ -9,7 +9,7 @@ use crate::text::{known, text};
 /// A row per verdict of a record.
 pub const VERDICTS: Table = Table {
     name: "verdicts",
-    doc: "What arms cost over their baseline, as records of this machine say.",
+    doc: "The cost of arms over their baseline, from records of this machine.",
     key: &["host_id", "run_id", "n"],
     columns: &[
         Column { name: "report_id", kind: Kind::Text, doc: "The report that brought it first." },
@@ -34,7 +34,7 @@ pub const VERDICTS: Table = Table {
         },
         Column { name: "server_version", kind: Kind::Word, doc: "The version as the server states it." },
         Column { name: "is_private", kind: Kind::Flag, doc: "Whether looptax started the server." },
-        Column { name: "workload", kind: Kind::Word, doc: "What it was asked to do: point-select, get." },
+        Column { name: "workload", kind: Kind::Word, doc: "Its workload: point-select, get." },
         Column { name: "connections", kind: Kind::Count, doc: "Connections per arm." },
         Column { name: "placement", kind: Kind::Word, doc: "Which cores the ends ran on: same, split, free." },
         Column { name: "client_model", kind: Kind::Word, doc: "How the client waited: poll, block, event." },

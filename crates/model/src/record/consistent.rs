@@ -54,7 +54,7 @@ impl Comparison {
             let names = [(&tax.baseline, 0), (&tax.arm, idx + 1)];
             if names.iter().any(|(name, at)| self.arms[*at].name != **name) {
                 return Err(format!(
-                    "tax[{idx}] holds `{}` against `{}`, which arms[0] and arms[{}] are not",
+                    "tax[{idx}] compares `{}` with `{}`, which arms[0] and arms[{}] are not",
                     tax.arm,
                     tax.baseline,
                     idx + 1

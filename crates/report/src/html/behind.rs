@@ -83,7 +83,7 @@ fn micros_interval(point: &PercentileShown) -> String {
 pub(super) fn added(added: &[Added], out: &mut Markup) {
     out.folded("Table", |out| {
         for it in added {
-            let title = format!("What {} adds over {}", it.arm, it.baseline);
+            let title = format!("Time that {} adds over {}", it.arm, it.baseline);
             out.table(&title, |out| {
                 out.head(&["percentile", "all requests together", "judged epoch by epoch"]).open("tbody", &[]);
                 for pct in IN_TABLE {

@@ -140,7 +140,8 @@ impl<'a> Charts<'a> {
             return;
         }
         let title = "Added latency by percentile";
-        let says = "What the other arm adds: the line is of all requests together, the diamonds with bars were judged \
+        let says = "Time that the other arm adds: the line is of all requests together, the diamonds with bars were \
+             judged \
              epoch by epoch. The table below has the figures.";
         figure(&Figure { kind: "difference", idx, part: 0, title, says }, out, |out| behind::added(&added, out));
     }

@@ -14,7 +14,7 @@ pub fn fleet_page(fleet: &Fleet) -> String {
     head("looptax fleet", &mut out);
     out.open("body", &[]).open("header", &[]);
     out.element("p", &[("class", "brand")], "looptax fleet");
-    out.element("h1", &[], "What local TCP costs these machines");
+    out.element("h1", &[], "The cost of local TCP on these machines");
     let at = format!("As reported by {}", host::moment(&fleet.at));
     out.element("p", &[("class", "about")], &at);
     out.close("header").open("main", &[("id", "main"), ("class", "record")]);

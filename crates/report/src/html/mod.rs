@@ -130,7 +130,7 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
     out.element(
         "p",
         &[("class", "about")],
-        "What a local client loses by the way that it takes to its database. A tax above zero is what an arm loses \
+        "The loss of a local client by its transport to the database. A tax above zero is what an arm loses \
          against the baseline, which is named after \"over\"; brackets hold an interval of 95 % or more.",
     );
     let mut charts = charts::Charts::new(shown, idx);

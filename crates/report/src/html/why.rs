@@ -13,7 +13,7 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
     for (part, why) in comparison.why.iter().enumerate() {
         let arms = arms(comparison, why);
         let [base, other] = &arms;
-        let title = format!("Where a request's CPU time goes, {other} over {base}");
+        let title = format!("CPU time of a request by layer, {other} over {base}");
         out.open("section", &[("class", "why")]);
         out.element("h5", &[], &title);
         let checks = why.sum.iter().chain(words::without_sampler(why));
@@ -133,7 +133,7 @@ fn chains(
     let how = format!(
         "Callers are above the functions that they call, of all processes together. \
          A frame is as wide as its CPU time per request on {base} and on {other} together, what it calls included; \
-         {base} or {other} alone are drawn to one scale. \
+         {base} or {other} by itself are drawn to one scale. \
          Red with a line above: dearer over {other}; blue with a broken line below: cheaper; the deeper, the more per \
          request. \
          The difference of a single frame has no interval: those of layers stand in the table."

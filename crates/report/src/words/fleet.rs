@@ -253,7 +253,7 @@ fn conditions(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     Section {
-        title: "What machines there are".to_owned(),
+        title: "The machines".to_owned(),
         lines: Vec::new(),
         head: vec!["kernel", "CPU", "virtualised", "machines", "over TCP"],
         closing: more(&fleet.conditions),

@@ -157,7 +157,7 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
         RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is recreated",
         RemedyKind::Pipelining => "where a program does not need one answer to ask the next question",
         RemedyKind::Persistent => {
-            "where each request has a connection of its own today: a pool, or persistent connections in the driver"
+            "if each request opens a connection today: a pool, or persistent connections in the driver"
         }
         RemedyKind::OneCore => {
             "against what the scheduler does: pin each client beside its server thread (taskset, CPUAffinity=); worth \

@@ -193,7 +193,7 @@ pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
 /// ", mariadbd alone in turns": which server was tried by itself.
 fn alone(comparison: &Comparison, text: Text) -> String {
     let only = comparison.trial.as_ref().and_then(only);
-    only.map_or_else(String::new, |only| format!(", {} alone in turns", text.clean(only)))
+    only.map_or_else(String::new, |only| format!(", only {} in turns", text.clean(only)))
 }
 
 /// What proves the ways, what looptax itself took, and what could not have been seen.
@@ -201,7 +201,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let Some(trial) = &comparison.trial else {
         return Vec::new();
     };
-    let whose = only(trial).map_or_else(String::new, |only| format!("{} alone: ", text.clean(only)));
+    let whose = only(trial).map_or_else(String::new, |only| format!("only {}: ", text.clean(only)));
     let mut sentences = vec![connections(trial, text)];
     sentences.extend(supervision(comparison, trial, text));
     for sentence in &mut sentences {

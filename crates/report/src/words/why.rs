@@ -112,7 +112,7 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     }
     Some(SmallTable {
         title: format!(
-            "where a request's CPU time goes, client and server together: {}, {}",
+            "CPU time of a request by layer, client and server together: {}, {}",
             place(comparison),
             pair(why, comparison, text)
         ),

@@ -159,9 +159,9 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
 
       with 4 clients asking for pages at 20.0/s (poisson gaps), redis alone in
         turns: no answer for tcp against unix: the record gives no reason
-      redis alone: connections per start: mysql 1, redis 1; moved were 400 of 400 in
+      only redis: connections per start: mysql 1, redis 1; moved were 400 of 400 in
         the socket's turns, 0 of 400 in TCP's turns
-      redis alone: of a page's time looptax itself took 210 µs where its connections
+      only redis: of a page's time looptax itself took 210 µs where its connections
         were moved, 61.0 µs where they were left; with that taken off, the
         difference is +1.35 ms [0.54, 2.15] per page, an estimate of what a
         configuration that names the socket would give
@@ -232,8 +232,8 @@ fn the_bill_of_a_page_adds_up_or_not() {
     let other = shown_bill([300.0, 100.0, 500.0]);
     assert!(other.contains("the parts do not add up to what all add at once: left over is +0.30 ms"), "{other}");
     let all = shown(&each([0.0, -50.0, 50.0]), 120);
-    assert!(all.contains("asking for pages, redis alone in turns"), "{all}");
-    assert!(all.contains("redis alone: connections per page"), "{all}");
+    assert!(all.contains("asking for pages, only redis in turns"), "{all}");
+    assert!(all.contains("only redis: connections per page"), "{all}");
 }
 
 #[test]

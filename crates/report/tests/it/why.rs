@@ -65,7 +65,7 @@ fn layers_sum_checks_and_counts_stand_on_the_page_without_its_script() {
     let record = sampled(why("TCP, IP"));
     let text = text_of(&page_of(&record, Some(Ok(chains("tcp_sendmsg")))));
     for words in [
-        "Where a request's CPU time goes, tcp over unix",
+        "CPU time of a request by layer, tcp over unix",
         "TCP, IP was lost",
         "TCP, IP 1.5 µs [1.4, 1.6] 12.2 µs [12.2, 12.3] +10.8 µs [10.7, 10.8]",
         "without the sampler 1.0 µs [0.9, 1.1] 12.0 µs [11.9, 12.1] +11.0 µs [10.9, 11.1]",
@@ -193,7 +193,7 @@ fn the_fold_of_the_layers_is_named_and_stands_first_and_the_run_has_its_name() {
     assert!(text.contains("run 20261124-202701-25003"), "{text}");
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
     assert!(at("layers and flame graph, latency") < at("sampled by cpu-clock"));
-    assert!(at("Where a request's CPU time goes") < at("client poll"));
+    assert!(at("CPU time of a request by layer") < at("client poll"));
 }
 
 /// Without their intervals.
@@ -230,7 +230,7 @@ fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
         let words = "figures without an interval come from too few epochs for one: 0 with the sampler, 2 without it";
         assert!(view.contains(words), "no {words:?} in\n{view}");
         for words in ["∞", "add up"] {
-            let of_layers = view.split("where a request's CPU time goes").nth(1);
+            let of_layers = view.split("CPU time of a request by layer").nth(1);
             let of_layers = of_layers.and_then(|it| it.split("record").next());
             assert!(!of_layers.unwrap_or_default().contains(words), "{words:?} in\n{view}");
         }

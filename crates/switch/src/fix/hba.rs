@@ -140,7 +140,7 @@ fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErr
             let is_path = it.starts_with('/');
             is_path.then(|| PathBuf::from(&it)).ok_or_else(|| talk.unfit("a path", &it))
         });
-        path.map_err(|error| FixError::Untold { what: "where its files lie", why: with_causes(&error) })
+        path.map_err(|error| FixError::Untold { what: "the place of its files", why: with_causes(&error) })
     };
     let (path, data) = (show("hba_file")?, show("data_directory")?);
     refuse_errors(&mut talk, &path)?;

@@ -133,8 +133,10 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
     let of_folder = rights::Access { uid: stat.st_uid, gid: stat.st_gid, mode: stat.st_mode };
     if !of_folder.allows(&rights::User::of(server), MAY_MAKE) {
         let user = user_name(server.uid);
-        return Err(Unfit::elsewhere(format!("{user}, the user that the server runs as, may not make a socket in \
-             {shown}")));
+        return Err(Unfit::elsewhere(format!(
+            "{user}, the user that the server runs as, may not make a socket in \
+             {shown}"
+        )));
     }
     let seen = server.view().and_then(|it| it.look(folder));
     if seen.is_ok_and(|it| it.as_ref().map(FileId::from) != Some(FileId::from(&stat))) {

@@ -57,8 +57,10 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
     let is_open_to_all = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
     if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
         let title = pair.back.title();
-        plan.unread.push(format!("{title} listens for other machines as well, which will find no server there any \
-             more"));
+        plan.unread.push(format!(
+            "{title} listens for other machines as well, which will find no server there any \
+             more"
+        ));
     }
     let sides = Sides { front: front.program, front_master: front.master, back: pair.back, back_master: master };
     let others = pool_moves.then(|| others_at(&sides, tcp));
@@ -139,8 +141,10 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
         let lines = all.iter().filter(is_unknown).map(|it| it.checked.line.unwrap_or_default());
         let lines: Vec<String> = lines
             .map(|line| {
-                format!("{file}line {line}: where its pages go is not known; at the old port there will be no server \
-                     any more")
+                format!(
+                    "{file}line {line}: where its pages go is not known; at the old port there will be no server \
+                     any more"
+                )
             })
             .collect();
         lines

@@ -39,7 +39,7 @@ impl Request {
             .filter(|method| *method != Method::CONNECT)
             .ok_or_else(|| refused(format!("`{method}` is not a method that requests a page")))?;
         if !target.starts_with('/') {
-            return Err(refused(format!("`{target}` is no path")));
+            return Err(refused(format!("`{target}` is not a path")));
         }
         let names_host = { headers.iter() }.any(|(name, _)| name.eq_ignore_ascii_case("host"));
         let mut builder = http::Request::builder().method(&method).uri(target).version(Version::HTTP_11);

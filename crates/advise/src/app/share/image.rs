@@ -64,10 +64,12 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
         ("postgres", Protocol::Postgres) => {
             if !asks_for_passwords(server) {
-                return Err("the image accepts every login at its socket without a password, so that every program in \
+                return Err(
+                    "the image accepts every login at its socket without a password, so that every program in \
                      the application's container could take every role: first have pg_hba.conf say `local all all \
                             scram-sha-256`, and POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             POSTGRES
         }

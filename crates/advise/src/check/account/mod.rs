@@ -166,8 +166,7 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str =
-    "it has another password or plugin, or demands TLS; a client that logs in with it today needs the client's \
+const CHANGED: &str = "it has another password or plugin, or demands TLS; a client that logs in with it today needs the client's \
      password then";
 const MADE_OR_CHANGED: &str = "it is not there; or (where CREATE warns that it is) it has another password or plugin, \
      or demands TLS, and a client that logs in with it today needs the client's password after the ALTER";

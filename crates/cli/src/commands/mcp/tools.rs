@@ -55,7 +55,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
         ),
         tool::<History, Listed<Vec<PastRun>>>(
             "history",
-            "What was measured",
+            "List of runs",
             "Lists the runs that were measured and kept on this machine, the newest first.",
         ),
         tool::<DiffOf, Differences>(

@@ -43,7 +43,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         }
     }
     let at_most = if settings.requests.are_dumps() {
-        "so many dumps at most,".to_owned()
+        "this many dumps at most,".to_owned()
     } else {
         let cases = || {
             settings.targets.iter().zip(targets).flat_map(|(spec, target)| {
@@ -206,9 +206,7 @@ pub fn case_name(case: &Case) -> String {
 /// What will be done to a server, for the plan.
 pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
     match spec {
-        TargetSpec::Private(Kind::Echo) => {
-            "echo: a built-in server, started and stopped by looptax".to_owned()
-        }
+        TargetSpec::Private(Kind::Echo) => "echo: a built-in server, started and stopped by looptax".to_owned(),
         TargetSpec::Private(Kind::Memcached) => format!(
             "private memcached: serves a socket or TCP, not both, so two processes of each are started in a scratch \
              folder, each filled with {} keys, stopped and removed; a coin picks one of each for every epoch",

@@ -23,31 +23,25 @@ pub(super) fn explain(error: io::Error) -> Failure {
 
 fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
     match (Errno::from_io_error(&error), paranoid) {
-        (Some(Errno::NOSYS), _) => {
-            Failure::new("this kernel has no perf_event_open, so it takes no samples").with_hint(
-                "use a Linux kernel with CONFIG_PERF_EVENTS, outside of sandboxes such as gVisor",
-            )
-        }
+        (Some(Errno::NOSYS), _) => Failure::new("this kernel has no perf_event_open, so it takes no samples")
+            .with_hint("use a Linux kernel with CONFIG_PERF_EVENTS, outside of sandboxes such as gVisor"),
         // Above 2 is a patch of Debian and Ubuntu: nothing for ordinary users.
-        (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => Failure::new(format!(
-            "kernel.perf_event_paranoid is {level}, so only root may take samples"
-        ))
-        .with_hint(
-            "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows only this user's programs, `=1` \
+        (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => {
+            Failure::new(format!("kernel.perf_event_paranoid is {level}, so only root may take samples")).with_hint(
+                "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows only this user's programs, `=1` \
              the kernel's \
              part of them too, `=-1` the whole machine",
-        ),
+            )
+        }
         (Some(Errno::PERM | Errno::ACCESS), _) => Failure::new(
             "perf_event_open is forbidden here, as containers do it, so no samples can be taken",
         )
         .with_hint(
             "run on the host, or start the container with `--cap-add PERFMON --security-opt seccomp=unconfined`",
         ),
-        (Some(Errno::MFILE), _) => {
-            Failure::from(error)
-                .context("cannot open an event of perf_event_open per thread and core")
-                .with_hint("allow more open files: `ulimit -n 65536`")
-        }
+        (Some(Errno::MFILE), _) => Failure::from(error)
+            .context("cannot open an event of perf_event_open per thread and core")
+            .with_hint("allow more open files: `ulimit -n 65536`"),
         _ => Failure::from(error).context("cannot take samples with perf_event_open"),
     }
 }

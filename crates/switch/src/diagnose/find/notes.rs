@@ -170,9 +170,7 @@ fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>)
         (format!("no process listens on {path}: a server that ended left it"), "start the server, or delete the file")
     } else {
         (
-            format!(
-                "no visible process listens on {path}: a server that ended left it, or one in a container listens"
-            ),
+            format!("no visible process listens on {path}: a server that ended left it, or one in a container listens"),
             "run it as root",
         )
     };

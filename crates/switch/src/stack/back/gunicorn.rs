@@ -103,8 +103,12 @@ impl BackProgram for Gunicorn {
         let value = |name: &str| option(words, name).or_else(|| setting(own.text, name));
         let number = |name: &str, path: &str, usual: u32| match value(name) {
             None => Ok(usual),
-            Some(text) => number_of(path, &text).ok_or_else(|| format!("{name} = {text} is not a user or group known \
-                 here")),
+            Some(text) => number_of(path, &text).ok_or_else(|| {
+                format!(
+                    "{name} = {text} is not a user or group known \
+                 here"
+                )
+            }),
         };
         let umask = match value("umask") {
             None => 0,

@@ -58,8 +58,11 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     }
     over_tcp.keep_unfit_login();
     over_unix.keep_unfit_login();
-    let how = format!("logged in over TCP, and over the socket as {}, and asked the server for its \
-         identity", over_unix.whom);
+    let how = format!(
+        "logged in over TCP, and over the socket as {}, and asked the server for its \
+         identity",
+        over_unix.whom
+    );
     if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
         return vec![
             Point::new(
