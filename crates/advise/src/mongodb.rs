@@ -101,8 +101,8 @@ mod tests {
         check("replicaset=rs0&authSource=admin", true, direct, &set);
         check("directConnection=false&replicaSet=rs0&w=1", true, "w=1&directConnection=true", &set);
         check("directConnection=true&replicaSet=rs0&w=1", true, "directConnection=true&w=1", &set);
-        check("authSource=admin", true, direct, &["the first server alone"]);
-        check("", true, DIRECT, &["the first server alone"]);
+        check("authSource=admin", true, direct, &["only the first server"]);
+        check("", true, DIRECT, &["only the first server"]);
     }
 
     #[test]

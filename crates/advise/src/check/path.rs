@@ -236,7 +236,7 @@ mod tests {
         check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(vec![roots], End::Denied, Outcome::Fail, &["a group for this alone"]);
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group only for this"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn every_end_has_its_own_words() {
         check(vec![], End::Connected, Outcome::Pass, &["can connect"]);
-        check(vec![], End::Refused, Outcome::Fail, &["nobody listens"]);
+        check(vec![], End::Refused, Outcome::Fail, &["no process listens"]);
         check(vec![], End::Full, Outcome::Fail, &["EAGAIN", "somaxconn"]);
         check(vec![], End::TooLong { bytes: 120, most: 107 }, Outcome::Fail, &["120", "107"]);
         check(vec![], End::Confined, Outcome::Fail, &["SELinux or AppArmor"]);
@@ -273,7 +273,7 @@ mod tests {
         check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
         let hidden = Reach { steps: Vec::new(), end: End::Missing { path: "/tmp/r.sock".to_owned() } };
         let point = reached(&hidden, "/tmp/r.sock", Protocol::Redis);
-        assert!(point.next.unwrap().contains("PrivateTmp=true has a /tmp"));
+        assert!(point.next.unwrap().contains("PrivateTmp=true has its own /tmp"));
         let failed = End::Failed { why: "ENXIO".to_owned() };
         let point = reached(&Reach { steps: vec![], end: failed }, "/run/r.sock", Protocol::Redis);
         assert_eq!(point.outcome, Outcome::Unknown);

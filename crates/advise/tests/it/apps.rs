@@ -296,7 +296,7 @@ fn sockets_that_are_ignored_are_told() {
     let rails = "production:\n  adapter: mysql2\n  host: 127.0.0.1\n  socket: /s";
     check("/srv/config/database.yml", rails, "Rails (mysql2)", "tcp", "the socket beside it is ignored");
     let redis = "APP_KEY=x\nREDIS_HOST=/s\nREDIS_PORT=6379";
-    check("/srv/.env", redis, "Laravel (phpredis)", "tcp", "port 0 alone");
+    check("/srv/.env", redis, "Laravel (phpredis)", "tcp", "only with port 0");
     check(
         "/srv/config/database.yml",
         "production:\n  adapter: postgresql\n  host: <%= ENV['H'] %>",

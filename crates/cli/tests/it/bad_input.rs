@@ -382,7 +382,7 @@ fn r20_what_is_no_dsn_is_told_how_one_looks_without_the_words_of_a_library() {
     let scratch = Scratch::new();
     for line in ["check localhost/db", "check app@localhost", "dsn app@localhost", "dsn localhost:3306"] {
         let run = Looptax::new(exe(), &scratch).args(line.split(' ')).run();
-        run.expect_error(2, &["this is no DSN", "mysql://user@127.0.0.1:3306/db"]);
+        run.expect_error(2, &["this is not a DSN", "mysql://user@127.0.0.1:3306/db"]);
         assert!(!run.stderr.contains("relative URL"), "{}", run.stderr);
     }
 }

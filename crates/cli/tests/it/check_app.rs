@@ -408,7 +408,7 @@ fn what_holds_no_connection_ends_with_what_was_looked_for() {
     write(&scratch, "what.ever", "x");
     expect(&["--app", "what.ever"], &["no application", "wp-config.php"]);
     expect(&["--app", "nothing.there"], &["cannot read"]);
-    expect(&["--app", "/dev/zero"], &["no ordinary file"]);
+    expect(&["--app", "/dev/zero"], &["not an ordinary file"]);
     write(&scratch, ".env", "DB_HOST=127.0.0.1\n".repeat(600_000));
     expect(&["--app", ".env"], &["1048576 bytes"]);
     for (args, words) in [(&["mysql://u@127.0.0.1", "--app", ".env"][..], "cannot be used with"), (&[], "DSN")] {
@@ -486,7 +486,7 @@ fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
             "etc/sites-enabled/py",
             "location / { include proxy_params; proxy_pass http://$b; }\n",
             3,
-            "variables are set in its own files",
+            "variables are set only in its own files",
         ),
         ("etc/pool.d/www.conf", "[www]\nlisten = /nowhere.sock\n", 1, "PHP-FPM (the server itself)"),
         ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "name such a file itself: sites-enabled/*"),

@@ -300,7 +300,7 @@ fn a_socket_that_nobody_listens_on_is_told() {
     let found = found(&scratch);
     fs::remove_file(path).unwrap();
     let notes = found["notes"].to_string();
-    assert!(notes.contains("nobody listens on /tmp/mongodb-27017.sock"), "{notes}");
+    assert!(notes.contains("no process listens on /tmp/mongodb-27017.sock"), "{notes}");
 }
 
 /// A shell in a mount namespace of its own, made by `script`, that holds a connection over TCP.

@@ -55,7 +55,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
         "what would help on private:redis over tcp: 1 connection, get, client-pinned",
         "for programs that do otherwise today",
         "16 requests at once: ",
-        "where each request has a connection of its own today",
+        "if each request opens a connection today",
     ] {
         assert!(words.contains(expected), "{expected}: {}", run.stdout);
     }

@@ -52,7 +52,7 @@ fn what_is_wrong_with_a_socket_that_was_named_is_said_beforehand() {
     let nowhere = Path::new("/nowhere");
     assert!(dry(nowhere, 1).contains("/nowhere cannot be reached now"));
     assert!(dry(&file, 1).contains("is not a socket"));
-    assert!(dry(&left, 1).contains("nobody listens"));
+    assert!(dry(&left, 1).contains("no process listens"));
     assert_eq!(dry(&socket, 0).lines().count(), 1);
     let strict = |path| {
         let map = map(path);
@@ -60,7 +60,7 @@ fn what_is_wrong_with_a_socket_that_was_named_is_said_beforehand() {
         run.run()
     };
     for path in [nowhere, &file, &left] {
-        strict(path).expect_error(125, &["nobody takes connections on any socket"]);
+        strict(path).expect_error(125, &["no process accepts connections on any socket"]);
     }
     strict(&socket).expect_code(0);
 }
@@ -73,7 +73,7 @@ fn r18_what_keeps_run_from_starting_ends_with_125() {
         (&["--stat"][..], "no option `--stat`"),
         (&["--only", "abc"], "a port is a number from 1 to 65535"),
         (&["--only", "0"], "a port is a number from 1 to 65535"),
-        (&["--map", "17379="], "127.0.0.1:3306 is one"),
+        (&["--map", "17379="], "such as 127.0.0.1:3306"),
         (&["--map", "127.0.0.1:1="], "it is a path, or @"),
         (&["--map", "x=y", "--only", "3"], "cannot be used with"),
         (&["--check", ""], "for example --check mysql://"),

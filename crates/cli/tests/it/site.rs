@@ -148,7 +148,7 @@ fn a_pooler_pools_as_it_is_told() {
     let old = ["private:pgbouncer", "--pool-mode", "transaction"];
     let (_, keeps_prepared) = pooler::keeps_prepared(Kind::Pgbouncer, PoolMode::Transaction).unwrap();
     if !keeps_prepared {
-        check_refused(&old, &["keeps what a client prepares", "--protocol text"]);
+        check_refused(&old, &["keeps prepared statements", "--protocol text"]);
     }
     check_refused(&["echo", "--pool-mode", "transaction"], &["a pooler that looptax starts"]);
     check_refused(&["private:pgpool", "--pool-mode", "transaction"], &["Pgpool-II does not pool by transaction"]);

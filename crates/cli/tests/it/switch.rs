@@ -104,7 +104,7 @@ fn a_plan_says_the_lines_without_their_password_and_changes_nothing() {
 fn nobody_is_moved_who_was_not_asked() {
     let Some(scene) = Scene::new() else { return };
     for args in [&[][..], &["--json"]] {
-        scene.switch(args).expect_error(2, &["nobody can be asked", "--yes"]);
+        scene.switch(args).expect_error(2, &["no terminal to ask on", "--yes"]);
     }
     scene.check_unchanged();
 }

@@ -269,7 +269,7 @@ fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
         Looptax::new(exe(), &scratch)
             .args(args.iter().copied())
             .run()
-            .expect_error(2, &["wants call chains", "`looptax why TARGET --"]);
+            .expect_error(2, &["needs call chains", "`looptax why TARGET --"]);
     }
 }
 

@@ -481,7 +481,7 @@ mod tests {
         assert_eq!(over_socket.page.as_deref(), Some("/shop"));
         for url in ["http://x", "fastcgi://127.0.0.1"] {
             let error = Address::parse_login(url).unwrap_err().to_string();
-            assert!(error.contains("is no database"), "{error}");
+            assert!(error.contains("is not a database"), "{error}");
         }
         assert!(Address::parse_login("mysql://h").is_ok());
     }

@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_page_that_does_not_work_before_is_none_to_compare_with() {
         let own = "name a page of this machine";
-        check_refused("http://203.0.113.9/", "no address of this machine", own);
+        check_refused("http://203.0.113.9/", "not an address of this machine", own);
         check_refused("shop", "`shop` is no URL", own);
         let tls = serve(vec!["\x15\x03\x01\0\x02\x02\x28".to_owned()]);
         check_refused(&tls, "speaks TLS", "https://");

@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn what_http_does_not_allow_is_refused() {
         for (method, target, header, words) in [
-            ("G T", "/", ("a", "b"), "no method"),
-            ("CONNECT", "/", ("a", "b"), "no method"),
+            ("G T", "/", ("a", "b"), "not a method"),
+            ("CONNECT", "/", ("a", "b"), "not a method"),
             ("GET", "a", ("a", "b"), "no path"),
             ("GET", "", ("a", "b"), "no path"),
             ("GET", "/a b", ("a", "b"), "cannot ask for `/a b`"),

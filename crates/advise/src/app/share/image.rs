@@ -228,7 +228,7 @@ mod tests {
         for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
             mysql(&format!("image: {image}\n"), Err("not known"));
         }
-        mysql("image: percona:8\n", Err("among its data"));
+        mysql("image: percona:8\n", Err("in its data folder"));
         mysql("image: mysql\nbuild: .\n", Err("`build`"));
         mysql("image: mysql\ncommand: --socket=/x\n", Err("command"));
         mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
@@ -263,9 +263,9 @@ mod tests {
             ("command: [redis-sentinel, /s.conf]", "something else"),
             ("command: redis-server /s.conf --sentinel", "Sentinel"),
             ("command: redis-server --unixsocketperm 770", "mode 770"),
-            ("command: redis-server --unixsocket /tmp/r.sock", "a folder of its own"),
-            ("command: redis-server --unixsocket r.sock", "a folder of its own"),
-            ("command: redis-server --unixsocket $${S}", "a folder of its own"),
+            ("command: redis-server --unixsocket /tmp/r.sock", "a separate folder"),
+            ("command: redis-server --unixsocket r.sock", "a separate folder"),
+            ("command: redis-server --unixsocket $${S}", "a separate folder"),
             ("command: redis-server --port ${P}", "its port is"),
             ("entrypoint: x", "`entrypoint`"),
         ] {

@@ -68,7 +68,7 @@ mod tests {
         let line = hba.socket_line("shop", "app", [127, 0, 0, 1].into());
         let points = postgres_logins(login, rules, Some(&refusal), line);
         let next = points[0].next.as_deref().unwrap();
-        assert!(next.contains("who reaches the socket is `app`"), "{next}");
+        assert!(next.contains("that reaches the socket is `app`"), "{next}");
         assert_eq!(points[0].steps[0].text, "local  shop  app  trust");
     }
 }

@@ -118,7 +118,7 @@ local   replication     all                                     peer
         for local in ["", "local all all reject\n", "local all all peer\n"] {
             let text = format!("{local}{tcp}");
             check(&text, "app", "x", Outcome::Fail, "local  shop  app  trust");
-            let words = "every user of this machine who reaches the socket is `app`";
+            let words = "every user of this machine that reaches the socket is `app`";
             check(&text, "app", "x", Outcome::Fail, words);
         }
     }

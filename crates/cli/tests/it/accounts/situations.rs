@@ -170,7 +170,7 @@ fn check_accounts(kind: Kind, server: &Server) {
             (&format!("{}shop", url("own")), PLAIN),
             (&format!("{}shop", url("plain")), Refused(&["denied", "privilege"])),
             (&url("sealed_tcp"), SEALED),
-            (&url("sealed"), Refused(&["TLS alone", "--arms tls-unix,tls"])),
+            (&url("sealed"), Refused(&["only with TLS", "--arms tls-unix,tls"])),
             (&url("certified"), Refused(&["client's certificate"])),
             (&url("tcp"), Refused(at_localhost)),
             (&url("other"), Refused(at_localhost)),
@@ -279,7 +279,7 @@ fn check_random(server: &Server) {
             (true, true, false) => {
                 let arms = format!("{over_socket},{over_tcp}");
                 let next = format!("--arms {arms}");
-                ran.1.expect_error(2, &["TLS alone", &next]);
+                ran.1.expect_error(2, &["only with TLS", &next]);
                 let again = run(&url, uid, &["--arms", &arms]);
                 check_ends(&again, Measured([over_socket, over_tcp]));
             }

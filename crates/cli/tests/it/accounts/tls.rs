@@ -79,7 +79,7 @@ fn r20_compare_takes_the_arms_that_an_account_allows() {
         check_arms(&url("both"), &["--arms", "tls-unix,tls"], sealed, "");
         let scratch = Scratch::new();
         let run = short(&scratch, &url("both"), &[]).run();
-        run.expect_error(2, &["over unix and tcp", "TLS alone", "--arms tls-unix,tls"]);
+        run.expect_error(2, &["over unix and tcp", "only with TLS", "--arms tls-unix,tls"]);
     }
 }
 
@@ -151,7 +151,7 @@ fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
     check_arms(&format!("{url}?sslmode=require"), &["--socket", &socket], tls, "demands TLS");
     let run = check(&server, &url, &["-c", "1"]);
     expect(&run, "login", "pass", &["works over both"]);
-    expect(&run, "TLS", "unknown", &["with TLS alone", "node-pg"]);
+    expect(&run, "TLS", "unknown", &["only with TLS", "node-pg"]);
     run.expect_code(0);
 }
 
@@ -169,7 +169,7 @@ fn r20_run_leaves_a_login_on_tcp_that_the_server_takes_over_tls_alone() {
             .args(["run", "--dry-run", "--only", &port, "--check", &url, "--", "true"])
             .run();
         run.expect_code(1);
-        assert!(run.stdout.contains("with TLS alone"), "{}", run.stdout);
+        assert!(run.stdout.contains("only with TLS"), "{}", run.stdout);
     }
 }
 

@@ -107,7 +107,7 @@ fn a_dead_socket_and_what_is_none_are_told_apart() {
     let (dead, file) = (scratch.file("dead.sock"), scratch.file("file"));
     drop(UnixListener::bind(&dead).unwrap());
     fs::File::create(&file).unwrap();
-    for (path, words) in [(dead, "nobody listens"), (file, "is not a socket"), (scratch.file("none"), "sees no")] {
+    for (path, words) in [(dead, "no process listens"), (file, "is not a socket"), (scratch.file("none"), "sees no")] {
         let run = check(&server, &url(&server), &["--socket", path.to_str().unwrap()]);
         expect(&run, "path", "fail", &[words]);
     }

@@ -56,7 +56,7 @@ fn what_an_engine_refuses_comes_with_its_own_next_step() {
             looptax(&scratch, &["report-to", url, "--from", "r.jsonl"]).expect_error(2, &[words]);
         };
         let other_database = engine.url.rsplit_once('/').unwrap().0;
-        refused(&format!("{other_database}/nowhere"), "behind the host");
+        refused(&format!("{other_database}/nowhere"), "after the host");
         let (_, host) = engine.url.rsplit_once('@').unwrap();
         let scheme = engine.url.split_once("//").unwrap().0;
         refused(&format!("{scheme}//nobody:wrong@{host}"), "user and password stand in");

@@ -201,7 +201,7 @@ fn an_address_of_gunicorns_command_line_wins_over_its_file_and_is_found_before()
     let Some(shop) = Shop::open(&NGINX_PROXY, &told) else {
         return;
     };
-    shop.refused(&["was told where to listen when it was started"]);
+    shop.refused(&["got its address when it was started"]);
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_stranger_is_not_taken_for_the_application_nor_root_for_its_user() {
     drop(stranger);
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.words().contains("as whom the application runs is not known"), "{}", run.stdout);
+    assert!(run.words().contains("the user of the application is not known"), "{}", run.stdout);
     scene.script().arg("begin").status().unwrap();
     scene.expect_as_before();
 }

@@ -193,7 +193,7 @@ fn a_port_that_is_taken_already_is_told() {
         return;
     };
     let listener = std::net::TcpListener::bind(app.1.http).unwrap();
-    let said = ["something listens at «http» already", "on a port of its own"];
+    let said = ["something listens at «http» already", "on a separate port"];
     check(&app, &[], &PHP, 2, &said);
     drop(listener);
 }
