@@ -10,12 +10,13 @@ use anyhow::Result;
 use crate::steps::{Step, Work};
 use crate::tests::Which;
 use crate::workspace::{built, cargo, root, run_to_success};
-use crate::{arrows, commands, deny, docs, eyes, licences, prose, skips, steps, tests, tidy, web};
+use crate::{arrows, commands, deny, docs, eyes, licences, prose, skips, spelling, steps, tests, tidy, web};
 
 const STEPS: &[Step] = &[
     Step { name: "format", repeat: "cargo fmt --all --check", work: Work::Cargo },
     Step { name: "tidy", repeat: "cargo xtask tidy", work: Work::Own(tidy::run) },
     Step { name: "prose", repeat: "cargo xtask prose", work: Work::Own(|| prose::run(&[], false)) },
+    Step { name: "spelling", repeat: "cargo xtask spelling", work: Work::Own(spelling::run) },
     Step { name: "arrows", repeat: "cargo xtask arrows", work: Work::Own(arrows::run) },
     Step { name: "licences", repeat: "cargo xtask licences", work: Work::Own(licences::run) },
     Step { name: "web", repeat: "cargo xtask web --check", work: Work::Own(|| web::run(true)) },

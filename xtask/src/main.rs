@@ -25,6 +25,7 @@ mod release;
 mod results;
 mod size;
 mod skips;
+mod spelling;
 mod stale;
 mod steps;
 mod tests;
@@ -68,6 +69,8 @@ enum Chore {
         #[arg(long)]
         counts: bool,
     },
+    /// Misspelt words, by typos, where it is installed
+    Spelling,
     /// What the tree weighs: tracked lines by room, and the largest files, functions and types
     Size,
     /// Who may depend on whom
@@ -119,6 +122,7 @@ fn main() -> ExitCode {
         Chore::Tests { long: false } => tests::run(tests::Which::Short),
         Chore::Tidy => tidy::run(),
         Chore::Prose { shown, counts } => prose::run(&shown, counts),
+        Chore::Spelling => spelling::run(),
         Chore::Size => size::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),

@@ -4,6 +4,7 @@
 //! there says; more are a failure, and the number may only fall. Changes nothing.
 
 mod pages;
+mod passage;
 mod rules;
 mod rust;
 
@@ -14,52 +15,13 @@ use anyhow::{Context, Result, bail};
 
 use crate::docs::is_made;
 use crate::workspace;
+use passage::Kind;
 use rules::{Area, Phrases};
 
 /// Characters between sentences, which a match may begin or end with.
 const BETWEEN: [char; 4] = [' ', '.', ';', ':'];
 /// Longest part of a match that is printed, in characters.
 const MOST_SHOWN: usize = 60;
-
-/// What a text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Pages,
-    Comments,
-    Strings,
-}
-
-/// A paragraph, a heading, a cell of a table, a comment or a string, without its code and quotations.
-#[derive(Debug, PartialEq)]
-struct Passage {
-    kind: Kind,
-    is_heading: bool,
-    text: String,
-    /// Offsets in `text` where a line of the file begins, each with the number of that line.
-    lines: Vec<(usize, usize)>,
-}
-
-impl Passage {
-    fn line(&self, offset: usize) -> usize {
-        let before = self.lines.iter().take_while(|(start, _)| *start <= offset);
-        before.last().map_or(0, |(_, line)| *line)
-    }
-}
-
-/// Offsets at which the lines of a text begin.
-struct LineStarts(Vec<usize>);
-
-impl LineStarts {
-    fn of(text: &str) -> Self {
-        Self(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
-    }
-
-    /// The line of an offset, counted from 1.
-    fn line(&self, offset: usize) -> usize {
-        self.0.partition_point(|it| *it <= offset)
-    }
-}
 
 /// A phrase in a file.
 struct Finding {
@@ -149,12 +111,12 @@ fn state(area: &Area, n_found: usize) -> String {
 }
 
 fn print_counts(phrases: &Phrases, findings: &[Finding]) {
-    let heads: String = phrases.areas.iter().map(|it| format!("{:>14}", it.name)).collect();
-    println!("{heads}  phrase");
+    let heads: Vec<String> = phrases.areas.iter().map(|it| format!("{:>14}", it.name)).collect();
+    println!("{}  phrase", heads.concat());
     for (rule_idx, rule) in phrases.rules.iter().enumerate() {
         let count = |area_idx| findings.iter().filter(|it| (it.area_idx, it.rule_idx) == (area_idx, rule_idx)).count();
-        let cells: String = (0..phrases.areas.len()).map(|it| format!("{:>14}", count(it))).collect();
-        println!("{cells}  {}", rule.find);
+        let cells: Vec<String> = (0..phrases.areas.len()).map(|it| format!("{:>14}", count(it))).collect();
+        println!("{}  {}", cells.concat(), rule.find);
     }
 }
 

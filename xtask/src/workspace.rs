@@ -11,6 +11,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 
+/// Paths, each with its text.
+pub(crate) type Texts = Vec<(String, String)>;
+
 /// Not ours, or not text.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 
@@ -22,7 +25,7 @@ pub(crate) fn root() -> Result<PathBuf> {
 }
 
 /// The paths of all files of the checkout, and those that are text with their text.
-pub(crate) fn texts(root: &Path) -> Result<(Vec<String>, Vec<(String, String)>)> {
+pub(crate) fn texts(root: &Path) -> Result<(Vec<String>, Texts)> {
     let mut paths = Vec::new();
     walk(root, "", &mut paths)?;
     paths.sort();

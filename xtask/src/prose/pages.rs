@@ -5,7 +5,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::{Kind, LineStarts, Passage};
+use super::passage::{Kind, LineStarts, Passage};
 
 /// Stands for code.
 pub(super) const CODE: char = '~';
@@ -43,12 +43,12 @@ impl Reader {
             Event::Text(text) => self.add(text, line),
             Event::Code(_) => self.add(&CODE.to_string(), line),
             Event::SoftBreak | Event::HardBreak => self.add(" ", line),
-            Event::Start(tag) if !is_inline(&tag.to_end()) => {
+            Event::Start(tag) if !is_inline(tag.to_end()) => {
                 self.end();
                 self.in_code = matches!(tag, Tag::CodeBlock(_));
                 self.is_heading = matches!(tag, Tag::Heading { .. });
             }
-            Event::End(tag) if !is_inline(tag) => {
+            Event::End(tag) if !is_inline(*tag) => {
                 self.end();
                 self.in_code = false;
                 self.is_heading = false;
@@ -75,7 +75,7 @@ impl Reader {
     }
 }
 
-fn is_inline(tag: &TagEnd) -> bool {
+fn is_inline(tag: TagEnd) -> bool {
     matches!(tag, TagEnd::Link | TagEnd::Image | TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough)
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
-use super::Kind;
+use super::passage::Kind;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,7 +5,8 @@ use std::ops::Range;
 use anyhow::{Result, anyhow};
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::{Kind, LineStarts, Passage, pages};
+use super::pages;
+use super::passage::{Kind, LineStarts, Passage};
 use crate::size;
 
 /// Lists comments, those on neighbouring lines as one, and strings.
