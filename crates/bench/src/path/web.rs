@@ -181,11 +181,11 @@ mod tests {
     fn what_is_no_page_of_this_machine_is_refused() {
         for (text, words) in [
             ("/path", "is not a URL"),
-            ("http://a:secret@x y/", "`x y/` is no URL"),
+            ("http://a:secret@x y/", "`x y/` is not a URL"),
             ("ftp://a:secret@localhost/", "`localhost/` is neither http:// nor https://"),
             ("localhost:8080", "neither http:// nor https://"),
             ("http://a:secret@localhost/", "`localhost` comes with an account"),
-            ("http://example.org/", "`example.org` is no address of this machine"),
+            ("http://example.org/", "`example.org` is not an address of this machine"),
             ("http://192.0.2.1/", "not an address of this machine"),
         ] {
             let what = WebPage::parse(text, &resolve).unwrap_err();

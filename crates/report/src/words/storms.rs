@@ -183,7 +183,7 @@ mod tests {
         let text = Text { is_unicode: true };
         for (n_failed, smallest_queue, somaxconn, words) in [
             (119, None, 128, "the kernel allows (128); sysctl net.core.somaxconn=199"),
-            (119, None, 4096, "with room for all of them; the errors tell"),
+            (119, None, 4096, "with room for all of them; the errors show"),
             (2, Some(70), 4096, "at 80 some failed, and at 70 none in fewer storms"),
             (0, Some(90), 4096, "at 80 none failed, and at less than 90 some did later"),
         ] {

@@ -122,7 +122,8 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
       (not seen) -> php-fpm8.2 7
         (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed, a request or
           more each
-        what a connection for each request to php-fpm costs over TCP was not measured here
+        what a connection for each request to php-fpm costs over TCP was not
+          measured here
     ");
 }
 

@@ -125,8 +125,8 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
       http://127.0.0.1:8080/
       php -S 127.0.0.1:8080 -t /var/www/html; mysql at 127.0.0.1:3306 ->
         /run/mysqld/mysqld.sock; redis at 127.0.0.1:6379 -> /run/redis/redis.sock
-      redis alone changes its way here; the other ways were drawn anew for each
-        epoch
+      only redis changes its transport here; those of the others were drawn again
+        for each epoch
       page time
         over TCP          41.8 ms
         over the socket   40.6 ms
@@ -157,8 +157,8 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
         over the socket   40.6 ms
         the socket saves  +1.80 ms [1.30, 2.30]
 
-      with 4 clients asking for pages at 20.0/s (poisson gaps), redis alone in
-        turns: no answer for tcp against unix: the record gives no reason
+      with 4 clients asking for pages at 20.0/s (poisson gaps), only redis in turns:
+        no answer for tcp against unix: the record gives no reason
       only redis: connections per start: mysql 1, redis 1; moved were 400 of 400 in
         the socket's turns, 0 of 400 in TCP's turns
       only redis: of a page's time looptax itself took 210 µs where its connections

@@ -248,7 +248,7 @@ mod tests {
     fn a_page_that_does_not_work_before_is_none_to_compare_with() {
         let own = "name a page of this machine";
         check_refused("http://203.0.113.9/", "not an address of this machine", own);
-        check_refused("shop", "`shop` is no URL", own);
+        check_refused("shop", "`shop` is not a URL", own);
         let tls = serve(vec!["\x15\x03\x01\0\x02\x02\x28".to_owned()]);
         check_refused(&tls, "speaks TLS", "https://");
         let nobody = TcpListener::bind("127.0.0.1:0").unwrap();

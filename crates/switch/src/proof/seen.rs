@@ -575,7 +575,7 @@ pub(super) mod tests {
         };
         assert!(!holds(&seen, 10));
         let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };
-        assert!(words.contains("mariadb 9 alone"), "{words}");
+        assert!(words.contains("mariadb 9 only"), "{words}");
         seen.n_of_application = 1;
         assert!(holds(&seen, 10));
     }

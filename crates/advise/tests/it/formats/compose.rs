@@ -493,10 +493,10 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
             "environment: {WORDPRESS_DB_HOST: db, WORDPRESS_DB_USER: u, WORDPRESS_DB_PASSWORD: p}",
             "",
             "",
-            "not plain lines",
+            "not on separate plain lines",
         ),
-        ("environment:\n  <<: {A: b}\n  WORDPRESS_DB_HOST: db", "", "", "not plain lines"),
-        ("environment:\n  WORDPRESS_DB_HOST: &h db", "", "", "not plain lines"),
+        ("environment:\n  <<: {A: b}\n  WORDPRESS_DB_HOST: db", "", "", "not on separate plain lines"),
+        ("environment:\n  WORDPRESS_DB_HOST: &h db", "", "", "not on separate plain lines"),
         ("environment:\n  WORDPRESS_DB_HOST: db:3307", "", "", "port 3307"),
     ] {
         check_by_hand(&file(app, server, end), words);

@@ -413,7 +413,7 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
         ("<<: {a: b}", "", "", "", "not in plain lines"),
         ("", "", "volumes: []", "", "the volumes of `the Pod`"),
         ("", "", "volumes:\n- name: sockets-db\n  emptyDir: {}", "", "a volume `sockets-db` already"),
-        ("env: [{name: WORDPRESS_DB_HOST, value: 127.0.0.1}]", "", "", "", "not plain lines"),
+        ("env: [{name: WORDPRESS_DB_HOST, value: 127.0.0.1}]", "", "", "", "not on separate plain lines"),
         ("env:\n- name: WORDPRESS_DB_HOST\n  value: 127.0.0.1:3307", "", "", "", "port 3307"),
         ("", "", "", "---\na: {{ .Values.x }}\n", "helm template"),
         (
