@@ -14,7 +14,7 @@ MADE = "$${CARGO_TARGET_DIR:-target}/docs"
 SERVERS = "$${LOOPTAX_SERVERS:-$$PWD/target/servers}"
 FERRETDB = "$${LOOPTAX_FERRETDB:-$$PWD/target/ferretdb}"
 
-.PHONY: help compare replay test test-all build install uninstall
+.PHONY: help compare reproduce test test-all build install uninstall
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target words; do \
@@ -23,23 +23,23 @@ help: ## this list
 compare: ## set up, build, and measure the databases that are installed here, within a minute
 	@scripts/setup.sh compare
 	cargo build --release --locked --package looptax
-	@$(LOOPTAX) $(ARGS)
+	@$(LOOPTAX) $(if $(ARGS),compare $(ARGS))
 
-replay: ## set up with WordPress and PHP, build, and measure the published comparisons again
-	@scripts/setup.sh replay
+reproduce: ## set up with WordPress and PHP, build, and measure the published comparisons again
+	@scripts/setup.sh reproduce
 	cargo build --release --locked --package looptax
-	@$(LOOPTAX) replay $(or $(ARGS),all)
+	@$(LOOPTAX) reproduce $(or $(ARGS),all)
 
 test: ## set up, then everything that CI checks
 	@scripts/setup.sh test
 	@scripts/setup.sh applications
 	cargo --locked xtask check
 
-test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones: many machines, drivers, simulations, selfcheck series, peers
+test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones: many machines, drivers, simulations, doctor series, peers
 	@scripts/setup.sh test
 	@scripts/setup.sh applications
 	@scripts/setup.sh peers
-	@scripts/setup.sh replay
+	@scripts/setup.sh reproduce
 	@clients/setup.sh
 	@scripts/setup.sh fleet
 	@scripts/fleet-tools.sh

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Makes the machine ready for `make compare`, `make replay`, `make test`, `cargo lab peers` and
+# Makes the machine ready for `make compare`, `make reproduce`, `make test`, `cargo lab peers` and
 # scripts/mysql-root.sh: checks Rust, installs it where there is none, finds which programs are missing, and has exactly those installed by
 # scripts/apt-install.sh.
 #
-# usage: scripts/setup.sh compare|replay|test|applications|peers|servers|fleet
+# usage: scripts/setup.sh compare|reproduce|test|applications|peers|servers|fleet
 #   compare  goes on with the database servers that are here when the rest cannot be installed
-#   replay   the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
+#   reproduce  the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
 #            which is neither started nor enabled
 #   test     needs all of them
 #   applications  goes on with the applications that are here, for the tests of `looptax switch`,
-#            of what `looptax check --app` advises, and of ClickHouse as a collector
+#            of what `looptax check` advises, and of ClickHouse as a collector
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
 #            that the report page is tried in
 #   servers  needs only what scripts/mysql-root.sh works with
@@ -156,7 +156,7 @@ find_missing() {
   local program
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
-    replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
+    reproduce) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
     test) programs+=(haproxy pgbouncer pgpool ip nft perl setfacl tshark) ;;
     applications)
       programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
@@ -215,14 +215,14 @@ install_missing() {
 }
 
 case $purpose in
-  compare | replay) check_rust ;;
+  compare | reproduce) check_rust ;;
   test)
     check_rust
     check_rust_components
     ;;
   peers) check_rust ;;
   applications | servers | fleet) ;;
-  *) stop "usage: scripts/setup.sh compare|replay|test|applications|peers|servers|fleet" ;;
+  *) stop "usage: scripts/setup.sh compare|reproduce|test|applications|peers|servers|fleet" ;;
 esac
 
 find_missing

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries `check --app` on a Pod and a Compose file whose application and databases run in containers, while servers of the
+# Tries `check` on a Pod and a Compose file whose application and databases run in containers, while servers of the
 # same kinds listen on this machine at the same ports: what is said is true inside, nobody logs in to this machine's
 # servers, and the advice works when it is followed. Needs root, debootstrap, podman, podman-compose, runc, iptables,
 # mariadb-server and redis-server, and `cargo build -p looptax` before it.
@@ -155,12 +155,12 @@ await redis-cli ping
 wrote() { grep -cE 'Connect|Accepted' "$scratch/general.log" "$scratch/redis" | awk -F: '{ n += $NF } END { print n }'; }
 before=$(wrote)
 
-ask --app pod.yaml
+ask pod.yaml
 expect '127.0.0.1` in the Pod `looptax-shop` is that container and those that share its network, not this machine'
-ask --app docker-compose.yml
+ask docker-compose.yml
 expect '127.0.0.1` in the service `app` is that container itself, not this machine'
 expect '`db` is the name of a container'
-ask --app shop.container
+ask shop.container
 expect '127.0.0.1` in the container `shop` is that container itself, not this machine'
 
 podman kube play "$scratch/pod.yaml" > /dev/null 2>&1
@@ -169,7 +169,7 @@ for host in localhost 127.0.0.1; do
   podman exec looptax-shop-db mariadb -e "create database if not exists shop;
     create user shop@$host identified by 'pw-of-the-pod'; grant all on shop.* to shop@$host" 2> /dev/null
 done
-ask --app pod.yaml --pid "$(pid_of looptax-shop-app)"
+ask pod.yaml --pid "$(pid_of looptax-shop-app)"
 expect 'mysql at 127.0.0.1:3306: would work'
 expect 'mysql://shop:****@localhost/shop?unix_socket=/run/mysqld/mysqld.sock'
 expect 'redis at 127.0.0.1:6379: would not work as things are: 1 cause FAIL socket: the server has no socket'
@@ -180,7 +180,7 @@ printf 'ok  the application reaches that socket\n'
 
 (cd "$scratch" && podman-compose -p looptax-trial up -d > /dev/null 2>&1)
 await pid_of looptax-trial_app_1
-ask --app docker-compose.yml --pid "$(pid_of looptax-trial_app_1)"
+ask docker-compose.yml --pid "$(pid_of looptax-trial_app_1)"
 expect "nothing listens on 127.0.0.1:6379 in the client's network"
 
 [ "$(wrote)" = "$before" ] || stop "this machine's servers were asked: $(tail -5 "$scratch/general.log" "$scratch/redis")"

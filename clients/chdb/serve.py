@@ -1,4 +1,4 @@
-"""Today's ClickHouse (chdb) behind so much of ClickHouse's HTTP interface as `looptax report-to` uses.
+"""Today's ClickHouse (chdb) behind so much of ClickHouse's HTTP interface as `looptax fleet send` uses.
 
 usage: serve.py PORT FOLDER
 

@@ -1,4 +1,4 @@
-//! `cargo lab history`: how long `looptax history` takes with thousands of runs.
+//! `cargo lab history`: how long `looptax show` takes to list with thousands of runs.
 //!
 //! In a folder of its own. The figures belong into docs/src/results with date and machine.
 
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     println!("{} runs", options.runs);
     let all = options.runs.to_string();
-    for arguments in [vec!["history"], vec!["history", "-n", &all], vec!["history", "-n", &all, "--json"]] {
+    for arguments in [vec!["show"], vec!["show", "-n", &all], vec!["show", "-n", &all, "--json"]] {
         for _ in 0..options.looks {
             let mut command = Command::new(&looptax);
             command.args(&arguments).env("XDG_DATA_HOME", folder.path());

@@ -20,7 +20,7 @@ const STEPS: [(&str, &str); 20] = [
     ("statistics, simulated", "run --release --locked --package looptax-model --example simulate"),
     ("a fleet, simulated", "run --release --locked --package looptax-model --example simulate_fleet"),
     ("verdicts on disturbed machines, simulated", "run --release --locked --package lab -- disturbed simulate"),
-    ("selfcheck, 100 runs", "run --release --locked --package looptax -- selfcheck private:redis --runs 100 --fixed"),
+    ("doctor, 100 runs", "run --release --locked --package looptax -- doctor private:redis --runs 100 --fixed"),
     ("trials with both arms alike", "lab trials aa"),
     ("trials with a millisecond injected", "lab trials injected --trials 20"),
     ("trials of applications with a pool", "lab trials applications"),

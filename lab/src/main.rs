@@ -70,7 +70,7 @@ enum Chore {
     Oracle(oracle::Chore),
     /// Today's ClickHouse, by the Python package chdb, as a collector: what tests do with Debian's
     FleetEngines(fleet_engines::Options),
-    /// How long `looptax history` takes with thousands of runs
+    /// How long `looptax show` takes to list thousands of runs
     History(history::Options),
     /// Records with one field changed, through every command that reads one: no panic, no hang
     Records(records::Options),
@@ -89,7 +89,7 @@ enum Chore {
     /// Series of `looptax why` held against what is known beforehand
     #[command(subcommand)]
     Why(why::Chore),
-    /// What takes too long for every commit: drivers, simulations, selfcheck series, peers
+    /// What takes too long for every commit: drivers, simulations, doctor series, peers
     Long,
 }
 

@@ -91,9 +91,9 @@ for engine in postgresql clickhouse; do
   ./dashboards.py "$engine" | python3 -m json.tool >/dev/null || stop "$engine: the dashboard is not JSON"
   "$looptax" fleet init "$destination" >/dev/null || stop "$engine: fleet init"
   "let_ask_$engine" || stop "$engine: who asks"
-  "$looptax" report-to "$destination" --dry-run --records all >"$scratch/report" || stop "$engine: report-to"
+  "$looptax" fleet send "$destination" --dry-run --records all >"$scratch/report" || stop "$engine: fleet send"
   # As after a collector that took a report and died before it said so.
-  for _ in 1 2; do "$looptax" report-to "$destination" --from "$scratch/report" >/dev/null || stop "$engine: report-to --from"; done
+  for _ in 1 2; do "$looptax" fleet send "$destination" --from "$scratch/report" >/dev/null || stop "$engine: fleet send --from"; done
   n=0
   while IFS= read -r query; do
     "ask_$engine" "$query" >"$scratch/answer" 2>"$scratch/error" || stop "$engine: $query: $(cat "$scratch/error" "$scratch/answer")"

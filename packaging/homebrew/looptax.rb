@@ -22,6 +22,6 @@ class Looptax < Formula
   test do
     assert_match version.to_s, shell_output("#{bin}/looptax --version")
     (testpath/"wp-config.php").write "<?php define('DB_NAME', 'a'); define('DB_HOST', '127.0.0.1');\n"
-    assert_match "takes-tcp", shell_output("#{bin}/looptax check --app wp-config.php --sarif")
+    assert_match "takes-tcp", shell_output("#{bin}/looptax check wp-config.php --sarif")
   end
 end

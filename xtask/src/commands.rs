@@ -201,7 +201,7 @@ mod tests {
     fn help_is_asked_for_after_looptaxs_own_arguments() {
         for (line, expected) in [
             ("looptax compare [TARGET…]     compare", "looptax compare --help"),
-            ("looptax run --only 3306 -- php -v  # x", "looptax run --only 3306 --help"),
+            ("looptax run --port 3306 -- php -v  # x", "looptax run --port 3306 --help"),
             ("looptax find # x", "looptax find --help"),
             ("looptax", "looptax --help"),
         ] {

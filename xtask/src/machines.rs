@@ -15,7 +15,7 @@ const FOLDER: &str = "docs/src/results/machines";
 const HEAD: &str = "\
 # Machines
 
-`cargo xtask docs` makes this page from the files below `docs/src/results/machines`, each of which is what `looptax report RECORD… --publish FILE` wrote on one machine.
+`cargo xtask docs` makes this page from the files below `docs/src/results/machines`, each of which is what `looptax show RECORD… --publish FILE` wrote on one machine.
 They hold the kernel with its preemption model, the CPU with its mitigations, versions of servers and the figures, and no name of a host, path, label or user; [their schema](../result-schemas.md) says each field.
 To add yours: run `looptax` or `looptax compare` when the machine is quiet, then the line above, and put the file there, named by CPU and kernel.
 A figure of one machine at one time is not a constant, and figures of different machines are not averaged here.

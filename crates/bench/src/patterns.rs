@@ -2,7 +2,7 @@
 //!
 //! An experiment by itself, apart from comparisons: it has no server but a thread of its own, nothing is pinned,
 //! and its two ways take turns in a fixed order. It looks for delays of milliseconds, for which that is enough.
-//! Called by `replay`.
+//! Called by `reproduce`.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -11,6 +11,8 @@ use crate::terminal::Terminal;
 
 /// More than the accounts of any machine.
 const MOST_PASSWD_BYTES: u64 = 16 << 20;
+/// Among so many runs the latest that saved its record is looked for.
+const MOST_LOOKED_THROUGH: u32 = 100;
 /// The name of a record in the folder of its run.
 const RECORD: &str = "record.json";
 
@@ -96,7 +98,7 @@ pub(crate) fn open_history() -> Result<History, Failure> {
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {
         terminal.words(
-            "neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `history` does not show it\n",
+            "neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `looptax show` does not list it\n",
         );
         return false;
     };
@@ -182,7 +184,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         if !read::is_file(&path) {
             return Err(Failure::usage(
                 format!("`{word}` is a folder, and it contains no `{RECORD}`"),
-                "give a record's file, or the name of a run: `looptax history` lists them",
+                "give a record's file, or the name of a run: `looptax show` lists them",
             ));
         }
     }
@@ -195,22 +197,24 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         run => run?,
     };
     let Some(path) = run.path.map(PathBuf::from) else {
-        return Err(Failure::usage(
-            format!("the record of run `{}` was printed and not saved", run.id),
-            "give a record's file",
-        ));
+        let kept = latest_runs(MOST_LOOKED_THROUGH).into_iter().find(|it| it.path.is_some());
+        let hint = kept.map_or_else(
+            || "give a record's file".to_owned(),
+            |it| format!("give a record's file, or `{}`: the latest run whose record was saved", it.id),
+        );
+        return Err(Failure::usage(format!("the record of run `{}` was printed and not saved", run.id), hint));
     };
     if !read::exists(&path) {
         return Err(Failure::usage(
             format!("the record of run `{}` is no longer at `{}`", run.id, path.display()),
-            format!("give its file where it is now; looptax history rm {} forgets the run", run.id),
+            format!("give its file where it is now; looptax show --forget {} forgets the run", run.id),
         ));
     }
     let judged = Judged::load(path)?;
     if judged.record.id != run.id {
         return Err(Failure::usage(
             format!("`{}` holds run `{}` now, not `{}`", judged.path.display(), judged.record.id, run.id),
-            format!("looptax history rm {} forgets it", run.id),
+            format!("looptax show --forget {} forgets it", run.id),
         ));
     }
     Ok(judged)

@@ -83,11 +83,10 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         looptax_bench::path::trust_peers();
     }
     match cli.command {
-        None if cli.is_bare => commands::minute::run(&cli.compare, terminal),
-        None => commands::compare::run(&cli.compare, terminal),
+        None => commands::minute::run(&cli.bare, terminal),
         Some(Command::Compare(args)) => commands::compare::run(&args, terminal),
         Some(Command::Why(args)) => commands::why::run(&args, terminal),
-        Some(Command::Selfcheck(args)) => commands::selfcheck::run(&args, terminal),
+        Some(Command::Doctor(args)) => commands::doctor::run(&args, terminal),
         Some(Command::Find(args)) => commands::find::run(&args, terminal),
         Some(Command::Watch(args)) => commands::watch::run(&args, terminal),
         Some(Command::Check(args)) => commands::check::run(&args, terminal),
@@ -95,15 +94,13 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Some(Command::Switch(args)) => commands::switch::run(&args, terminal),
         Some(Command::Trial(args)) => commands::trial::run(&args, terminal),
         Some(Command::Run(args)) => Ok(commands::run::run(&args, terminal)),
-        Some(Command::Analyze(args)) => commands::analyze::run(&args, terminal),
-        Some(Command::History(args)) => commands::history::run(&args, terminal),
+        Some(Command::Show(args)) => commands::show::run(&args, terminal),
         Some(Command::Diff(args)) => commands::diff::run(&args, terminal),
         Some(Command::Gate(args)) => commands::gate::run(&args, terminal),
-        Some(Command::Replay(args)) => commands::replay::run(&args, terminal),
-        Some(Command::Report(args)) => commands::report::run(&args, terminal),
-        Some(Command::ReportTo(args)) => commands::report_to::run(&args, terminal),
+        Some(Command::Reproduce(args)) => commands::reproduce::run(&args, terminal),
         Some(Command::Fleet(args)) => commands::fleet::run(&args, terminal),
         Some(Command::Mcp(args)) => commands::mcp::run(&args),
+        Some(Command::Help(args)) => commands::help::run(&args),
         Some(Command::Internal(internal)) => commands::internal::run(&internal),
     }
 }

@@ -89,7 +89,7 @@ impl RecordPlace {
         let path = self.saved_at.as_ref()?;
         let is_at_home = self.folder.as_ref().is_some_and(|it| it.record() == *path);
         Some(if is_at_home && self.is_remembered {
-            format!("{0}  (looptax report {0} makes a page of it)", record.id)
+            format!("{0}  (looptax show {0} --html FILE makes a page of it)", record.id)
         } else {
             path.display().to_string()
         })

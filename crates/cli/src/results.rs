@@ -42,7 +42,7 @@ pub(crate) fn keep(
     let shown = show(args, writer, name.as_deref(), terminal);
     let shown = shown.map_err(|failure| match (failure.hint(), place.path()) {
         (None, Some(path)) => {
-            failure.with_hint(format!("what was measured is in {0}: `looptax analyze {0}` prints it", path.display()))
+            failure.with_hint(format!("what was measured is in {0}: `looptax show {0}` prints it", path.display()))
         }
         _ => failure,
     });

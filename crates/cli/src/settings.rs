@@ -4,7 +4,6 @@ pub(crate) mod trial;
 
 use std::time::Duration;
 
-use clap::CommandFactory;
 use looptax_bench::{Arrivals, ClientModel};
 use looptax_experiment::Experiment;
 use looptax_experiment::comparison::parts::Asked;
@@ -12,16 +11,16 @@ use looptax_experiment::servers::pooler::PoolMode;
 use looptax_experiment::spec::exec::Exec;
 use looptax_experiment::spec::load::Load;
 use looptax_experiment::spec::requests::{Requests, distribution, workloads};
-use looptax_experiment::spec::target::{self, TargetSpec};
+use looptax_experiment::spec::target;
 use looptax_experiment::spec::{Clients, EchoAsked, Effort, effort, installed, new_seed, remedies, seed, sweep};
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_wire::Sent;
 
 use crate::args::echo::{EchoArgs, Switch};
-use crate::args::{ArrivalsWord, Cli, CompareArgs, ExecArgs, PoolModeWord, ProtocolWord};
+use crate::args::{ArrivalsWord, CompareArgs, ExecArgs, PoolModeWord, ProtocolWord};
 
-const KNOWN_ARMS: &str = "looptax compare --help lists the arms";
+const KNOWN_ARMS: &str = "`looptax help targets` lists the arms";
 
 /// What the arguments ask for.
 ///
@@ -66,7 +65,7 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
     let targets = if args.targets.is_empty() && exec.is_none() {
         installed(&args.client_like)?
     } else {
-        let specs = args.targets.iter().map(|word| target_of(word));
+        let specs = args.targets.iter().map(|word| target::parse(word));
         specs.collect::<Result<_, _>>()?
     };
     let sweep = args.sweep.as_deref().map(sweep).transpose()?;
@@ -103,27 +102,6 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
         inject_ns: None,
         deadline: None,
     })
-}
-
-/// Reads one target word.
-///
-/// # Errors
-/// A usage failure; a command that was spelt wrong counts as a target, and is guessed.
-pub(crate) fn target_of(word: &str) -> Result<TargetSpec, Failure> {
-    target::parse(word).map_err(|failure| match meant(word) {
-        Some(hint) if !word.contains(':') => failure.with_hint(hint),
-        _ => failure,
-    })
-}
-
-fn meant(word: &str) -> Option<String> {
-    let names = Cli::command();
-    let close = names
-        .get_subcommands()
-        .filter(|it| !it.is_hide_set())
-        .map(|it| (strsim::jaro(word, it.get_name()), it.get_name()))
-        .max_by(|one, other| one.0.total_cmp(&other.0))?;
-    (close.0 > 0.8).then(|| format!("did you mean `looptax {}`?", close.1))
 }
 
 /// Only in a plain run of a named server: whoever asks for a sweep or a schedule has enough to wait for.
@@ -217,7 +195,7 @@ fn exec(args: &ExecArgs) -> Result<Option<Exec>, Failure> {
 fn words<T: std::str::FromStr<Err = String>>(typed: &[String], option: &str) -> Result<Option<Vec<T>>, Failure> {
     let parsed: Result<Vec<T>, String> = typed.iter().map(|word| word.parse()).collect();
     let parsed =
-        parsed.map_err(|error| Failure::usage(format!("{option}: {error}"), "looptax compare --help lists them"))?;
+        parsed.map_err(|error| Failure::usage(format!("{option}: {error}"), "`looptax help compare` lists them"))?;
     Ok((!parsed.is_empty()).then_some(parsed))
 }
 
@@ -230,7 +208,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
-    use crate::args::Command;
+    use crate::args::{Cli, Command};
 
     struct Dice(Xoshiro256PlusPlus);
 
@@ -253,7 +231,7 @@ mod tests {
                 ["echo", "private:redis", "private:mariadb", "private:pgbouncer", "postgres://u@[::1]:5433/d%20b"];
             let target = self.one(&targets);
             let is_pooler = target == "private:pgbouncer";
-            let target = target_of(target).unwrap();
+            let target = target::parse(target).unwrap();
             let mut experiment = Experiment::new(target, self.below(u64::MAX));
             experiment.arms = (0..2 + self.below(2)).map(|_| self.one(&Arm::ALL)).collect();
             self.place(&mut experiment);

@@ -3,21 +3,21 @@
 //!
 //! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, `target` makes a server ready,
 //! `connector` opens and proves its connections for the load engine, `measure` measures requests and `exec`
-//! whole commands; [`selfcheck`] asks whether this machine allows honest verdicts. Shows nothing: an [`observer::Observer`] is told what begins and ends.
+//! whole commands; [`doctor`] asks whether this machine allows honest verdicts. Shows nothing: an [`observer::Observer`] is told what begins and ends.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod alone;
 mod arms;
 pub mod comparison;
 mod connector;
+pub mod doctor;
 mod exec;
 mod host;
 mod measure;
 pub mod minute;
 pub mod observer;
-pub mod replay;
+pub mod reproduction;
 mod script;
-pub mod selfcheck;
 pub mod servers;
 pub mod spec;
 pub mod storm;

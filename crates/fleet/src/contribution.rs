@@ -20,7 +20,7 @@ pub enum ContributionError {
     Machines(&'static str),
     #[error("no record has a result of a workload of looptax")]
     Nothing,
-    #[error("it is not what `looptax report --publish` writes: {0}")]
+    #[error("it is not what `looptax show --publish` writes: {0}")]
     Form(String),
     #[error("its SHA-256 is not the one that it states: it was changed")]
     Hash,

@@ -126,7 +126,8 @@ impl Explain for FleetError {
                     .to_owned(),
             ),
             Self::NoEngine => Some(
-                "files are read by what reads logs; `looptax report-to ADDRESS --from FOLDER` sends them on".to_owned(),
+                "files are read by what reads logs; `looptax fleet send ADDRESS --from FOLDER` sends them on"
+                    .to_owned(),
             ),
             Self::NoReport { .. } | Self::NoView { .. } | Self::Output { .. } => None,
         }

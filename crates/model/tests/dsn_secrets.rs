@@ -126,7 +126,7 @@ fn others(secret: &str) -> Vec<String> {
         "u:S@unix(/run/s)/d?x=y",
         "tcp://127.0.0.1:6379?auth=S",
         "mongodb://u:S@%2Ftmp%2Fm.sock/a",
-        "--check=mysql://u:S@h/d",
+        "--login=mysql://u:S@h/d",
         "URL=postgres://u:S@h/d",
     ]
     .map(|text| text.replace('S', secret))

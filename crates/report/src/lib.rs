@@ -26,7 +26,7 @@ mod words;
 pub use benchmark::benchmark_json;
 pub use chains::{Chain, folded, pprof};
 pub use csv::csv;
-pub use markdown::{markdown, replay_markdown};
+pub use markdown::{markdown, reproduction_markdown};
 pub use openmetrics::openmetrics;
 pub use openmetrics_found::found_openmetrics;
 pub use openmetrics_watched::{WatchedTotals, watched_openmetrics};

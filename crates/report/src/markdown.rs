@@ -1,7 +1,7 @@
 //! A block of Markdown for a pull request or an issue: figures and sentences, and folded away below
 //! them the machine and the command.
 
-mod replay;
+mod reproduction;
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::words::command::CommandTable;
 use crate::words::small_table::SmallTable;
 use crate::words::table::{Table, Tail};
 use crate::words::{self, Body, GroupStory};
-pub use replay::replay_markdown;
+pub use reproduction::reproduction_markdown;
 
 /// The record as GitHub, GitLab and Forgejo show it. Ends with a line break.
 pub fn markdown(record: &Record) -> String {

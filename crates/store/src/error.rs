@@ -110,8 +110,8 @@ impl Explain for StoreError {
                 "records are separate files and not touched; --no-history leaves the history out"
             }
             Self::HistoryVersion { .. } => "use the newer looptax that made it, or --no-history",
-            Self::NoSuchRun { .. } => "`looptax history` lists them",
-            Self::SeveralRuns { .. } => "give more of its name: `looptax history` lists them",
+            Self::NoSuchRun { .. } => "`looptax show` lists them",
+            Self::SeveralRuns { .. } => "give more of its name: `looptax show` lists them",
             _ => return None,
         };
         Some(hint.to_owned())

@@ -91,7 +91,7 @@ fn title(planned: &Planned) -> String {
 fn resting_on(socket: &str, shown: &str) -> String {
     format!(
         "The fix assumes that the server has the socket {socket} and lets this account in over it: no server was asked; \
-         `looptax check --app {shown}` on that machine settles it, --socket PATH names another socket"
+         `looptax check {shown}` on that machine settles it, --socket PATH names another socket"
     )
 }
 

@@ -20,7 +20,7 @@ use clap::Subcommand;
 pub(crate) enum Chore {
     /// False verdicts, power and withheld verdicts
     Simulate(simulate::Options),
-    /// Selfcheck and a comparison of Redis beside real disturbances
+    /// Doctor and a comparison of Redis beside real disturbances
     Real(real::Options),
     /// The noise of records, in the form that simulations read, to stdout
     Noise {

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use looptax_model::record::{Selfcheck, SelfcheckResult, Tax, Verdict};
+use looptax_model::record::{Doctor, DoctorResult, Tax, Verdict};
 use looptax_model::stats::median;
 
 use super::load::{Disturbing, Load};
@@ -59,11 +59,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn print_aa(looptax: &Path, load: Load, options: &Options) -> Result<()> {
-    let words = format!("selfcheck private:redis --only aa --runs {} --fixed {} --json", options.runs, options.epochs);
+    let words = format!("doctor private:redis --tests aa --runs {} --fixed {} --json", options.runs, options.epochs);
     let printed = beside(looptax, load, &words, MOST_S * options.runs)?;
-    let found: Selfcheck = serde_json::from_str(&printed).context("selfcheck prints no result")?;
+    let found: Doctor = serde_json::from_str(&printed).context("doctor prints no result")?;
     for check in &found.checks {
-        let SelfcheckResult::Aa(aa) = check else {
+        let DoctorResult::Aa(aa) = check else {
             continue;
         };
         println!(

@@ -68,7 +68,7 @@ fn load(looptax: &Path, options: &Options, made: &mut Made) -> Result<()> {
     finished(Command::new(looptax).args(["fleet", "init", &options.destination]))?;
     let start = Instant::now();
     let mut sender = Command::new(looptax)
-        .args(["report-to", &options.destination, "--from", "-"])
+        .args(["fleet", "send", &options.destination, "--from", "-"])
         .stdin(Stdio::piped())
         .spawn()
         .context("cannot start looptax")?;
@@ -87,7 +87,7 @@ fn load(looptax: &Path, options: &Options, made: &mut Made) -> Result<()> {
     drop(input);
     let status = sender.wait()?;
     if !status.success() {
-        bail!("report-to ended with {status}");
+        bail!("fleet send ended with {status}");
     }
     let seconds = start.elapsed().as_secs_f64();
     println!(

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::process;
 
-/// Kept because they need rights, or programs, that a machine may lack. Each is as `analyze --json` prints it.
+/// Kept because they need rights, or programs, that a machine may lack. Each is as `show --json` prints it.
 const KEPT: [(&str, &str); 2] =
     [("why, kept", include_str!("kept/why.json")), ("trial, kept", include_str!("kept/trial.json"))];
 
@@ -82,6 +82,6 @@ fn thinned(text: &str, looptax: &Path) -> Result<String> {
     let path = folder.path().join("record.json");
     std::fs::write(&path, serde_json::to_string(&record)?)?;
     let mut command = Command::new(looptax);
-    command.arg("analyze").arg(&path).args(["--json", "--quiet"]);
+    command.arg("show").arg(&path).args(["--json", "--quiet"]);
     Ok(process::run(command)?.stdout)
 }

@@ -107,20 +107,20 @@ impl Reader {
         remember(original, place)?;
         let mut all = vec![
             (
-                "analyze",
-                "analyze m.json --verbose --json=out.json --md out.md --csv out.csv --openmetrics out.prom \
+                "show",
+                "show m.json --verbose --json=out.json --md out.md --csv out.csv --openmetrics out.prom \
                  --benchmark-json out.bench"
                     .to_owned(),
             ),
-            ("report", "report m.json -o out.html".to_owned()),
+            ("page", "show m.json --html out.html".to_owned()),
             ("gate", "gate m.json --max-tax 5".to_owned()),
             ("diff", "diff whole.json m.json".to_owned()),
             ("diff from it", "diff m.json whole.json --json".to_owned()),
-            ("history show", format!("history show {}", original.id)),
+            ("show by name", format!("show {}", original.id)),
         ];
         if original.is_of_why {
             all.push(("why", "why whole.json m.json".to_owned()));
-            let chains = "analyze m.json --folded out.folded --pprof out.pprof";
+            let chains = "show m.json --folded out.folded --pprof out.pprof";
             all.push(("call chains", chains.to_owned()));
         }
         if original.is_of_trial {

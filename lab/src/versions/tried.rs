@@ -405,7 +405,7 @@ impl Trial<'_> {
     fn run(&self) -> Result<Cell> {
         let script = script()?.display().to_string();
         let port = self.rig.port.to_string();
-        let words = ["run", "-q", "--only", &port, "--", "php", &script, self.rig.dialect(), "127.0.0.1", &port];
+        let words = ["run", "-q", "--port", &port, "--", "php", &script, self.rig.dialect(), "127.0.0.1", &port];
         let mut command = self.looptax(&words);
         command.env("HOLD", "1").env("COUNT", format!("{FOLDER}/count"));
         fs::write(format!("{FOLDER}/count"), "")?;
@@ -429,9 +429,9 @@ impl Trial<'_> {
             "trial",
             "--url",
             "http://127.0.0.1:8090/",
-            "--only",
+            "--port",
             &port,
-            "--check",
+            "--login",
             &url,
             "--fixed",
             "6",

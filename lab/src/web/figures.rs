@@ -42,7 +42,7 @@ pub(super) fn pages() -> Result<TempDir> {
     Ok(scratch)
 }
 
-/// Time and memory of `report`, and time until the charts are drawn, printed.
+/// Time and memory of `show --html`, and time until the charts are drawn, printed.
 pub(super) fn run() -> Result<()> {
     let looptax = workspace::looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
@@ -52,7 +52,7 @@ pub(super) fn run() -> Result<()> {
         let bytes = save(&big::sweep(&real, n_epochs), folder, name)?;
         let mut command = Command::new(&looptax);
         let (record, html) = (format!("{name}.json"), format!("{name}.html"));
-        command.args(["report", "-q", &record, "-o", &html]).current_dir(folder);
+        command.args(["show", "-q", &record, "--html", &html]).current_dir(folder);
         let start = Instant::now();
         let ended = process::run(command)?;
         println!(
@@ -80,7 +80,7 @@ pub(super) fn screenshots(record: &Path) -> Result<()> {
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
     let html = scratch.path().join("report.html");
     let mut command = Command::new(&looptax);
-    run_to_success(command.arg("report").arg(record).arg("-o").arg(&html))?;
+    run_to_success(command.arg("show").arg(record).arg("--html").arg(&html))?;
     let mut command = Command::new("node");
     command.arg("test/screenshot.mjs").arg(&html).arg(root()?.join("docs/src/images/report.png"));
     run_to_success(command.current_dir(folder()?))
@@ -104,6 +104,6 @@ fn save(record: &Record, folder: &Path, name: &str) -> Result<u64> {
 
 fn page(looptax: &Path, folder: &Path, records: &[&str], html: &str) -> Result<()> {
     let mut command = Command::new(looptax);
-    command.args(["report", "-q"]).args(records).args(["-o", html]);
+    command.args(["show", "-q"]).args(records).args(["--html", html]);
     run_to_success(command.current_dir(folder))
 }

@@ -119,7 +119,7 @@ fn published_comparisons_need_wordpress_and_php_without_their_services() {
     let theme = "usr/share/wordpress/wp-content/themes/twentytwentyone/style.css";
     machine.add_file(theme, "");
     machine.plan("wordpress", WORDPRESS_PLAN);
-    check(&machine.setup("replay"), 0, &["missing programs: wordpress\n", "purge apache2 php8.2-fpm wordpress"]);
+    check(&machine.setup("reproduce"), 0, &["missing programs: wordpress\n", "purge apache2 php8.2-fpm wordpress"]);
     let asked = machine.asked();
     for expected in ["policy exit 101", "disable apache2.service", "disable php8.2-fpm.service"] {
         assert!(asked.contains(expected), "{expected}: {asked}");
@@ -127,7 +127,7 @@ fn published_comparisons_need_wordpress_and_php_without_their_services() {
     assert!(!asked.contains("disable wordpress"), "{asked}");
     machine.assert_nothing_left();
     // All of it is there now.
-    check(&machine.setup("replay"), 0, &[]);
+    check(&machine.setup("reproduce"), 0, &[]);
     assert_eq!(machine.asked(), asked);
 }
 
@@ -138,7 +138,7 @@ fn published_comparisons_go_on_without_what_cannot_be_installed() {
         machine.plan(package, "Remv something [1]\n");
     }
     let words = "going on without: php-fpm wordpress wordpress-theme-twentytwentyone";
-    check(&machine.setup("replay"), 0, &["refused: wordpress", words]);
+    check(&machine.setup("reproduce"), 0, &["refused: wordpress", words]);
     for purpose in ["compare", "test"] {
         assert_eq!(machine.setup(purpose).stderr, "", "{purpose}");
     }

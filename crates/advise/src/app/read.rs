@@ -15,7 +15,7 @@ use super::pattern::fits_path;
 use super::placed::place_inside;
 use super::placeholder::doubt_placeholders;
 use super::pool::pool_of;
-use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
+use super::setting::{Problem, Read, Setting, Value, doubt_unclear};
 use super::signs::Signs;
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
@@ -391,7 +391,7 @@ pub fn is_manifest(text: &str) -> bool {
 fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read {
     if let Some(language) = format.language() {
         let (mut settings, problems) = code::read(text, language, included);
-        doubt_repeated(&mut settings);
+        doubt_unclear(&mut settings);
         return (settings, problems);
     }
     if let Some(proxy) = format.proxy() {
@@ -414,29 +414,29 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
         }
         // Several addresses of one server are no contradiction.
         if kind != Lines::Arguments {
-            doubt_repeated(&mut settings);
+            doubt_unclear(&mut settings);
         }
         return (settings, problems);
     }
     if matches!(format, Format::Blocks | Format::Lua) {
         let (mut settings, problems) = blocks::read(text, format == Format::Lua);
-        doubt_repeated(&mut settings);
+        doubt_unclear(&mut settings);
         return (settings, problems);
     }
     if format == Format::Xml {
         let (mut settings, problems) = xml::read(text);
-        doubt_repeated(&mut settings);
+        doubt_unclear(&mut settings);
         return (settings, problems);
     }
     let (mut settings, problems) = yaml::read(text);
     hide_secrets(&mut settings);
     let documents = text.lines().skip(1).filter(|it| it.starts_with("---"));
     if documents.count() > 0 {
-        doubt_repeated(&mut settings);
+        doubt_unclear(&mut settings);
     }
     if format == Format::Containers {
         let mut settings = in_containers(&settings);
-        doubt_repeated(&mut settings);
+        doubt_unclear(&mut settings);
         return (settings, problems);
     }
     (settings, problems)

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::quotes::{Bare, Quotes};
+use super::url;
 
 /// A value, as far as the file tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,8 +163,14 @@ impl Setting {
     }
 }
 
-/// Settings that are there twice with two values: which of them counts is the program's business.
-pub(crate) fn doubt_repeated(settings: &mut [Setting]) {
+/// Settings that are there twice with two values, since the program decides which of them counts, and URLs whose login hides
+/// where its end is.
+pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
+    for setting in settings.iter_mut() {
+        if matches!(&setting.value, Value::Text(text) if is_unencoded(text)) {
+            setting.doubt.get_or_insert_with(|| UNENCODED.to_owned());
+        }
+    }
     let mut first: HashMap<Vec<String>, usize> = HashMap::new();
     for idx in 0..settings.len() {
         let before = *first.entry(settings[idx].path.clone()).or_insert(idx);
@@ -176,6 +183,17 @@ pub(crate) fn doubt_repeated(settings: &mut [Setting]) {
             settings[idx].doubt.get_or_insert(what);
         }
     }
+}
+
+const UNENCODED: &str = "not to be told from a login with a `/`, `?` or `#` that is not percent-encoded";
+
+/// Whether a password of a server's URL has a sign that ends the place in a URL: what a driver then takes for the host may be
+/// a part of the password.
+fn is_unencoded(text: &str) -> bool {
+    let Some((_, rest)) = text.split_once("://").filter(|it| url::kind_of_scheme(it.0).is_some()) else { return false };
+    let Some((place, behind)) = rest.find(['/', '?', '#']).map(|end| rest.split_at(end)) else { return false };
+    let is_login = |it: &str| !it.contains(['=', '{', '$']);
+    place.contains(':') && behind.split_once('@').is_some_and(|it| is_login(it.0))
 }
 
 /// Lines of a text by the byte they begin at.
@@ -201,6 +219,24 @@ impl LineStarts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_login_with_a_sign_that_ends_it_is_found() {
+        for (text, expected) in [
+            ("mysql://app:abc@retPw4/x@127.0.0.1:3306/shop", true),
+            ("redis://:pa/ss@127.0.0.1:6379/0", true),
+            ("postgres://app:s?cret@127.0.0.1/db", true),
+            ("jdbc:mysql://app:p#w@127.0.0.1/db", true),
+            ("mysql://app:p%2Fw@127.0.0.1/db", false),
+            ("redis://127.0.0.1:6379?password=a@b", false),
+            ("redis://unix:/run/redis.sock", false),
+            ("unix://app:pw@/run/redis.sock?db=1", false),
+            ("postgres://a:b@h1:5432,h2/db?options=x@y", false),
+            ("http://127.0.0.1:3000/@scope/x", false),
+        ] {
+            assert_eq!(is_unencoded(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_byte_is_in_the_line_that_began_before_it() {

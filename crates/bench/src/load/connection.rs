@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use looptax_wire::{Codec, Renewal};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendFlags, send, sockopt};
 
 pub(crate) use receive::Received;
 
@@ -55,6 +55,8 @@ pub(crate) struct Connection {
     received: Vec<u8>,
     /// How long a request is where it is a stream.
     stream_bytes: u64,
+    /// Whether TCP gathers small writes of a stream.
+    is_gathered: bool,
     /// When the last answer was in; an open loop alone keeps it.
     pub(crate) answered_ns: u64,
     io_limit: Duration,
@@ -98,6 +100,7 @@ impl Connection {
             n_digested: 0,
             is_first: true,
             is_stream: stream_bytes.is_some(),
+            is_gathered: stream_bytes.is_some() && sockopt::tcp_nodelay(&wired.fd) == Ok(false),
             keys,
             socket: Arc::new(wired.fd),
             received: Vec::new(),
@@ -158,7 +161,18 @@ impl Connection {
             self.send_once(n_bytes as usize, tally)?;
             n_left -= n_bytes;
         }
-        Ok(())
+        if self.is_gathered { self.push() } else { Ok(()) }
+    }
+
+    /// Sends what TCP still gathers: else the end of a stream would wait for a delayed acknowledgement (40 ms), since the
+    /// other end answers only when it has all of it.
+    ///
+    /// # Source
+    /// `tcp(7)`: setting `TCP_NODELAY` forces an explicit flush of pending output.
+    fn push(&self) -> Result<(), LoadError> {
+        let fd = lent(self.fd, &self.socket);
+        let pushed = sockopt::set_tcp_nodelay(fd, true).and_then(|()| sockopt::set_tcp_nodelay(fd, false));
+        pushed.map_err(|errno| LoadError::Io { action: "push the end of a stream", source: errno.into() })
     }
 
     /// Sends so many bytes of the prepared message.

@@ -12,7 +12,7 @@ pub(crate) const STOP_FILE: &str = "/etc/looptax/stop";
 /// What a run does where another one measures.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TurnArgs {
-    /// Wait in turn where another looptax measures on this machine, instead of disturbing each other.
+    /// Wait if another looptax measures on this machine.
     #[arg(long)]
     pub(crate) wait: bool,
 }
@@ -20,17 +20,23 @@ pub(crate) struct TurnArgs {
 /// When a comparison may begin; what has begun goes on to its end.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BeginArgs {
+    /// Start only in this part of the day: 02:00-04:00.
+    ///
     /// Begin within this part of the day alone, by the machine's own clock: 02:00-04:00, or 22:00-03:00 over midnight. At
     /// another time the run is refused, or waits with --wait.
-    #[arg(long, value_name = "FROM-TO", value_parser = part_of_day)]
+    #[arg(hide_short_help = true, long, value_name = "FROM-TO", value_parser = part_of_day)]
     pub(crate) between: Option<PartOfDay>,
+    /// Start only below this load per processor: 0.2.
+    ///
     /// Begin on a quiet machine alone: the load average of the last minute, for each processor, is at most this, as in
     /// 0.2. On another the run is refused, or waits with --wait.
-    #[arg(long, value_name = "LOAD", value_parser = load)]
+    #[arg(hide_short_help = true, long, value_name = "LOAD", value_parser = load)]
     pub(crate) max_load: Option<f64>,
+    /// Do not start while FILE exists.
+    ///
     /// Do not begin while this file is there: the run is refused, or waits with --wait. Default: /etc/looptax/stop where
     /// --between or --max-load is given.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     stop_file: Option<PathBuf>,
 }
 

@@ -13,33 +13,46 @@ const LEAST_MAX: u64 = 4 << 10;
 
 /// Options of `watch -w`.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Bytes of chosen connections")]
 pub(crate) struct CaptureArgs {
+    /// Write the bytes of chosen connections for Wireshark.
+    ///
     /// Write what the chosen connections send and receive into this new file, which Wireshark and tshark read. Asks first.
     /// Choose with --pid, --server or --socket.
-    #[arg(short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
+    #[arg(help_heading = "Bytes of chosen connections", short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
     pub(crate) file: Option<PathBuf>,
+    /// All connections of this process and its children.
+    ///
     /// All connections of this process and its children; may be repeated.
-    #[arg(long, value_name = "PID", requires = "file")]
+    #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PID", requires = "file")]
     pub(crate) pid: Vec<u32>,
+    /// Connections of the server on this port or address.
+    ///
     /// The connections of a server of this machine that listens here: 3306, 127.0.0.1:5432, `[::1]:6379`; may be
     /// repeated.
-    #[arg(long, value_name = "ADDRESS", requires = "file", value_parser = place)]
+    #[arg(help_heading = "Bytes of chosen connections", long, value_name = "ADDRESS", requires = "file", value_parser = place)]
     pub(crate) server: Vec<ServerPlace>,
+    /// Connections of the server on this socket.
+    ///
     /// The connections of the server that listens on this socket; may be repeated.
-    #[arg(long, value_name = "PATH", requires = "file")]
+    #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PATH", requires = "file")]
     pub(crate) socket: Vec<PathBuf>,
+    /// Most bytes of each send and receive: 256, 64K, 1M.
+    ///
     /// Most bytes of each send and each receive, 64 and more: 256, 64K, 1M.
-    #[arg(long, value_name = "BYTES", default_value = "1M", requires = "file", value_parser = snaplen)]
+    #[arg(help_heading = "Bytes of chosen connections", long, value_name = "BYTES", default_value = "1M", requires = "file", value_parser = snaplen)]
     pub(crate) snaplen: u64,
+    /// Stop at this size of the file: 100M, 4G.
+    ///
     /// Stop when the file has this size, 4K and more: 100M, 4G.
-    #[arg(long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = max)]
+    #[arg(help_heading = "Bytes of chosen connections", long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = max)]
     pub(crate) max: u64,
+    /// Also write the secrets of logins.
+    ///
     /// Write the secrets of logins, too, and connections whose logins looptax cannot follow.
-    #[arg(long, requires = "file")]
+    #[arg(help_heading = "Bytes of chosen connections", long, requires = "file")]
     pub(crate) with_logins: bool,
     /// Do not ask.
-    #[arg(long, requires = "file")]
+    #[arg(help_heading = "Bytes of chosen connections", long, requires = "file")]
     pub(crate) yes: bool,
 }
 

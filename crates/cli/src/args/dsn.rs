@@ -16,18 +16,22 @@ pub(crate) struct DsnArgs {
     /// The connection as it is now.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
+    /// Only these drivers, applications or languages.
+    ///
     /// Only for these: a driver, framework or application (mysqli, pgx, wordpress), or a language (php,
     /// python); all: every one.
     #[arg(long = "for", value_delimiter = ',', default_value = "all", value_name = "NAME,…")]
     pub(crate) wanted: Vec<String>,
+    /// The server's socket, or its folder.
+    ///
     /// The server's socket, or its folder. Default: the URL's own, or that of the server that
     /// listens on the URL's port here, or the usual one.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Say which transport each driver takes for this URL as it stands, and why.
+    /// Print which transport each driver takes for this URL, and why.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Print the password where it belongs, instead of ****.
+    /// Print the password instead of ****.
     #[arg(long)]
     pub(crate) show_password: bool,
     #[command(flatten)]

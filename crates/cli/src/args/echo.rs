@@ -4,22 +4,23 @@ use clap::{Args, ValueEnum};
 
 /// What is sent to the echo server.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Echo: the transport alone")]
 pub(crate) struct EchoArgs {
+    /// ping: bytes per request, 8 to 1M (default: 64).
+    ///
     /// Size of a request of `ping` in bytes, 8 to 1M (K, M and G are 2^10, 2^20 and 2^30). Default: 64.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) request_size: Option<u64>,
-    /// Size of a reply of `ping` in bytes, 8 to 1M. Default: 64.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// ping: bytes per reply, 8 to 1M (default: 64).
+    #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) reply_size: Option<u64>,
-    /// Bytes that one request of `stream` sends, 8 to 4G. Default: 4M.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// stream: bytes per request, 8 to 4G (default: 4M).
+    #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) stream_bytes: Option<u64>,
-    /// Size of one write of `stream` in bytes, 8 to 1M. Default: 128K.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// stream: bytes per write, 8 to 1M (default: 128K).
+    #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) write_size: Option<u64>,
-    /// Whether both ends set `TCP_NODELAY`, as database clients and servers do. Default: on.
-    #[arg(long, value_enum, value_name = "SWITCH")]
+    /// `TCP_NODELAY` at both ends: on (default) or off.
+    #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, value_name = "SWITCH")]
     pub(crate) nodelay: Option<Switch>,
 }
 

@@ -1,11 +1,13 @@
 //! What `fleet` takes.
 
+mod send;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use super::JsonArgs;
-use super::report_to::CollectorArgs;
+pub(crate) use send::{CollectorArgs, RecordsWord, SendArgs};
 
 /// Options of `fleet`.
 #[derive(Debug, Clone, Args)]
@@ -16,6 +18,8 @@ pub(crate) struct FleetArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum FleetCommand {
+    /// Send what this machine's clients and records show to the collector, once.
+    Send(Box<SendArgs>),
     /// Make the collector's tables and views, or bring them to this version; again, it changes nothing.
     Init(InitArgs),
     /// What all machines lose, where to begin, what differs between them, who fell back, who is silent.
@@ -31,17 +35,18 @@ pub(crate) enum FleetCommand {
         list: AskArgs,
     },
     /// Programs and kinds of server over all machines, those first that lose most.
-    Pairs(FleetListArgs),
+    Programs(FleetListArgs),
     /// Who goes another way than a week ago, and who fell back to TCP.
-    Movers(FleetListArgs),
+    Changes(FleetListArgs),
 }
 
 impl FleetCommand {
     pub(crate) fn collector(&self) -> &CollectorArgs {
         match self {
+            Self::Send(args) => &args.collector,
             Self::Init(args) => &args.collector,
             Self::Report(args) => &args.ask.collector,
-            Self::Hosts(args) | Self::Pairs(args) | Self::Movers(args) => &args.ask.collector,
+            Self::Hosts(args) | Self::Programs(args) | Self::Changes(args) => &args.ask.collector,
             Self::Host { list, .. } => &list.collector,
         }
     }
@@ -61,7 +66,7 @@ pub(crate) struct AskArgs {
 pub(crate) struct FleetListArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// So many rows at most.
+    /// At most N rows.
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) limit: u32,
 }
@@ -71,7 +76,7 @@ pub(crate) struct FleetListArgs {
 pub(crate) struct FleetReportArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// Write a page that needs nothing outside itself.
+    /// Write a page with all of it.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -81,13 +86,15 @@ pub(crate) struct FleetReportArgs {
 pub(crate) struct InitArgs {
     #[command(flatten)]
     pub(crate) collector: CollectorArgs,
+    /// Print the SQL statements and exit.
+    ///
     /// Print the statements, with the roles of who reports and who asks; connect to nothing.
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,
     /// ClickHouse: replicate and distribute the tables over this cluster.
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// After so many days rows go.
+    /// Delete rows after this many days.
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub(crate) keep: Option<u32>,
     #[command(flatten)]

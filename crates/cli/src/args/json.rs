@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 /// The option.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct JsonArgs {
-    /// Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there.
+    /// Print JSON; --json=FILE writes it and prints the text.
     #[arg(
         id = "json",
         long = "json",

@@ -7,25 +7,25 @@ use super::{Cli, Command};
 /// The option.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PeerArgs {
+    /// Also log in to servers that cannot be verified.
+    ///
     /// Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the
     /// password then. Without it root's processes, your own and those of the system's accounts for servers hear one.
-    #[arg(long = "trust-peer")]
+    #[arg(hide_short_help = true, long = "trust-peer")]
     trusts_peer: bool,
 }
 
 impl Cli {
     pub(crate) fn trusts_peer(&self) -> bool {
         let args = match &self.command {
-            None => Some(&self.compare.peer),
             Some(Command::Compare(args)) => Some(&args.peer),
             Some(Command::Why(args)) => Some(&args.compare.peer),
             Some(Command::Check(args)) => Some(&args.peer),
             Some(Command::Switch(args)) => Some(&args.peer),
             Some(Command::Run(args)) => Some(&args.moving.peer),
             Some(Command::Trial(args)) => Some(&args.moving.peer),
-            Some(Command::ReportTo(args)) => Some(&args.collector.peer),
             Some(Command::Fleet(args)) => Some(&args.command.collector().peer),
-            Some(_) => None,
+            None | Some(_) => None,
         };
         args.is_some_and(|it| it.trusts_peer)
     }

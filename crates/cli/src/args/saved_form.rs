@@ -7,12 +7,12 @@ use clap::ValueEnum;
 pub(crate) enum SavedForm {
     /// The record of a run.
     Record,
-    /// The result of `replay`.
-    Replay,
+    /// The result of `reproduce`.
+    Reproduce,
     /// A line of `--json-stream`, `find --watch --json` or `watch --json`.
     Stream,
-    /// The runs of `history`.
-    History,
+    /// The runs that `show` lists.
+    Runs,
     /// Two runs compared by `diff`.
     Diff,
     /// Two saved looks of `watch` compared by `diff`.
@@ -29,24 +29,24 @@ pub(crate) enum SavedForm {
     Switch,
     /// The list of `switch --list`.
     Switches,
-    /// The checks of `selfcheck`.
-    Selfcheck,
-    /// What `report-to` sent.
-    ReportTo,
+    /// The checks of `doctor`.
+    Doctor,
+    /// What `fleet send` sent.
+    FleetSend,
     /// A line of a report to a collector.
     ReportLine,
     /// What `fleet init` made.
     FleetInit,
-    /// What `report --publish` writes.
+    /// What `show --publish` writes.
     Contribution,
     /// What `fleet report` says.
     Fleet,
     /// The list of `fleet hosts`.
     FleetHosts,
-    /// The list of `fleet pairs`.
-    FleetPairs,
-    /// The list of `fleet movers`.
-    FleetMovers,
+    /// The list of `fleet programs`.
+    FleetPrograms,
+    /// The list of `fleet changes`.
+    FleetChanges,
     /// The machines of `fleet host`.
     FleetHost,
 }

@@ -7,18 +7,21 @@ use looptax_experiment::spec::typed;
 
 /// Only `--workload storm` takes them.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Storm: many connections at once")]
 pub(crate) struct StormArgs {
+    /// storm: stop the server for this time at the first connect.
+    ///
     /// --workload storm: stop the private server (SIGSTOP) for this time from the first connect on, as a fork or a slow
     /// disk may.
-    #[arg(long, value_name = "TIME", value_parser = stall)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<Duration>,
+    /// storm: connections that may wait (default: the package's).
+    ///
     /// --workload storm: how many connections may wait on the socket and on the port. Default: as the server's package
     /// has it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub(crate) queue: Option<u32>,
-    /// --workload storm: storms over each arm. Default: 10.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    /// storm: storms over each transport (default: 10).
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000))]
     pub(crate) storms: Option<u32>,
 }
 

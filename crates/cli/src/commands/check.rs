@@ -2,11 +2,13 @@
 
 mod by_text;
 mod files;
+mod target;
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use looptax_advise::check::verdict;
-use looptax_host::discover::{Survey, survey};
+use looptax_host::discover::{Process, Survey, survey};
 use looptax_host::read;
 use looptax_model::dsn::{MASK, masked};
 use looptax_model::record::{Checked, CheckedConnection, Point, SwitchVerdict};
@@ -20,18 +22,24 @@ use crate::outputs;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 use files::SourceFiles;
+use target::Target;
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let target = Target::find(args)?;
     if args.sarif {
-        return by_text::run(args, terminal);
+        let Target::Files(files) = target else {
+            return Err(Failure::usage("--sarif reads files and folders only", "for example looptax check . --sarif"));
+        };
+        return by_text::run(files, args, terminal);
     }
     sys::require_proc(sys::FOUND)?;
-    match (&args.url, &*args.app) {
-        (Some(url), _) => of_address(url, args, terminal),
-        (None, [file]) if !read::is_folder(file) => of_sources(Some(file), args, terminal),
-        (None, []) => of_sources(None, args, terminal),
-        (None, _) => of_files(args, terminal),
+    match target {
+        Target::Machine => of_machine(args, terminal),
+        Target::Process(pid) => of_sources(None, &CheckArgs { pid: Some(pid), ..args.clone() }, terminal),
+        Target::Address(url) => of_address(url, args, terminal),
+        Target::Files([file]) if !read::is_folder(file) => of_sources(Some(file), args, terminal),
+        Target::Files(files) => of_files(files, args, terminal),
     }
 }
 
@@ -77,12 +85,59 @@ fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Resul
     show(&checked, &looked.sources.unread(), &looked.client, (args, &next), terminal)
 }
 
-/// The connections of several files: of those that were named, and of those below a folder that name one.
-fn of_files(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+/// The connections of every program here that is connected to a server over TCP, one process of each.
+fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let mut all: Vec<CheckedConnection> = Vec::new();
     let mut text = String::new();
-    let tree = SourceFiles::find(&args.app)?;
+    for process in clients_over_tcp(&survey) {
+        let name = format!("{} {}", process.program_name(), process.pid);
+        let args = &CheckArgs { pid: Some(process.pid), ..args.clone() };
+        match look(None, (args, &survey), |_| {}) {
+            Ok(looked) if looked.sources.is_empty() => {}
+            Ok(mut looked) => {
+                looked.connections.iter_mut().for_each(|it| it.source = format!("{name}: {}", it.source));
+                let checked = Checked::Connections(looked.connections);
+                text += &report::checked(&checked, &looked.sources.unread(), args.verbose, terminal.style());
+                all.extend(connections(checked));
+            }
+            Err(failure) => terminal.words(&format!("not checked: {name}: {failure:#}\n")),
+        }
+    }
+    if survey.clients.iter().any(|it| it.peer.way.is_tcp() && it.peer.process.is_none()) {
+        terminal.words("programs of other users are seen by root only\n");
+    }
+    several(all, args, text, "no program that is seen here is connected over TCP to a server that is known\n")
+}
+
+/// A process of each program and account that is connected to a server over TCP; workers of one parent count once.
+fn clients_over_tcp(survey: &Survey) -> Vec<&Process> {
+    let mut found: BTreeMap<(usize, u32, u32, String), &Process> = BTreeMap::new();
+    for client in survey.clients.iter().filter(|it| it.peer.way.is_tcp()) {
+        if let Some(process) = &client.peer.process {
+            let family = if process.parent > 1 { process.parent } else { process.pid };
+            found.entry((client.server_idx, family, process.uid, process.program_name())).or_insert(process);
+        }
+    }
+    let mut processes: Vec<&Process> = found.into_values().collect();
+    processes.sort_by_key(|it| it.pid);
+    processes.dedup_by_key(|it| it.pid);
+    processes
+}
+
+fn connections(checked: Checked) -> Vec<CheckedConnection> {
+    match checked {
+        Checked::Connections(found) => found,
+        Checked::Address(_) => Vec::new(),
+    }
+}
+
+/// The connections of several files: of those that were named, and of those below a folder that name one.
+fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let survey = survey(None);
+    let mut all: Vec<CheckedConnection> = Vec::new();
+    let mut text = String::new();
+    let tree = SourceFiles::find(files)?;
     for file in &tree.files {
         let path = &file.path;
         let looked = look(Some(path), (args, &survey), |it| {
@@ -103,9 +158,7 @@ fn of_files(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
                 if looked.is_written {
                     text += &switched_by(path, args);
                 }
-                if let Checked::Connections(found) = checked {
-                    all.extend(found);
-                }
+                all.extend(connections(checked));
             }
             Err(failure) if file.is_named => return Err(failure),
             Err(failure) => terminal.words(&format!("not read: {failure:#}\n")),
@@ -114,11 +167,14 @@ fn of_files(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     for it in &tree.left_out {
         terminal.words(&format!("not read: {it}\n"));
     }
+    let none = format!("none of {} files names a server that is known\n", tree.files.len());
+    several(all, args, text, &none)
+}
+
+/// Shows the connections of several places; `none` is said if there are none.
+fn several(all: Vec<CheckedConnection>, args: &CheckArgs, text: String, none: &str) -> Result<Exit, Failure> {
     let verdicts: Vec<SwitchVerdict> = all.iter().map(|it| it.verdict).collect();
-    outputs::show(&Checked::Connections(all), &args.json, || match &*text {
-        "" => format!("none of {} files names a server that is known\n", tree.files.len()),
-        _ => text,
-    })?;
+    outputs::show(&Checked::Connections(all), &args.json, || if text.is_empty() { none.to_owned() } else { text })?;
     Ok(code(&verdicts))
 }
 

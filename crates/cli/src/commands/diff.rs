@@ -35,7 +35,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
             record_of(other)?;
             return Err(Failure::usage(
                 format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
-                "compare two of a kind: `looptax watch --save NAME`, or `looptax history` for runs",
+                "compare two of a kind: `looptax watch --save NAME`, or `looptax show` for runs",
             ));
         }
     }

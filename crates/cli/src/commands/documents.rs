@@ -12,14 +12,14 @@ use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Checked, CollectorTables, Contribution, Diff, Direction, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers,
-    FleetPair, Found, ListedSwitch, NoteCode, PastRun, PointCode, Reason, Reported, Selfcheck, Spelling, StepCode,
+    Checked, CollectorTables, Contribution, Diff, Direction, Doctor, Fleet, FleetHost, FleetList, FleetMachine,
+    FleetMovers, FleetPair, Found, ListedSwitch, NoteCode, PastRun, PointCode, Reason, Reported, Spelling, StepCode,
     StreamLine, Switched, Verdict, WarningCode, Watched, WatchedDiff, schema_of,
 };
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
 
-use crate::args::{Cli, EXIT_CODES, SavedForm};
+use crate::args::{Cli, EXIT_CODES, SavedForm, help};
 use crate::terminal;
 
 /// Prints the JSON schema of a form.
@@ -30,9 +30,9 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
 fn schema(form: SavedForm) -> serde_json::Value {
     match form {
         SavedForm::Record => looptax_model::record::schema(),
-        SavedForm::Replay => looptax_model::record::replay_schema(),
+        SavedForm::Reproduce => looptax_model::record::reproduction_schema(),
         SavedForm::Stream => schema_of::<StreamLine>(),
-        SavedForm::History => schema_of::<Vec<PastRun>>(),
+        SavedForm::Runs => schema_of::<Vec<PastRun>>(),
         SavedForm::Diff => schema_of::<Diff>(),
         SavedForm::WatchedDiff => schema_of::<WatchedDiff>(),
         SavedForm::Found => schema_of::<Found>(),
@@ -41,15 +41,15 @@ fn schema(form: SavedForm) -> serde_json::Value {
         SavedForm::Switch => schema_of::<Switched>(),
         SavedForm::Switches => schema_of::<Vec<ListedSwitch>>(),
         SavedForm::Dsn => schema_of::<Vec<Spelling>>(),
-        SavedForm::Selfcheck => schema_of::<Selfcheck>(),
-        SavedForm::ReportTo => schema_of::<Reported>(),
+        SavedForm::Doctor => schema_of::<Doctor>(),
+        SavedForm::FleetSend => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
         SavedForm::Contribution => schema_of::<Contribution>(),
         SavedForm::ReportLine => looptax_fleet::line_schema(),
         SavedForm::Fleet => schema_of::<Fleet>(),
         SavedForm::FleetHosts => schema_of::<FleetList<FleetHost>>(),
-        SavedForm::FleetPairs => schema_of::<FleetList<FleetPair>>(),
-        SavedForm::FleetMovers => schema_of::<FleetMovers>(),
+        SavedForm::FleetPrograms => schema_of::<FleetList<FleetPair>>(),
+        SavedForm::FleetChanges => schema_of::<FleetMovers>(),
         SavedForm::FleetHost => schema_of::<Vec<FleetMachine>>(),
     }
 }
@@ -60,7 +60,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     for folder in [&book, &man, &completions] {
         make_folder(folder)?;
     }
-    let mut command = Cli::command();
+    let mut command = help::grouped();
     command.build();
     save_text(&reference(&command), &book.join("cli.md"), Existing::Replace)?;
     save_text(&codes()?, &book.join("codes.md"), Existing::Replace)?;
@@ -161,7 +161,7 @@ fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Re
 /// Renders every command's help, as it is printed, as one Markdown page.
 fn reference(command: &clap::Command) -> String {
     let mut page = String::from("# Options\n\nMade from the program's own help by `cargo xtask docs`.\n");
-    let shown = command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help");
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
     for command in std::iter::once(command).chain(shown) {
         let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
         let help = command.clone().term_width(100).render_long_help().to_string();

@@ -167,7 +167,7 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
         code: NoteCode::FellBack,
         what: format!("{} is over TCP, and was switched to the socket: {} ({})", it.who, it.id, it.title),
         next: Some(format!(
-            "it has another file, or was not restarted since: `looptax check --pid {}` shows where its connections come from",
+            "it has another file, or was not restarted since: `looptax check {}` shows where its connections come from",
             it.who.rsplit(' ').next().unwrap_or_default()
         )),
     })

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
             Limit::Tax(_) => "the record holds no comparison of that arm",
             Limit::PageTime(_) => "the record holds no pages of that arm",
         };
-        return Err(Failure::usage(what, "`looptax analyze RECORD` shows what it holds"));
+        return Err(Failure::usage(what, "`looptax show RECORD` shows what it holds"));
     };
     terminal::data(&cleaned(&text, terminal.style()))?;
     for sentence in &judged.untrue {

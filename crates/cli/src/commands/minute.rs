@@ -13,41 +13,37 @@ use looptax_report::terminal::{self as report, AtRate};
 use looptax_store::{Existing, save};
 use looptax_switch::diagnose::find::listing::listing;
 
-use crate::args::CompareArgs;
-use crate::chains;
-use crate::commands::{begin, find};
+use crate::args::{BareArgs, ResultArgs};
+use crate::commands::find;
 use crate::failure::Exit;
-use crate::formats;
 use crate::record_place::RecordPlace;
 use crate::results;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::progress::Lines;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal};
+use crate::terminal::{self, Terminal, claim};
 
 /// Between the two looks that rates are made of.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
 /// Runs a bare `looptax`.
 #[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
-pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    chains::refuse(&args.result.formats)?;
-    let is_text = !results::announce(&args.result)?.is_printed();
+pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let result = args.result();
+    let is_text = !results::announce(&result)?.is_printed();
     sys::require_measurable()?;
     let show = |piece: &str| {
         if is_text { terminal::data(piece) } else { Ok(()) }
     };
     let stop = stop_flag()?;
-    let Some(alone) = begin::wait(&args.begin, args.turn.wait, terminal, &stop)? else {
-        return Ok(Exit::Interrupted);
-    };
+    let alone = claim(terminal, args.turn.wait, &stop);
     // The wait for its turn is no part of the minute.
     let began = Instant::now();
     sys::raise_open_files();
     let mut minute = Minute::new(began)?;
     let record = empty_record(&minute.experiment());
-    let (mut writer, mut place) = RecordPlace::prepare(&args.result, record, terminal)?;
+    let (mut writer, mut place) = RecordPlace::prepare(&result, record, terminal)?;
     writer.record.problems.extend(alone.problem());
 
     let pieces = report::Minute::new(terminal.style());
@@ -70,15 +66,13 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
 
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let saved = place.save(&mut writer);
-    if !args.result.no_history {
-        place.remember(&writer.record, terminal);
-    }
+    place.remember(&writer.record, terminal);
     let name = place.name(&writer.record);
-    let rates = rates(args, found.as_ref());
+    let rates = rates(&result, found.as_ref());
     let seconds = began.elapsed().as_secs_f64();
     show(&pieces.end(&writer.record, &rates, seconds, name.as_deref()))?;
-    let written = write_copies(args, &writer);
-    let paged = results::write_page(&args.result, &writer, place.path());
+    let written = write_copies(&result, &writer);
+    let paged = results::write_page(&result, &writer, place.path());
     saved.and(written).and(paged)?;
     writer.check_samples()?;
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
@@ -125,19 +119,19 @@ fn next(
 }
 
 /// The rates at which it is said what TCP comes to: the one that was asked for, else those that were seen.
-fn rates(args: &CompareArgs, found: Option<&Found>) -> Vec<AtRate> {
-    match args.result.detail.at {
+fn rates(args: &ResultArgs, found: Option<&Found>) -> Vec<AtRate> {
+    match args.detail.at {
         Some(requests_per_s) => vec![AtRate::asked(requests_per_s)],
         None => AtRate::seen(found),
     }
 }
 
-/// What `--json` and the other forms want.
-fn write_copies(args: &CompareArgs, writer: &RecordWriter) -> Result<(), Failure> {
-    match args.result.json.path() {
+/// Prints or saves what `--json` wants.
+fn write_copies(args: &ResultArgs, writer: &RecordWriter) -> Result<(), Failure> {
+    match args.json.path() {
         Some(path) if path.as_os_str() == "-" => terminal::json(&writer.record)?,
         Some(path) => save(&writer.record, path, Existing::Replace)?,
         None => {}
     }
-    formats::write(&args.result.formats, &writer.record).map(drop)
+    Ok(())
 }

@@ -61,7 +61,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     let plan = words::plan(&candidates, is_whole);
     let is_idle = !candidates.iter().any(Candidate::is_moved_now);
     if args.dry_run {
-        let nothing = words::line(&words::nothing(&candidates, &args.moving.only, true));
+        let nothing = words::line(&words::nothing(&candidates, &args.moving.port, true));
         let nothing = if candidates.is_empty() { &nothing } else { "" };
         let warnings = words::warnings(&candidates);
         terminal::words_as_data(&(plan + &warnings + &unfitting + nothing))?;
@@ -75,7 +75,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     terminal.words_for(true, &unfitting);
     let program = Program { args: args.command.clone() };
     if mapping.routes.is_empty() {
-        let why = words::nothing(&candidates, &args.moving.only, is_whole);
+        let why = words::nothing(&candidates, &args.moving.port, is_whole);
         return unmoved(&program, args, &why, terminal);
     }
     let features = match looptax_redirect::probe(switches) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use looptax_experiment::comparison::record_begun;
-use looptax_experiment::spec::target::TargetSpec;
+use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::spec::{new_seed, seed, typed};
 use looptax_experiment::storm::{self, KINDS, Spec};
 use looptax_model::failure::Failure;
@@ -14,7 +14,6 @@ use crate::commands::begin;
 use crate::failure::Exit;
 use crate::record_place::RecordPlace;
 use crate::results;
-use crate::settings::target_of;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::stage::Stage;
@@ -96,7 +95,7 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
     let [target] = &*args.targets else {
         return Err(Failure::usage("a storm needs one private server", ONE));
     };
-    let kind = match target_of(target)? {
+    let kind = match target::parse(target)? {
         TargetSpec::Private(kind) if KINDS.contains(&kind) => kind,
         TargetSpec::Private(kind) => {
             let kinds = KINDS.map(|it| format!("private:{it}")).join(", ");

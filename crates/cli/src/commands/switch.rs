@@ -64,9 +64,7 @@ fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     match files.len() {
         0 => Err(Failure::usage(
             format!("the working folder of process {pid} holds no file that is known"),
-            format!(
-                "`looptax check --pid {pid}` shows its connections; name the file: looptax switch FILE --pid {pid}"
-            ),
+            format!("`looptax check {pid}` shows its connections; name the file: looptax switch FILE --pid {pid}"),
         )),
         1 => Ok(files.remove(0)),
         _ => {

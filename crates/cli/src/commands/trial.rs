@@ -114,7 +114,7 @@ fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure
     if !candidates.iter().any(is_moved) {
         let why: String = words::plan(&candidates, true);
         let why = why.lines().next().unwrap_or_default().trim_start_matches("looptax: ").to_owned();
-        let why = if why.is_empty() { words::nothing(&candidates, &args.moving.only, true) } else { why };
+        let why = if why.is_empty() { words::nothing(&candidates, &args.moving.port, true) } else { why };
         return Err(Failure::usage(
             format!("there is nothing to try: {why}"),
             "`looptax find` lists the servers with their sockets; --map ADDRESS=SOCKET names one",
@@ -125,7 +125,7 @@ fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure
 }
 
 fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Failure> {
-    let accounts = settings::accounts(&args.moving.check)?;
+    let accounts = settings::accounts(&args.moving.login)?;
     let server = |candidate: &Candidate| Server {
         account: settings::account_of(candidate, &accounts),
         kind: match &candidate.server {

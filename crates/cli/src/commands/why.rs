@@ -8,7 +8,7 @@ use looptax_bench::Placement;
 use looptax_experiment::comparison::measure_all;
 use looptax_experiment::comparison::parts::Asked;
 use looptax_experiment::spec::Effort;
-use looptax_experiment::spec::target::TargetSpec;
+use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::why::Watch;
 use looptax_model::failure::Failure;
 
@@ -48,7 +48,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
         ));
     }
     for word in &compare.targets {
-        settings::target_of(word).map_err(or_records)?;
+        target::parse(word).map_err(or_records)?;
     }
     let mut asked = settings::asked(compare)?;
     let says_how_long = compare.fixed.is_some() || compare.quick || compare.precise;

@@ -1,7 +1,7 @@
 //! What a report page shows beside the record's own fields, made from its raw counts and samples.
 //!
 //! Unpacks the samples of one epoch after the other and keeps percentiles alone, so that a page of a large
-//! record needs little memory. Called by `report` and `compare`.
+//! record needs little memory. Called by `show` and `compare`.
 
 mod chains;
 mod epochs;

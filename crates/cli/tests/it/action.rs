@@ -8,7 +8,7 @@ use std::process::Command;
 use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{exe, is_there_for};
-use crate::history::{ABOUT_26, with_taxes};
+use crate::show::{ABOUT_26, with_taxes};
 
 const ACTION: &str = include_str!("../../../../action.yml");
 

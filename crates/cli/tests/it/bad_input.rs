@@ -65,7 +65,7 @@ fn r21_without_dev_what_measures_says_so_in_one_sentence() {
         return;
     }
     let scratch = Scratch::new();
-    for args in [&["compare", "echo"][..], &[], &["selfcheck"], &["replay", "moonen"]] {
+    for args in [&["compare", "echo"][..], &[], &["doctor"], &["reproduce", "moonen"]] {
         let run = run_without("/dev", &scratch, args);
         run.expect_error(2, &["/dev/null is not there", "mount --rbind /dev"]);
         assert_eq!(run.stderr.lines().count(), 2, "{args:?}: {}", run.stderr);
@@ -85,11 +85,11 @@ fn r19_without_proc_each_command_says_so_in_one_sentence() {
         &["compare", "echo"][..],
         &["compare", "private:redis"],
         &[],
-        &["selfcheck"],
+        &["doctor"],
         &["find"],
         &["check", "redis://127.0.0.1/"],
         &["check", "--pid", "1"],
-        &["replay", "moonen"],
+        &["reproduce", "moonen"],
     ] {
         let run = run(args);
         run.expect_error(2, &[words, "mount -t proc"]);
@@ -118,22 +118,22 @@ fn r19_what_strangers_wrote_steers_no_terminal() {
     let map = format!("127.0.0.1:1=/{EVIL}");
     let none = format!("{EVIL}none.json");
     for args in [
-        &["analyze", &file][..],
-        &["analyze", &none],
-        &["report", &none, "-o", "r.html"],
+        &["show", &file][..],
+        &["show", &none],
+        &["show", &none, "--html", "r.html"],
         &["diff", &none, EVIL],
-        &["history", "show", EVIL],
-        &["history", "rm", EVIL],
+        &["show", EVIL],
+        &["show", "--forget", EVIL],
         &["compare", EVIL],
         &["compare", "echo", "--workload", EVIL],
         &["compare", "echo", "--dry-run", "-o", &none],
         &["compare", "private:redis", "--workload", &format!("script:{EVIL}"), "--dry-run"],
         &["check", EVIL],
-        &["check", "--app", EVIL],
+        &["check", EVIL, "x"],
         &["run", "--map", &map, "--dry-run"],
         &["run", "--map", EVIL, "--", "true"],
-        &["run", "--only", EVIL, "--", "true"],
-        &["run", "--only", "1", "--", EVIL],
+        &["run", "--port", EVIL, "--", "true"],
+        &["run", "--port", "1", "--", EVIL],
         &["gate", &none, "--max-tax", EVIL],
         &[EVIL],
     ] {
@@ -292,7 +292,7 @@ fn a_result_that_cannot_be_printed_is_told_with_the_place_of_its_record() {
         &[
             "cannot print the result to stdout",
             "No space left",
-            "what was measured is in there.json: `looptax analyze there.json` prints it",
+            "what was measured is in there.json: `looptax show there.json` prints it",
         ],
     );
 }
@@ -380,33 +380,23 @@ fn a_client_model_and_a_real_client_exclude_each_other() {
 #[test]
 fn r20_what_is_no_dsn_is_told_how_one_looks_without_the_words_of_a_library() {
     let scratch = Scratch::new();
-    for line in ["check localhost/db", "check app@localhost", "dsn app@localhost", "dsn localhost:3306"] {
+    for line in ["check app@localhost", "dsn app@localhost", "dsn localhost:3306"] {
         let run = Looptax::new(exe(), &scratch).args(line.split(' ')).run();
         run.expect_error(2, &["this is not a DSN", "mysql://user@127.0.0.1:3306/db"]);
         assert!(!run.stderr.contains("relative URL"), "{}", run.stderr);
     }
+    let neither = Looptax::new(exe(), &scratch).args(["check", "localhost/db"]).run();
+    neither.expect_error(2, &["cannot read `localhost/db`", "mysql://user@127.0.0.1:3306/db"]);
 }
 
 #[test]
 fn r20_a_folder_is_the_record_in_it_or_no_record() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch).args(["analyze", "."]).run();
-    run.expect_error(2, &["`.` is a folder", "looptax history"]);
+    let run = Looptax::new(exe(), &scratch).args(["show", "."]).run();
+    run.expect_error(2, &["`.` is a folder", "looptax show"]);
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
     fs::copy(records.join("record.json"), scratch.file("record.json")).unwrap();
-    Looptax::new(exe(), &scratch).args(["analyze", "."]).run().expect_code(0);
-}
-
-#[test]
-fn r20_a_page_that_is_there_already_is_told_with_what_to_do() {
-    let scratch = Scratch::new();
-    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
-    fs::copy(records.join("record.json"), scratch.file("a.json")).unwrap();
-    let report =
-        |more: &[&str]| Looptax::new(exe(), &scratch).args(["report", "a.json"]).args(more.iter().copied()).run();
-    report(&[]).expect_code(0);
-    report(&[]).expect_error(2, &["exists already", "-o FILE", "-o a.html"]);
-    report(&["-o", "a.html"]).expect_code(0);
+    Looptax::new(exe(), &scratch).args(["show", "."]).run().expect_code(0);
 }
 
 #[test]

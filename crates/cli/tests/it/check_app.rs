@@ -1,4 +1,4 @@
-//! `looptax check --app FILE` and `check --pid PID`: configuration as people have it, real servers.
+//! `looptax check FILE`, `check PID` and `check`: configuration as people have it, real servers.
 
 use std::fs;
 use std::io::Read;
@@ -64,7 +64,7 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
     };
     let scratch = Scratch::new();
     let path = write(&scratch, "wp-config.php", wp_config(&server, &server.it.tcp.to_string()));
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     run.expect_code(0);
     let answer = &answers(&run)[0];
     expect(&run, answer, "configuration", "note", "TCP");
@@ -75,7 +75,7 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
     assert_eq!((&edit["line"], &edit["after"]), (&6.into(), &after.clone().into()));
     expect_silent(&run, server.password());
 
-    let run = check(&scratch, &["--app", &path]);
+    let run = check(&scratch, &[&path]);
     run.expect_code(0);
     for words in ["WordPress, mysql at 127.0.0.1", "line 6, instead of", &after, "reload PHP-FPM"] {
         assert!(run.stdout.contains(words), "{words} in {}", run.stdout);
@@ -83,7 +83,7 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
     expect_silent(&run, server.password());
 
     write(&scratch, "wp-config.php", wp_config(&server, &format!("localhost:{}", server.socket())));
-    let run = check(&scratch, &["--app", &path]);
+    let run = check(&scratch, &[&path]);
     run.expect_code(0);
     // Broken to the width of a terminal, by how long the scratch folder's name is.
     let flat = run.words();
@@ -99,11 +99,11 @@ fn r20_an_application_on_the_socket_whose_login_fails_there_is_not_called_fine()
     let host = format!("localhost:{}", server.socket());
     let right = wp_config(&server, &host);
     let path = write(&scratch, "wp-config.php", right.clone());
-    let run = check(&scratch, &["--app", &path]);
+    let run = check(&scratch, &[&path]);
     run.expect_code(0);
     assert!(!run.stdout.contains("does not work"), "{}", run.stdout);
     write(&scratch, "wp-config.php", right.replace(server.password(), "another"));
-    let run = check(&scratch, &["--app", &path]);
+    let run = check(&scratch, &[&path]);
     run.expect_code(1);
     let said = run.words();
     for words in ["on the socket already, and does not work", "Access denied"] {
@@ -119,7 +119,7 @@ fn a_socket_after_127_0_0_1_is_no_socket() {
     let scratch = Scratch::new();
     let host = format!("127.0.0.1:{}", server.socket());
     let path = write(&scratch, "wp-config.php", wp_config(&server, &host));
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     expect(&run, &answers(&run)[0], "configuration", "note", "stays on TCP");
 }
 
@@ -137,7 +137,7 @@ fn laravel_has_two_connections_each_with_its_own_answer() {
         redis.it.tcp.port(),
     );
     let path = write(&scratch, ".env", text);
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     run.expect_code(3);
     let answers = answers(&run);
     assert_eq!(answers.len(), 2);
@@ -166,7 +166,7 @@ fn r20_laravels_own_configuration_is_read_with_its_env() {
                 'username' => env('DB_USERNAME'),\n'password' => env('DB_PASSWORD', ''),\n\
                 'unix_socket' => env('DB_SOCKET', ''),\n]]];\n";
     let path = write(&scratch, "shop/config/database.php", text);
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     run.expect_code(0);
     let answer = &answers(&run)[0];
     expect(&run, answer, "account", "pass", "with the same rights");
@@ -175,7 +175,7 @@ fn r20_laravels_own_configuration_is_read_with_its_env() {
     // An address that .env does name is where it goes.
     let elsewhere = env("DATABASE_URL=mysql://u:p@db.example.net/d\n");
     write(&scratch, "shop/.env", elsewhere);
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     let words = "`db.example.net` is not this machine";
     expect(&run, &answers(&run)[0], "server", "fail", words);
     expect_silent(&run, sql.password());
@@ -197,14 +197,14 @@ fn laravels_own_variables_of_redis_are_the_lines_to_change() {
     let login = format!("APP_KEY=x\nREDIS_USERNAME={}\nREDIS_PASSWORD='{password}'\n", redis.it.login.user);
     let before = format!("{login}REDIS_CLIENT=predis\nREDIS_HOST=127.0.0.1\nREDIS_PORT={port}\n");
     let env = write(&scratch, "shop/.env", before);
-    let run = check(&scratch, &["--app", &env, "--json"]);
+    let run = check(&scratch, &[&env, "--json"]);
     run.expect_code(0);
     let edits = answers(&run)[0]["changes"][0]["edits"].to_string();
     let [scheme, path] = ["REDIS_SCHEME=unix".to_owned(), format!("REDIS_PATH={}", redis.socket())];
     assert!(edits.contains(&scheme) && edits.contains(&path), "{edits}");
     // What that says is done.
     write(&scratch, "shop/.env", format!("{login}REDIS_CLIENT=predis\n{scheme}\n{path}\n"));
-    let run = check(&scratch, &["--app", &env]);
+    let run = check(&scratch, &[&env]);
     run.expect_code(0);
     assert!(run.stdout.contains("on the socket already"), "{}", run.stdout);
     expect_silent(&run, password);
@@ -220,7 +220,7 @@ fn what_php_and_mysql_call_their_sockets_is_told_to_nobody_else() {
     let files = [("settings.py", django), ("config/database.yml", rails), ("postfix/mysql-aliases.cf", postfix)];
     for (name, text) in files {
         let path = write(&scratch, name, text);
-        let run = check(&scratch, &["--app", &path, "--verbose"]);
+        let run = check(&scratch, &[&path, "--verbose"]);
         for word in ["mysqli", "pdo_mysql", "php.ini"] {
             assert!(!run.stdout.contains(word), "{name}: {}", run.stdout);
         }
@@ -277,14 +277,14 @@ fn a_password_that_django_takes_from_elsewhere_is_not_guessed_but_found_in_the_p
         server.it.tcp.port(),
     );
     let path = write(&scratch, "settings.py", text);
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     run.expect_code(3);
     let answer = &answers(&run)[0];
     expect(&run, answer, "account", "unknown", "the variable APP_DB_PASSWORD");
     assert_eq!(answer["verdict"], "open");
 
     let process = Idle::start(&scratch, WAIT, &[("APP_DB_PASSWORD", server.password())]);
-    let run = check(&scratch, &["--app", &path, "--pid", &process.pid(), "--json"]);
+    let run = check(&scratch, &[&path, "--pid", &process.pid(), "--json"]);
     let answer = &answers(&run)[0];
     expect(&run, answer, "login", "pass", "");
     let after = answer["changes"][0]["edits"][0]["after"].as_str().unwrap();
@@ -305,7 +305,7 @@ fn a_process_is_asked_for_its_environment_its_files_and_its_connections() {
     fs::write(folder.join("celeryconfig.py"), "broker_url = 'redis://127.0.0.1:1/0'\n").unwrap();
     let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _", redis.it.tcp.port());
     let process = Idle::start(&scratch, &script, &[("DATABASE_URL", &sql.url()), ("NOISE", "a\nREDIS_URL=redis://x")]);
-    let run = check(&scratch, &["--pid", &process.pid(), "--json"]);
+    let run = check(&scratch, &[&process.pid(), "--json"]);
     let answers = answers(&run);
     let of = |source: &str| {
         let found = answers.iter().find(|it| it["source"].as_str().unwrap().contains(source));
@@ -319,6 +319,24 @@ fn a_process_is_asked_for_its_environment_its_files_and_its_connections() {
     expect_silent(&run, sql.password());
 }
 
+#[test]
+fn a_check_of_nothing_asks_for_every_program_that_uses_tcp_here() {
+    let Some(redis) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.tmp()).unwrap();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _", redis.it.tcp.port());
+    let process = Idle::start(&scratch, &script, &[]);
+    let run = check(&scratch, &["--json"]);
+    let answers = answers(&run);
+    let source = format!("bash {}: its connections now", process.pid());
+    let Some(seen) = answers.iter().find(|it| it["source"] == source) else {
+        run.fail(&format!("nothing from {source}"))
+    };
+    assert_eq!(seen["place"], redis.it.tcp.to_string());
+}
+
 /// A check of a file ended without what to do next, a topic was fine twice, and words beside lines said "the socket".
 #[test]
 fn r49_a_file_that_would_work_names_the_switch_and_words_name_the_socket() {
@@ -329,7 +347,7 @@ fn r49_a_file_that_would_work_names_the_switch_and_words_name_the_socket() {
     let (port, password) = (redis.it.tcp.port(), redis.password());
     let login = format!("APP_KEY=x\nREDIS_USERNAME={}\nREDIS_PASSWORD='{password}'\n", redis.it.login.user);
     let plain = write(&scratch, "my shop/.env", format!("{login}REDIS_HOST=127.0.0.1\nREDIS_PORT={port}\n"));
-    let run = check(&scratch, &["--app", &plain]);
+    let run = check(&scratch, &[&plain]);
     run.expect_code(0);
     let next = format!("next looptax switch '{plain}' shows the lines");
     assert!(run.words().contains(&next), "{}", run.stdout);
@@ -343,7 +361,7 @@ fn r49_a_file_that_would_work_names_the_switch_and_words_name_the_socket() {
     assert!(switch.stdout.contains(&format!("+ REDIS_HOST={}", redis.socket())), "{}", switch.stdout);
     let url = format!("redis://{}:{password}@127.0.0.1:{port}", redis.it.login.user);
     let of_url = write(&scratch, "url/.env", format!("APP_KEY=x\nREDIS_URL={url}\n"));
-    let run = check(&scratch, &["--app", &of_url]);
+    let run = check(&scratch, &[&of_url]);
     assert!(run.words().contains(&format!("REDIS_HOST={} and REDIS_PORT=0", redis.socket())), "{}", run.stdout);
     assert!(!run.words().contains("looptax switch"), "nothing is written there: {}", run.stdout);
 }
@@ -353,7 +371,7 @@ fn another_machine_is_told_and_nobody_logs_in_there_or_here() {
     let scratch = Scratch::new();
     let text = "<?php define('DB_HOST', 'db.example.net'); define('DB_USER', 'u'); define('DB_PASSWORD', 'p');";
     let path = write(&scratch, "wp-config.php", text);
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     run.expect_code(1);
     let answer = &answers(&run)[0];
     expect(&run, answer, "server", "fail", "`db.example.net` is not this machine");
@@ -368,7 +386,7 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
     let compose = "services:\n  db:\n    image: mysql:9\n  app:\n    environment:\n      DATABASE_URL: mysql://u:p@db:3306/d\n      REDIS_URL: redis://cache.example.net:6379\n";
     let path = write(&scratch, "compose.yaml", compose);
     let dotenv = write(&scratch, ".env", "DATABASE_URL=postgres://u:p@db:5432/d\n");
-    let run = check(&scratch, &["--app", &path, "--json"]);
+    let run = check(&scratch, &[&path, "--json"]);
     run.expect_code(1);
     for (place, words) in [
         ("db:3306", ["compose.yaml has a service", "sockets-db:/var/run/mysqld"]),
@@ -382,7 +400,7 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
         }
         assert_eq!(answer["verdict"], "would-not-work");
     }
-    let run = check(&scratch, &["--app", &dotenv]);
+    let run = check(&scratch, &[&dotenv]);
     run.expect_code(1);
     let text = run.words();
     for words in [
@@ -401,17 +419,23 @@ fn what_holds_no_connection_ends_with_what_was_looked_for() {
     let expect = |args: &[&str], words: &[&str]| {
         check(&scratch, args).expect_error(2, words);
     };
-    let run = check(&scratch, &["--app", folder.to_str().unwrap()]);
+    let run = check(&scratch, &[folder.to_str().unwrap()]);
     run.expect_code(0);
     assert_eq!(run.stdout, "none of 1 files names a server that is known\n");
-    expect(&["--app", "site/wp-config.php"], &["none of the settings", "DB_HOST"]);
+    expect(&["site/wp-config.php"], &["none of the settings", "DB_HOST"]);
     write(&scratch, "what.ever", "x");
-    expect(&["--app", "what.ever"], &["no application", "wp-config.php"]);
-    expect(&["--app", "nothing.there"], &["cannot read"]);
-    expect(&["--app", "/dev/zero"], &["not an ordinary file"]);
+    expect(&["what.ever"], &["no application", "wp-config.php"]);
+    expect(&["nothing.there"], &["cannot read"]);
+    expect(&["/dev/zero"], &["not an ordinary file"]);
     write(&scratch, ".env", "DB_HOST=127.0.0.1\n".repeat(600_000));
-    expect(&["--app", ".env"], &["1048576 bytes"]);
-    for (args, words) in [(&["mysql://u@127.0.0.1", "--app", ".env"][..], "cannot be used with"), (&[], "DSN")] {
+    expect(&[".env"], &["1048576 bytes"]);
+    for (args, words) in [
+        (&["mysql://u@127.0.0.1", ".env"][..], "several targets have to be files"),
+        (&["1", "what.ever"], "several targets have to be files"),
+        (&["1", "--user", "root"], "process 1 is the client"),
+        (&["1", "--pid", "2"], "process 1 is the client"),
+        (&["--as", "laravel"], "TARGET"),
+    ] {
         let run = check(&scratch, args);
         run.expect_code(2);
         assert!(run.stderr.contains(words), "{}", run.stderr);
@@ -424,7 +448,7 @@ fn a_file_that_speaks_to_terminals_is_not_heard() {
     let text =
         "<?php\n$databases['a\u{1b}]0;evil\u{7}']['b'] = ['host' => '127.0.0.1\u{1b}[2J', 'driver' => 'mysql'];\n";
     let path = write(&scratch, "sites/default/settings.php", text);
-    for args in [&["--app", &path][..], &["--app", &path, "--json"]] {
+    for args in [&[&*path][..], &[&*path, "--json"]] {
         let run = check(&scratch, args);
         let all = format!("{}{}", run.stdout, run.stderr);
         assert!(!all.contains(['\u{1b}', '\u{7}']), "{all:?}");
@@ -445,7 +469,7 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
         ),
     ] {
         let file = write(&scratch, name, text);
-        let run = check(&scratch, &["--app", &file, "--socket", socket, "--json"]);
+        let run = check(&scratch, &[&file, "--socket", socket, "--json"]);
         run.expect_code(3);
         let answers = answers(&run);
         let [answer] = &answers[..] else { run.fail("not one connection") };
@@ -454,7 +478,7 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
         let own = edit["after"].as_str().unwrap_or_default();
         assert!(own.starts_with(after), "{edit}");
         expect_silent(&run, "cret");
-        let run = check(&scratch, &["--app", &file, "--json"]);
+        let run = check(&scratch, &[&file, "--json"]);
         assert_eq!(self::answers(&run)[0]["changes"], serde_json::json!([]));
     }
 }
@@ -469,7 +493,7 @@ fn a_server_s_own_file_is_no_reason_to_miss_the_socket_that_it_is_to_make() {
         ("fpm/pool.d/www.conf", "[www]\nlisten = 127.0.0.1:1\npm.max_children = 5\n", format!("listen = {socket}")),
     ] {
         let path = write(&scratch, name, text);
-        let args = ["--app", &path, "--socket", socket];
+        let args = [&path, "--socket", socket];
         let run = check(&scratch, &args);
         run.expect_code(3);
         assert!(run.stdout.contains("is not there yet"), "{}", run.stdout);
@@ -493,7 +517,7 @@ fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
         ("what", "nothing\n", 2, "`--as NAME` says whose file it is (nginx,"),
     ] {
         let path = write(&scratch, name, text);
-        let run = check(&scratch, &["--app", &path, "--verbose"]);
+        let run = check(&scratch, &[&path, "--verbose"]);
         run.expect_code(code);
         let said: Vec<&str> = run.stdout.split_whitespace().chain(run.stderr.split_whitespace()).collect();
         assert!(said.join(" ").contains(words), "{} {}", run.stdout, run.stderr);
@@ -510,7 +534,7 @@ fn nobody_logs_in_to_a_server_of_pages_and_the_path_alone_decides_once_it_is_on_
     let socket = socket.to_str().unwrap();
     let site = |to: &str| format!("server {{\n  location / {{\n    proxy_pass http://{to};\n  }}\n}}\n");
     let file = write(&scratch, "nginx.conf", site(&format!("127.0.0.1:{port}/x")));
-    let run = check(&scratch, &["--app", &file, "--socket", socket, "--json"]);
+    let run = check(&scratch, &[&file, "--socket", socket, "--json"]);
     run.expect_code(3);
     let answer = &answers(&run)[0];
     expect(&run, answer, "same server", "unknown", "HTTP has no login");
@@ -518,6 +542,6 @@ fn nobody_logs_in_to_a_server_of_pages_and_the_path_alone_decides_once_it_is_on_
     let edit = &answer["changes"][0]["edits"][0]["after"];
     assert_eq!(edit, &format!("proxy_pass http://unix:{socket}:/x"));
     let file = write(&scratch, "nginx.conf", site(&format!("unix:{socket}:/x")));
-    let run = check(&scratch, &["--app", &file]);
+    let run = check(&scratch, &[&file]);
     run.expect_code(0);
 }

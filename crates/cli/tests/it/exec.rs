@@ -292,7 +292,7 @@ fn a_late_failure_makes_the_record_invalid() {
     let tax = &saved(&scratch)["comparisons"][0]["tax"][0];
     assert_eq!(tax["verdict"], "invalid");
     assert!(tax["reason"].to_string().contains("run 7"), "{tax}");
-    let again = Looptax::new(exe(), &scratch).args(["analyze", "r.json"]).run();
+    let again = Looptax::new(exe(), &scratch).args(["show", "r.json"]).run();
     again.expect_code(3);
 }
 

@@ -273,7 +273,7 @@ fn r20_check_of_ones_own_process_says_what_it_is_connected_to() {
     let hide = "mount -t proc -o hidepid=2 proc /proc;";
     let line = |before: &str| {
         format!(
-            "{before} exec setpriv --reuid=65534 --regid=65534 --clear-groups {} check --pid {}",
+            "{before} exec setpriv --reuid=65534 --regid=65534 --clear-groups {} check {}",
             exe().display(),
             client.0.id()
         )

@@ -97,7 +97,7 @@ impl Disk {
     /// Where the records of the runs in the history lie, the newest first.
     #[track_caller]
     fn remembered(&self) -> Vec<String> {
-        let run = self.run(&["history", "--json"]);
+        let run = self.run(&["show", "--json"]);
         run.expect_code(0);
         let runs: Value = serde_json::from_str(&run.stdout).unwrap();
         let paths = runs.as_array().unwrap().iter().map(|it| it["path"].as_str());
@@ -105,11 +105,11 @@ impl Disk {
         paths.map(name).collect()
     }
 
-    /// The record in `name`, as `analyze` reads it.
+    /// The record in `name`, as `show` reads it.
     #[track_caller]
     fn analyzed(&self, name: &str) -> Value {
         let path = self.scratch.file(name);
-        let run = self.run(&["analyze", path.to_str().unwrap(), "--json"]);
+        let run = self.run(&["show", path.to_str().unwrap(), "--json"]);
         run.expect_code(0);
         serde_json::from_str(&run.stdout).unwrap()
     }
@@ -205,7 +205,7 @@ fn a_full_disk_keeps_no_report_from_its_collector_and_loses_none_that_waits() {
     let spool = disk.scratch.file("spool");
     let report = |to: &str| {
         let spool = spool.to_str().unwrap();
-        disk.run(&["report-to", to, "--spool", spool])
+        disk.run(&["fleet", "send", to, "--spool", spool])
     };
     let away = "postgres://u@127.0.0.1:1/x";
     let waiting = || fs::read_dir(disk.file("spool")).unwrap().count();

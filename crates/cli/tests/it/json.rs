@@ -26,11 +26,11 @@ fn r20_json_is_printed_by_the_flag_alone_and_written_behind_a_sign() {
     let scratch = with_record();
     for command in [
         "find --once",
-        "analyze a.json",
+        "show a.json",
         "diff a.json a.json",
         "dsn redis://h --for redis-py --socket /s",
         "check redis://127.0.0.1:1",
-        "history",
+        "show",
     ] {
         for option in ["--json", "--json=-"] {
             let run = looptax(&scratch, &format!("{command} {option}"));
@@ -69,10 +69,10 @@ fn r20_the_form_of_earlier_versions_is_refused_with_what_to_type() {
     check("find --json -", "`--json` alone prints");
     check("compare echo --json out.json", "--json=out.json");
     check("--json out.json", "--json=out.json");
-    check("analyze a.json --json out.json", "--json=out.json");
-    check("analyze --json - a.json", "`--json` alone prints");
-    check("replay --json out.json percona", "--json=out.json");
-    check("selfcheck --json r.json", "--json=r.json");
+    check("show a.json --json out.json", "--json=out.json");
+    check("show --json - a.json", "`--json` alone prints");
+    check("reproduce --json out.json percona", "--json=out.json");
+    check("doctor --json r.json", "--json=r.json");
     // A record may stand behind it.
-    looptax(&scratch, "analyze --json a.json").expect_code(0);
+    looptax(&scratch, "show --json a.json").expect_code(0);
 }

@@ -67,7 +67,7 @@ fn check_run(more: &[&str]) {
     }
     // The last line is a record for the other commands, too.
     fs::write(scratch.file("last.json"), run.stdout.lines().last().unwrap()).unwrap();
-    let again = Looptax::new(exe(), &scratch).args(["analyze", "last.json", "--json"]).run();
+    let again = Looptax::new(exe(), &scratch).args(["show", "last.json", "--json"]).run();
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["comparisons"][0]["tax"][0]["verdict"], comparison["tax"][0]["verdict"]);
 }

@@ -42,7 +42,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_nothing() {
     let n_epochs = comparison["raw"]["epochs"].as_array().unwrap().len();
     assert!(n_epochs >= 1);
     assert_eq!(comparison["tax"][0]["n_epochs"], n_epochs);
-    let again = Looptax::new(exe(), &scratch).args(["analyze", "r.json", "--json"]).run();
+    let again = Looptax::new(exe(), &scratch).args(["show", "r.json", "--json"]).run();
     again.expect_code(0);
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["comparisons"][0]["tax"], comparison["tax"]);

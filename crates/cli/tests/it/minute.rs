@@ -46,17 +46,19 @@ fn a_bare_run_says_of_every_installed_server_what_it_loses() {
     }
     assert!(measured.contains(&"redis") || find_binary(Kind::Redis).is_none());
     assert!(run.stdout.contains("at 800 requests/s"), "{}", run.stdout);
-    let history = Looptax::new(exe(), &scratch).args(["history"]).run();
+    let history = Looptax::new(exe(), &scratch).args(["show"]).run();
     assert!(history.stdout.contains(record["id"].as_str().unwrap()));
     scratch.check_nothing_left();
 }
 
 #[test]
-fn options_of_compare_alone_mean_compare() {
+fn a_server_without_a_command_is_told_the_command() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch).args(["--quick", "--dry-run"]).run();
-    run.expect_code(0);
-    assert!(run.stdout.starts_with("plan"), "{}", run.stdout);
+    for (word, target) in [("mysql", "private:mysql"), ("private:redis", "private:redis"), ("echo", "echo")] {
+        let run = Looptax::new(exe(), &scratch).args([word]).run();
+        run.expect_code(2);
+        assert!(run.stderr.contains(&format!("looptax compare {target}")), "{}", run.stderr);
+    }
 }
 
 #[test]
@@ -74,7 +76,7 @@ fn what_every_command_takes_may_stand_before_it_and_nothing_else() {
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch).args(["-q", "find", "--once"]).run();
     run.expect_code(0);
-    let run = Looptax::new(exe(), &scratch).args(["-c", "1", "find"]).run();
+    let run = Looptax::new(exe(), &scratch).args(["--label", "x", "find"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("put them behind it"), "{}", run.stderr);
 }

@@ -18,7 +18,7 @@ pub(crate) fn json(looptax: Looptax<'_>) -> Value {
 }
 
 pub(crate) fn analyze(scratch: &Scratch) -> Value {
-    json(Looptax::new(exe(), scratch).args(["analyze", "r.json", "--json"]))
+    json(Looptax::new(exe(), scratch).args(["show", "r.json", "--json"]))
 }
 
 #[track_caller]
@@ -144,13 +144,13 @@ fn runs_that_start_at_once_keep_each_record() {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
         threads.into_iter().map(|it| it.join().unwrap()).collect()
     });
-    let history = json(Looptax::new(exe(), &scratch).args(["history", "--json"]));
+    let history = json(Looptax::new(exe(), &scratch).args(["show", "--json"]));
     assert_eq!(history.as_array().unwrap().len(), 4);
     for run in &runs {
         run.expect_code(0);
         let (_, last) = run.stdout.split_once("record: ").unwrap();
         let id = last.split_whitespace().next().unwrap();
-        let again = json(Looptax::new(exe(), &scratch).args(["analyze", id, "--json"]));
+        let again = json(Looptax::new(exe(), &scratch).args(["show", id, "--json"]));
         assert_eq!(again["id"], id);
     }
 }

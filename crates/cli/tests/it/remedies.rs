@@ -59,7 +59,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     ] {
         assert!(words.contains(expected), "{expected}: {}", run.stdout);
     }
-    let again = Looptax::new(exe(), &scratch).args(["analyze", "r.json", "--json"]).run();
+    let again = Looptax::new(exe(), &scratch).args(["show", "r.json", "--json"]).run();
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["remedies"], record["remedies"], "not bit for bit");
     scratch.check_nothing_left();

@@ -16,7 +16,7 @@ fn run(scratch: &Scratch) -> Looptax<'_> {
 
 /// `run` for one server's port alone: others may run on this machine.
 fn run_for<'a>(scratch: &'a Scratch, server: &Server) -> Looptax<'a> {
-    run(scratch).args(["--only".to_owned(), server.it.tcp.port().to_string()])
+    run(scratch).args(["--port".to_owned(), server.it.tcp.port().to_string()])
 }
 
 /// A program for Redis: asks for what is told, in a line, and prints the answers.
@@ -148,9 +148,9 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     assert_eq!(known.stdout, "tcponly@127.0.0.1\n");
     stays(&known, "`tcponly`: ");
     // Where nobody looks, the login fails: what the check is for.
-    let unknown = with_url(run_for(&scratch, &server).args(["--no-check"]));
+    let unknown = with_url(run_for(&scratch, &server).args(["--no-login"]));
     unknown.expect_code(1);
-    let other = run_for(&scratch, &server).args(["--dry-run", "--check", &url.replace("jdbc:", "")]).run();
+    let other = run_for(&scratch, &server).args(["--dry-run", "--login", &url.replace("jdbc:", "")]).run();
     other.expect_code(1);
     assert!(other.stdout.contains("stays on TCP: `tcponly`"), "{}", other.stdout);
 }
@@ -178,9 +178,9 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     assert!(!unknown.stdout.contains("works"), "{}", unknown.stdout);
     // Who asks for it hears that nothing is known.
     let asked = format!("mysql://secure@{}/", server.it.tcp);
-    let asked = run_for(&scratch, &server).args(["--dry-run", "--check", &asked]).run();
+    let asked = run_for(&scratch, &server).args(["--dry-run", "--login", &asked]).run();
     asked.expect_code(1);
-    assert!(asked.stdout.contains("--check gave no password"), "{}", asked.stdout);
+    assert!(asked.stdout.contains("--login gave no password"), "{}", asked.stdout);
 }
 
 /// A known connection whose login works is said to.
@@ -191,7 +191,7 @@ fn a_connection_that_works_is_checked_and_moved() {
             continue;
         };
         let scratch = Scratch::new();
-        let run = run_for(&scratch, &server).args(["--dry-run", "--check", &server.url()]).run();
+        let run = run_for(&scratch, &server).args(["--dry-run", "--login", &server.url()]).run();
         run.expect_code(0);
         let user = &server.it.login.user;
         let whose = if user.is_empty() { String::new() } else { format!(" of `{user}`") };
@@ -212,7 +212,7 @@ fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     let dial = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
     let run = |name: &str, value: &str, dial: &str| {
         let map = format!("127.0.0.1:{port}={}", server.socket());
-        let only = ["--only".to_owned(), port.to_string()];
+        let only = ["--port".to_owned(), port.to_string()];
         // Without a known connection the rules have to allow it; these do not matter here.
         let how = if name == "MAP" { vec!["--map".to_owned(), map] } else { only.to_vec() };
         run(&scratch).args(how).args(["--stats", "-v", "--", "bash", "-c", dial]).env(name, value).run()
@@ -269,7 +269,7 @@ fn find(folder: &std::path::Path, name: &str) -> PathBuf {
 fn a_command_that_is_none_has_the_codes_of_a_shell() {
     let scratch = Scratch::new();
     let map = ["--map", "127.0.0.1:1=/nowhere", "--"];
-    for options in [&map[..], &["--only", "1", "--"]] {
+    for options in [&map[..], &["--port", "1", "--"]] {
         let code = |program: &str, code| {
             let run = run(&scratch).args(options).args([program]).run();
             run.expect_error(code, &["cannot run"]);
@@ -291,6 +291,6 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     assert!(plain.stderr.contains("nothing is moved: the kernel"), "{}", plain.stderr);
     let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
     strict.expect_error(125, &["connections cannot be moved here"]);
-    let nothing = run(&scratch).args(["--only", "1", "--strict", "--", "echo", "hi"]).run();
+    let nothing = run(&scratch).args(["--port", "1", "--strict", "--", "echo", "hi"]).run();
     nothing.expect_error(125, &["no server that can be looked into"]);
 }

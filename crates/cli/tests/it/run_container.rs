@@ -116,7 +116,7 @@ impl Container {
     }
 
     fn run(&self, port: u16, words: &[&str]) -> Finished {
-        Looptax::new(exe(), &self.scratch).args(["run", "--only", &port.to_string()]).args(words).run()
+        Looptax::new(exe(), &self.scratch).args(["run", "--port", &port.to_string()]).args(words).run()
     }
 }
 

@@ -71,13 +71,13 @@ fn r18_what_keeps_run_from_starting_ends_with_125() {
     let scratch = Scratch::new();
     for (options, words) in [
         (&["--stat"][..], "no option `--stat`"),
-        (&["--only", "abc"], "a port is a number from 1 to 65535"),
-        (&["--only", "0"], "a port is a number from 1 to 65535"),
+        (&["--port", "abc"], "a port is a number from 1 to 65535"),
+        (&["--port", "0"], "a port is a number from 1 to 65535"),
         (&["--map", "17379="], "such as 127.0.0.1:3306"),
         (&["--map", "127.0.0.1:1="], "it is a path, or @"),
-        (&["--map", "x=y", "--only", "3"], "cannot be used with"),
-        (&["--check", ""], "for example --check mysql://"),
-        (&["--check", "http://x"], "for example --check mysql://"),
+        (&["--map", "x=y", "--port", "3"], "cannot be used with"),
+        (&["--login", ""], "for example --login mysql://"),
+        (&["--login", "http://x"], "for example --login mysql://"),
         (&["--without", "x"], "--without"),
     ] {
         for dry in [&[][..], &["--dry-run"]] {
@@ -94,11 +94,11 @@ fn r18_what_keeps_run_from_starting_ends_with_125() {
 #[test]
 fn r18_a_check_that_is_about_no_port_is_told() {
     let scratch = Scratch::new();
-    let check = ["--only", "1", "--check", "mysql://app@127.0.0.1/"];
+    let check = ["--port", "1", "--login", "mysql://app@127.0.0.1/"];
     let run = run(&scratch).args(["-q"]).args(check).args(["--", "true"]);
     let run = run.run();
     run.expect_code(0);
-    let words = "looptax: warning: --check names 127.0.0.1:3306, which nothing here is moved for\n";
+    let words = "looptax: warning: --login names 127.0.0.1:3306, which nothing here is moved for\n";
     assert_eq!(run.stderr, words);
 }
 

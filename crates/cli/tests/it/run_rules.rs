@@ -55,7 +55,7 @@ impl Ruled {
 
     fn run(&self) -> Looptax<'_> {
         let port = self.server.it.tcp.port().to_string();
-        Looptax::new(exe(), &self.scratch).args(["run", "--only", &port])
+        Looptax::new(exe(), &self.scratch).args(["run", "--port", &port])
     }
 
     fn dry_run(&self) -> Finished {
@@ -154,7 +154,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     found.expect_code(1);
     assert!(found.stdout.contains("says `local all all trust`"), "{}", found.stdout);
     let told = |words: &str, code| {
-        let dry = ruled.run().args(["--dry-run", "--check", &url]).run();
+        let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
         dry.expect_code(code);
         assert!(dry.stdout.contains(words), "{}", dry.stdout);
     };
@@ -163,13 +163,13 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     // Where others are only refused, it counts.
     let mut ruled = ruled;
     ruled.rule("local all bob scram-sha-256\nhost all all samehost scram-sha-256\n");
-    let dry = ruled.run().args(["--dry-run", "--check", &url]).run();
+    let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
     dry.expect_code(0);
     let words = "warning: 127.0.0.1:";
-    let others = "the login that --check names works over the socket, others may not: in ";
+    let others = "the login that --login names works over the socket, others may not: in ";
     assert!(dry.stdout.contains(words) && dry.stdout.contains(others), "{}", dry.stdout);
     // It is told with the first connection that goes there, and not before.
-    let quiet = |command: &[&str]| ruled.run().args(["-q", "--check", &url, "--"]).args(command).run();
+    let quiet = |command: &[&str]| ruled.run().args(["-q", "--login", &url, "--"]).args(command).run();
     let moved = quiet(&["psql", &url, "-c", "SELECT 1"]);
     assert!(moved.stderr.contains(others), "{}", moved.stderr);
     let nothing = quiet(&["true"]);
@@ -211,7 +211,7 @@ fn r18_a_known_login_that_tcp_refuses_stays_refused() {
     ruled.execute("CREATE ROLE eve LOGIN PASSWORD 'right'");
     ruled.rule("local all all trust\nhost all all samehost scram-sha-256\n");
     let url = format!("postgres://eve:wrong@{}/postgres", ruled.server.it.tcp);
-    let dry = ruled.run().args(["--dry-run", "--check", &url]).run();
+    let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
     dry.expect_code(1);
     assert!(dry.stdout.contains("stays on TCP: `eve`"), "{}", dry.stdout);
 }
@@ -304,7 +304,7 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
                 .stderr(Stdio::null()),
         );
         patience::wait_for("pgbouncer", Duration::from_secs(10), || TcpStream::connect(address).ok());
-        let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--only", &address.port().to_string()]).run();
+        let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--port", &address.port().to_string()]).run();
         dry.expect_code(code);
         let is_said = dry.stdout.contains("`auth_type = hba`, which may end otherwise");
         assert_eq!(is_said, code == 1, "{}", dry.stdout);
@@ -319,22 +319,22 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     };
     let scratch = Scratch::new();
     let port = server.it.tcp.port().to_string();
-    let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--only", &port]).args(options).run();
+    let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--port", &port]).args(options).run();
     let warning = ": nobody said which account logs in: ";
     // Once, and only to whom it concerns.
     let dial = format!("for i in 1 2 3; do exec 3<>/dev/tcp/127.0.0.1/{port}; done");
     let said = run(&["--", "bash", "-c", &dial]);
     assert_eq!(said.stderr.matches(warning).count(), 1, "{}", said.stderr);
-    assert!(said.stderr.contains("--require-check leaves it on TCP"), "{}", said.stderr);
+    assert!(said.stderr.contains("--require-login leaves it on TCP"), "{}", said.stderr);
     assert_eq!(run(&["--", "true"]).stderr, "");
     assert!(run(&["-v", "--", "true"]).stderr.contains(warning));
     let quiet = run(&["-q", "--", "bash", "-c", &dial]).stderr;
     let is_it = quiet.starts_with("looptax: warning: 127.0.0.1:") && quiet.contains(warning);
     assert!(is_it && quiet.lines().count() == 1, "{quiet}");
-    let stays = run(&["--require-check", "--dry-run"]);
+    let stays = run(&["--require-login", "--dry-run"]);
     stays.expect_code(1);
     assert!(stays.stdout.contains("stays on TCP: nobody said which account"), "{}", stays.stdout);
-    let known = run(&["--require-check", "--dry-run", "--check", &server.url()]);
+    let known = run(&["--require-login", "--dry-run", "--login", &server.url()]);
     known.expect_code(0);
     assert!(!known.stdout.contains("warning"), "{}", known.stdout);
 }
@@ -353,7 +353,7 @@ fn r18_an_account_that_gets_more_over_the_socket_stays_on_tcp() {
         let scratch = Scratch::new();
         let port = server.it.tcp.port().to_string();
         let url = format!("mysql://app:pw@127.0.0.1:{port}/");
-        let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--only", &port, "--check", &url]).run();
+        let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--port", &port, "--login", &url]).run();
         dry.expect_code(i32::from(words.is_some()));
         let is_said = words.is_none_or(|words| dry.stdout.contains(words));
         assert!(is_said, "{words:?}: {}", dry.stdout);
@@ -386,7 +386,7 @@ fn r18_the_password_for_the_check_does_not_reach_the_program() {
     let scratch = Scratch::new();
     // Where nothing is moved, the program's parent is the test.
     for (how, reads) in [
-        (["--only", "1"], "cat /proc/$$/environ"),
+        (["--port", "1"], "cat /proc/$$/environ"),
         (["--map", "127.0.0.1:1=/nowhere"], "cat /proc/$PPID/environ /proc/$$/environ"),
     ] {
         let run = Looptax::new(exe(), &scratch)

@@ -1,4 +1,4 @@
-//! `looptax check --app TREE --sarif`: by the schema, at the right line, without a secret, and with what `switch` writes.
+//! `looptax check TREE --sarif`: by the schema, at the right line, without a secret, and with what `switch` writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -44,7 +44,7 @@ fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
 }
 
 fn sarif(scratch: &Scratch, tree: &Path, more: &[&str]) -> Log {
-    let run = looptax(scratch, &[&["check", "--app", tree.to_str().unwrap(), "--sarif"], more].concat());
+    let run = looptax(scratch, &[&["check", tree.to_str().unwrap(), "--sarif"], more].concat());
     Log::read(&run)
 }
 
@@ -378,13 +378,13 @@ fn a_tree_is_read_without_links_without_proc_and_within_its_bounds() {
     let log = sarif(&scratch, &tree, &[]);
     assert_eq!(log.code, Some(3), "what was not read is not known: {}", log.text);
     // Files by their names, below the working folder.
-    let run = looptax(&scratch, &["check", "--sarif", "--app", "tree/a b/wp-config.php", "outside/wp-config.php"]);
+    let run = looptax(&scratch, &["check", "--sarif", "tree/a b/wp-config.php", "outside/wp-config.php"]);
     let named = Log::read(&run).said();
     assert_eq!(
         named.iter().map(|it| &*it.0).collect::<Vec<_>>(),
         ["tree/a%20b/wp-config.php", "outside/wp-config.php"]
     );
-    looptax(&scratch, &["check", "--sarif", "--app", "nothing.php"]).expect_error(2, &["cannot read"]);
+    looptax(&scratch, &["check", "--sarif", "nothing.php"]).expect_error(2, &["cannot read"]);
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn a_connection_that_fails_as_it_stands_is_an_error_and_the_text_form_reads_tree
     assert_eq!(log.code, Some(1), "{}", log.text);
     let levels: Vec<&str> = log.results.iter().map(|it| it["level"].as_str().unwrap()).collect();
     assert_eq!(levels, ["warning", "error"]);
-    let run = looptax(&scratch, &["check", "--app", tree.to_str().unwrap()]);
+    let run = looptax(&scratch, &["check", tree.to_str().unwrap()]);
     run.expect_code(1);
     let words = run.words();
     for said in ["api/.env line 3: Laravel", "nothing listens", "wp-config.php line 4: WordPress"] {

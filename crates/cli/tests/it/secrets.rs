@@ -138,9 +138,9 @@ fn run_keeps_a_secret_from_whoever_looks() {
     for url in [server.url(), format!("redis://{tcp}?password={password}")] {
         let scratch = Scratch::new();
         let show = ["--", "sh", "-c", "cat /proc/$PPID/cmdline"];
-        let run = Looptax::new(exe(), &scratch).args(["run", "--check", &url]).args(show).run();
+        let run = Looptax::new(exe(), &scratch).args(["run", "--login", &url]).args(show).run();
         run.expect_code(0);
-        assert!(run.stdout.contains("run\0--check"), "{}", run.stdout);
+        assert!(run.stdout.contains("run\0--login"), "{}", run.stdout);
         for text in [&run.stdout, &run.stderr] {
             assert!(!text.contains(password), "{text}");
         }
@@ -157,9 +157,9 @@ fn what_only_reads_an_address_does_not_repeat_its_secret() {
             &["check", &address, "--json"],
             &["compare", &address, "--dry-run"],
             &["compare", "--exec", "redis-cli {transport} ping", &address, "--dry-run"],
-            &["selfcheck", &address],
-            &["run", "--check", &address, "--dry-run"],
-            &["run", "--check", &address, "--", "sh", "-c", "cat /proc/$PPID/cmdline"],
+            &["doctor", &address],
+            &["run", "--login", &address, "--dry-run"],
+            &["run", "--login", &address, "--", "sh", "-c", "cat /proc/$PPID/cmdline"],
         ] {
             let scratch = Scratch::new();
             let run = Looptax::new(exe(), &scratch).args(args).run();
@@ -200,12 +200,13 @@ fn an_address_in_a_wrong_place_is_not_repeated() {
         &["compare", "--rows", address, "echo"],
         &["compare", "--seed=mysql://u:qZ7-7Zq@127.0.0.1/d", "echo"],
         &["run", "--map", address, "--", "true"],
-        &["history", "show", address],
+        &["show", address],
+        &["show", "--forget", address],
         &["gate", address],
-        &["analyze", address],
         &["find", address],
-        &["replay", address],
+        &["reproduce", address],
         &["nothing", address],
+        &[address],
     ] {
         let scratch = Scratch::new();
         let run = Looptax::new(exe(), &scratch).args(args).run();
@@ -240,10 +241,10 @@ fn a_whole_run_leaves_no_secret_in_record_history_and_page() {
     let record = fs::read_to_string(scratch.file("r.json")).unwrap();
     assert!(record.contains(&format!("redis://u@{tcp}")), "{record}");
     for args in [
-        &["report", "r.json", "--html", "page.html"][..],
-        &["analyze", "r.json"],
-        &["history", "--json"],
-        &["history", "show", "last"],
+        &["show", "r.json", "--html", "page.html"][..],
+        &["show", "r.json"],
+        &["show", "--json"],
+        &["show", "last"],
         &["gate", "r.json", "r.json"],
     ] {
         let run = Looptax::new(exe(), &scratch).args(args).run();

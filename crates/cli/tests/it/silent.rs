@@ -145,7 +145,7 @@ fn r44_reports_to_a_silent_collector_end_by_the_first_signal() {
             let gathered = scratch.work().join("gathered.jsonl");
             fs::write(&gathered, "").unwrap();
             let rest: &[&str] = if from_file { &["--from", gathered.to_str().unwrap()] } else { &["--spool", "spool"] };
-            let args = [&["report-to", &url], rest].concat();
+            let args = [&["fleet", "send", &url], rest].concat();
             check_ends(looptax(&scratch, &args), &scratch, &silent);
             let kept = fs::read_dir(scratch.work().join("spool"));
             assert_eq!(kept.is_ok_and(|it| it.count() > 0), !from_file);
@@ -156,7 +156,7 @@ fn r44_reports_to_a_silent_collector_end_by_the_first_signal() {
 #[test]
 fn fleet_ends_by_a_signal_while_the_collector_is_silent() {
     for scheme in ["clickhouse://w:x@", "postgres://w:x@"] {
-        for words in [&["report"][..], &["init"], &["pairs"]] {
+        for words in [&["report"][..], &["init"], &["programs"]] {
             let scratch = Scratch::new();
             let silent = Silent::start(&scratch, &Words::default());
             let url = silent.url(scheme, "/l");

@@ -38,20 +38,20 @@ fn r49_storms_have_a_verdict_a_next_step_and_a_place_in_the_history() {
     assert_eq!(record["storms"]["sizes"][1]["smallest_queue"], 59, "{record:#}");
     assert_eq!(record["comparisons"].as_array().map(Vec::len), Some(0));
     let looptax = |args: &[&str]| Looptax::new(exe(), &scratch).args(args.iter().copied()).run();
-    let list = looptax(&["history"]).words();
+    let list = looptax(&["show"]).words();
     for (arm, tax, verdict) in [("unix", "65.0 % [", "fail to connect"), ("tcp", "0.0 % [", "none fails")] {
         let of_arm = format!("storm as hiredis, connections 60, placement free, arm {arm}, tax {tax}");
         let row = list.split("server redis").find(|it| it.contains(&of_arm));
         assert!(row.is_some_and(|it| it.contains(verdict)), "no `{of_arm}` with `{verdict}` in {list}");
     }
-    let last = looptax(&["history", "show", "last"]);
+    let last = looptax(&["show", "last"]);
     last.expect_error(2, &["was printed and not saved"]);
-    let again = looptax(&["history", "show", "short"]);
+    let again = looptax(&["show", "short"]);
     assert!(
         again.words().contains(&said[said.find("as ").unwrap()..said.find("record: ").unwrap()]),
         "{}",
         again.stdout
     );
-    let markdown = looptax(&["analyze", "short", "--md", "-"]);
+    let markdown = looptax(&["show", "short", "--md", "-"]);
     assert!(markdown.stdout.contains("fail (EAGAIN), none of 20"), "{}", markdown.stdout);
 }

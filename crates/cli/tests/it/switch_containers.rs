@@ -172,7 +172,7 @@ fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
     let scene = Scene::new(POD);
     let plain = scene.switch(&["--dry-run"]);
     assert!(plain.words().contains("--containers` writes both sides"), "{}", plain.stdout);
-    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run();
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run();
     assert!(check.words().contains("--containers` writes both sides"), "{}", check.stdout);
     let run = scene.switch(&["--containers", "--dry-run"]);
     run.expect_code(0);
@@ -257,9 +257,8 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let plan = scene.switch(&["--containers", "--dry-run"]);
     assert!(plan.words().contains("which application is it? Say --as 'Laravel (phpredis)' or"), "{}", plan.stdout);
     let offered = "--containers --as 'Laravel (phpredis)'` writes both sides, if it is that application";
-    let check = |scene: &Scene| {
-        Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run().words()
-    };
+    let check =
+        |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
     assert!(check(&scene).contains(offered), "{}", check(&scene));
     assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
     for name in ["laravel", "phpredis", "Laravel (phpredis)"] {
@@ -283,7 +282,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let both = Scene::new(&(pod_of(from, cache) + map));
     both.switch(&["--containers", "--yes"]).expect_error(2, &["`shop` gets variables by `envFrom`", "its own `env`"]);
     let alone = Scene::new(map.trim_start_matches("---\n"));
-    alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that takes them", "looptax check --app"]);
+    alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that takes them", "looptax check"]);
 }
 
 /// In silence nothing said what brings it up, and after the move the volume of both was said to be one's.
@@ -298,7 +297,7 @@ fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_unit
     let run = scene.run(&[own, server.to_str().unwrap(), "--yes", "-q"]);
     run.expect_code(3);
     assert!(run.words().starts_with(&format!("now {restart}")), "{}", run.stdout);
-    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", own]).run();
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", own]).run();
     check.expect_code(0);
     assert!(check.words().contains("`sockets-cache.volume`, which `cache.container` has too"), "{}", check.stdout);
     let back = scene.run(&["--undo", "--yes", "-q"]);

@@ -173,8 +173,8 @@ fn r44_a_collector_is_made_and_asked_without_what_others_made() {
     let looptax = |args: &[&str]| Looptax::new(exe(), &scratch).args(args).run();
     looptax(&["fleet", "init", &url, "--keep", "30"]).expect_code(0);
     planted.check_nothing_taken("fleet init");
-    looptax(&["report-to", &url]).expect_code(0);
-    planted.check_nothing_taken("report-to");
+    looptax(&["fleet", "send", &url]).expect_code(0);
+    planted.check_nothing_taken("fleet send");
     looptax(&["fleet", "report", &url]).expect_code(0);
     looptax(&["fleet", "hosts", &url]).expect_code(0);
     planted.check_nothing_taken("fleet report");
@@ -193,6 +193,6 @@ fn r44_the_printed_statements_take_nothing_that_others_made() {
     planted.server.talk().execute(&printed).unwrap();
     planted.check_nothing_taken("the printed statements");
     // What was made of them, too.
-    Looptax::new(exe(), &scratch).args(["report-to", &url]).run().expect_code(0);
-    planted.check_nothing_taken("report-to");
+    Looptax::new(exe(), &scratch).args(["fleet", "send", &url]).run().expect_code(0);
+    planted.check_nothing_taken("fleet send");
 }

@@ -148,7 +148,7 @@ fn r44_check_of_a_file_and_a_planned_switch_know_nothing_of_it() {
         let file = scratch.file(".env");
         fs::write(&file, format!("DATABASE_URL={}\n", known.url)).unwrap();
         let file = file.to_str().unwrap();
-        let check = ["check", "--app", file, "--socket", &known.socket, "--json"];
+        let check = ["check", file, "--socket", &known.socket, "--json"];
         let run = Looptax::new(exe(), scratch).args(check).run();
         check_claims_nothing(&run, name);
         // Of memcached and MongoDB no such setting is known.

@@ -12,9 +12,9 @@ use crate::fixture::{exe, saved};
 use crate::record::{analyze, check_against_schema};
 
 const READERS: [&[&str]; 5] = [
-    &["analyze", "r.json"],
-    &["analyze", "r.json", "--md", "-"],
-    &["report", "r.json"],
+    &["show", "r.json"],
+    &["show", "r.json", "--md", "-"],
+    &["show", "r.json", "--html", "r.html"],
     &["diff", "r.json", "r.json"],
     &["gate", "r.json", "--max-tax", "5%"],
 ];
@@ -50,10 +50,10 @@ fn check_says(scratch: &Scratch, args: &[&str], words: &[&str]) {
 fn every_view_of_a_record_says_what_it_holds() {
     let scratch = with(&kept());
     let heading = "Redis 7.0.15, get, private server on this machine";
-    check_says(&scratch, &["analyze", "r.json"], &[heading, "30.6 % [28.1, 32.5]", "throughput over connections"]);
-    check_says(&scratch, &["analyze", "r.json", "--md", "-"], &[heading, "\\[28.1,\u{a0}32.5\\]", "| 4 | split |"]);
-    check_says(&scratch, &["analyze", "r.json", "--csv", "-"], &[",get,1,same,event,tcp,unix,throughput_tax,%,30.59"]);
-    check_says(&scratch, &["report", "r.json", "-o", "-"], &[heading, "[28.1,\u{a0}32.5]"]);
+    check_says(&scratch, &["show", "r.json"], &[heading, "30.6 % [28.1, 32.5]", "throughput over connections"]);
+    check_says(&scratch, &["show", "r.json", "--md", "-"], &[heading, "\\[28.1,\u{a0}32.5\\]", "| 4 | split |"]);
+    check_says(&scratch, &["show", "r.json", "--csv", "-"], &[",get,1,same,event,tcp,unix,throughput_tax,%,30.59"]);
+    check_says(&scratch, &["show", "r.json", "--html", "-"], &[heading, "[28.1,\u{a0}32.5]"]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn where_all_epochs_were_disturbed_the_verdict_says_so() {
     assert_eq!(tax["verdict"], "difference", "{}", tax["reason"]);
     assert_eq!(tax["direction"], "other_slower");
     assert_eq!(tax["disturbance"]["is_throughout"], true);
-    let text = looptax(&scratch, &["analyze", "r.json"]).stdout;
+    let text = looptax(&scratch, &["show", "r.json"]).stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = "while the machine was busy (41.6 % other work); by how much else is not known";
     assert!(text.contains(words), "{text}");

@@ -122,7 +122,7 @@ fn layers_add_up_and_travel_in_the_record() {
             assert!(number(&packets[1]) > 1.5, "{why}");
         }
     }
-    let again = Looptax::new(exe(), &scratch).args(["analyze", "record.json", "--json"]).run();
+    let again = Looptax::new(exe(), &scratch).args(["show", "record.json", "--json"]).run();
     again.expect_code(0);
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["comparisons"][0]["why"][0]["rows"], why["rows"]);
@@ -265,7 +265,7 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
 #[test]
 fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
     let scratch = Scratch::new();
-    for args in [&["compare", "echo", "--pprof", "x"][..], &["--folded", "x"]] {
+    for args in [&["compare", "echo", "--pprof", "x"][..], &["compare", "--folded", "x"]] {
         Looptax::new(exe(), &scratch)
             .args(args.iter().copied())
             .run()
@@ -276,7 +276,7 @@ fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
 #[test]
 fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
     let scratch = Scratch::new();
-    let help = |command: &str| Looptax::new(exe(), &scratch).args([command, "--help"]).run().stdout;
+    let help = |command: &str| Looptax::new(exe(), &scratch).args(["help", command]).run().stdout;
     let (why, compare) = (help("why"), help("compare"));
     for option in ["--remedies", "--list\n", "--exec", "--exec-unix", "--exec-timeout"] {
         assert!(compare.contains(option), "{option}\n{compare}");

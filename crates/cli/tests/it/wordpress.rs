@@ -22,7 +22,7 @@ fn is_there() -> bool {
 }
 
 fn pages(scratch: &Scratch) -> Looptax<'_> {
-    let words = ["replay", "wordpress", "-q", "-o", "out", "--json", "--epochs"];
+    let words = ["reproduce", "wordpress", "-q", "-o", "out", "--json", "--epochs"];
     Looptax::new(exe(), scratch).args(words)
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
             TargetSpec::Running(running) if running.tls.is_some() => {
                 "--arms unix,tls compares the socket with TCP with TLS"
             }
-            _ => "looptax compare --help lists the arms; unix and tcp are always there",
+            _ => "`looptax help targets` lists the arms; unix and tcp are always there",
         },
     ))
 }

@@ -1,6 +1,6 @@
 //! What `compare` measures, from its arguments to a record; how that is shown and kept is for its callers.
 //!
-//! [`parts`] says what is measured and plans it, [`measure_all`] does it, [`measured`] does both for `replay` and
+//! [`parts`] says what is measured and plans it, [`measure_all`] does it, [`measured`] does both for `reproduce` and
 //! `find --measure`.
 
 pub mod parts;

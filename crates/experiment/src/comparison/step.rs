@@ -1,6 +1,6 @@
 //! A comparison as a part of another command: the same way from arguments to record, without a view.
 //!
-//! Called by `replay` and `find --measure`.
+//! Called by `reproduce` and `find --measure`.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -48,7 +48,7 @@ impl RecordWriter {
         Some(packed)
     }
 
-    /// Judges a comparison from its own numbers, as `analyze` does, and keeps it.
+    /// Judges a comparison from its own numbers, as `show` does, and keeps it.
     pub fn add(&mut self, mut comparison: Comparison, arms: &[ProvedArm], endings: &[Ending]) {
         judge(&mut comparison, arms, endings, &mut |samples| unpack(samples).unwrap_or_default());
         self.record.comparisons.push(comparison);

@@ -179,7 +179,7 @@ impl Explain for ServerError {
                 log_hint(log_tail)
             }
             Self::SiteMissing { .. } => {
-                Some("`make replay` in looptax's folder installs WordPress, its theme and PHP from Debian's packages".to_owned())
+                Some("`make reproduce` in looptax's folder installs WordPress, its theme and PHP from Debian's packages".to_owned())
             }
             Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
             Self::Verifier { .. } => {

@@ -78,7 +78,7 @@ pub(crate) fn look(
     if ask.is_each && used.len() > MOST_EACH {
         let n = used.len();
         let what = format!("--each tries {MOST_EACH} servers at most, the application uses {n}");
-        return Err(Failure::usage(what, "--only PORT,… says which"));
+        return Err(Failure::usage(what, "--port PORT,… says which"));
     }
     let mut facts = over_tcp.facts;
     if design == TrialDesign::Flip {

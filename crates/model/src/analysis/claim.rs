@@ -1,6 +1,6 @@
 //! A published figure as what TCP costs over the socket: one scale for all of them.
 
-use crate::record::{Figure, Published, ReplayReason, ReplayUnit, ReplayVerdict};
+use crate::record::{Figure, Published, ReproductionReason, ReproductionUnit, ReproductionVerdict};
 use serde::Deserialize;
 
 /// A figure as it was published.
@@ -90,7 +90,7 @@ fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
 
 impl Claim {
     /// For the record, in the row's unit.
-    pub fn published(&self, unit: ReplayUnit) -> Published {
+    pub fn published(&self, unit: ReproductionUnit) -> Published {
         let Ratios { lo, value, hi } = self.says.ratios();
         Published {
             words: self.words.clone(),
@@ -111,22 +111,22 @@ impl Claim {
         let is_near = self.says.near(published, least, most);
         if let Says::SharePct { .. } = self.says {
             return match holds_published {
-                true if is_near => Judged::sure(ReplayVerdict::AsPublished),
-                true => Judged::unsure(Some(ReplayReason::HoldsFarEffects)),
-                false if least > published.hi => Judged::sure(ReplayVerdict::Larger),
-                false => Judged::sure(ReplayVerdict::Smaller),
+                true if is_near => Judged::sure(ReproductionVerdict::AsPublished),
+                true => Judged::unsure(Some(ReproductionReason::HoldsFarEffects)),
+                false if least > published.hi => Judged::sure(ReproductionVerdict::Larger),
+                false => Judged::sure(ReproductionVerdict::Smaller),
             };
         }
         let holds_none = least <= 1.0 && 1.0 <= most;
         let is_slower = least > 1.0;
         match (holds_published, holds_none) {
-            (true, true) => Judged::unsure(Some(ReplayReason::HoldsNoDifference)),
-            (true, false) if is_near => Judged::sure(ReplayVerdict::AsPublished),
-            (true, false) => Judged::unsure(Some(ReplayReason::HoldsFarEffects)),
-            (false, true) => Judged::sure(ReplayVerdict::NotSeen),
-            (false, false) if is_slower != (published.value > 1.0) => Judged::sure(ReplayVerdict::Opposite),
-            (false, false) if (least > published.hi) == is_slower => Judged::sure(ReplayVerdict::Larger),
-            (false, false) => Judged::sure(ReplayVerdict::Smaller),
+            (true, true) => Judged::unsure(Some(ReproductionReason::HoldsNoDifference)),
+            (true, false) if is_near => Judged::sure(ReproductionVerdict::AsPublished),
+            (true, false) => Judged::unsure(Some(ReproductionReason::HoldsFarEffects)),
+            (false, true) => Judged::sure(ReproductionVerdict::NotSeen),
+            (false, false) if is_slower != (published.value > 1.0) => Judged::sure(ReproductionVerdict::Opposite),
+            (false, false) if (least > published.hi) == is_slower => Judged::sure(ReproductionVerdict::Larger),
+            (false, false) => Judged::sure(ReproductionVerdict::Smaller),
         }
     }
 }
@@ -135,18 +135,18 @@ impl Claim {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// Where it lies.
-    pub verdict: ReplayVerdict,
+    pub verdict: ReproductionVerdict,
     /// Why it cannot be told; `None` where it can, or where there is no interval.
-    pub why: Option<ReplayReason>,
+    pub why: Option<ReproductionReason>,
 }
 
 impl Judged {
-    fn sure(verdict: ReplayVerdict) -> Self {
+    fn sure(verdict: ReproductionVerdict) -> Self {
         Self { verdict, why: None }
     }
 
-    fn unsure(why: Option<ReplayReason>) -> Self {
-        Self { verdict: ReplayVerdict::Inconclusive, why }
+    fn unsure(why: Option<ReproductionReason>) -> Self {
+        Self { verdict: ReproductionVerdict::Inconclusive, why }
     }
 }
 
@@ -154,12 +154,12 @@ impl Judged {
 ///
 /// # Units
 /// Percent for a tax and for what is added, else times.
-pub fn in_unit(unit: ReplayUnit, ratio: f64) -> f64 {
+pub fn in_unit(unit: ReproductionUnit, ratio: f64) -> f64 {
     match unit {
         // RULES of the tax: the share of the baseline's throughput that is lost.
-        ReplayUnit::TaxPct => 100.0 * (1.0 - 1.0 / ratio),
-        ReplayUnit::AddedPct => 100.0 * (ratio - 1.0),
-        ReplayUnit::Times | ReplayUnit::SharePct => ratio,
+        ReproductionUnit::TaxPct => 100.0 * (1.0 - 1.0 / ratio),
+        ReproductionUnit::AddedPct => 100.0 * (ratio - 1.0),
+        ReproductionUnit::Times | ReproductionUnit::SharePct => ratio,
     }
 }
 
@@ -176,23 +176,23 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(lo: f64, hi: f64, expected: ReplayVerdict) {
+    fn check(lo: f64, hi: f64, expected: ReproductionVerdict) {
         let ratio = Figure::new(f64::midpoint(lo, hi), lo, hi, 10);
         assert_eq!(twice().judge(&ratio).verdict, expected, "[{lo}, {hi}]");
     }
 
     #[test]
     fn a_verdict_says_where_the_interval_lies() {
-        check(1.9, 2.1, ReplayVerdict::AsPublished);
-        check(1.5, 3.9, ReplayVerdict::AsPublished);
-        check(1.3, 2.1, ReplayVerdict::Inconclusive);
-        check(1.9, 4.1, ReplayVerdict::Inconclusive);
-        check(1.2, 1.4, ReplayVerdict::Smaller);
-        check(2.2, 2.4, ReplayVerdict::Larger);
-        check(0.6, 0.8, ReplayVerdict::Opposite);
-        check(0.9, 1.1, ReplayVerdict::NotSeen);
-        check(0.9, 2.1, ReplayVerdict::Inconclusive);
-        check(1.5, f64::INFINITY, ReplayVerdict::Inconclusive);
+        check(1.9, 2.1, ReproductionVerdict::AsPublished);
+        check(1.5, 3.9, ReproductionVerdict::AsPublished);
+        check(1.3, 2.1, ReproductionVerdict::Inconclusive);
+        check(1.9, 4.1, ReproductionVerdict::Inconclusive);
+        check(1.2, 1.4, ReproductionVerdict::Smaller);
+        check(2.2, 2.4, ReproductionVerdict::Larger);
+        check(0.6, 0.8, ReproductionVerdict::Opposite);
+        check(0.9, 1.1, ReproductionVerdict::NotSeen);
+        check(0.9, 2.1, ReproductionVerdict::Inconclusive);
+        check(1.5, f64::INFINITY, ReproductionVerdict::Inconclusive);
         let none = Figure::missing("nothing was measured");
         assert_eq!(twice().judge(&none), Judged::unsure(None));
     }
@@ -204,16 +204,16 @@ mod tests {
             let ratio = Figure::new(lo, lo, hi, 9);
             assert_eq!(claim.judge(&ratio).verdict, expected);
         };
-        check(5.5, 7.0, ReplayVerdict::AsPublished);
-        check(1.0, 7.0, ReplayVerdict::Inconclusive);
-        check(0.5, 2.0, ReplayVerdict::Smaller);
-        check(21.0, 22.0, ReplayVerdict::Larger);
+        check(5.5, 7.0, ReproductionVerdict::AsPublished);
+        check(1.0, 7.0, ReproductionVerdict::Inconclusive);
+        check(0.5, 2.0, ReproductionVerdict::Smaller);
+        check(21.0, 22.0, ReproductionVerdict::Larger);
     }
 
     #[test]
     fn a_unit_is_another_way_to_write_the_ratio() {
-        assert!((in_unit(ReplayUnit::TaxPct, 2.0) - 50.0).abs() < 1e-9);
-        assert!((in_unit(ReplayUnit::AddedPct, 1.5) - 50.0).abs() < 1e-9);
-        assert!((twice().published(ReplayUnit::Times).value - 2.0).abs() < 1e-9);
+        assert!((in_unit(ReproductionUnit::TaxPct, 2.0) - 50.0).abs() < 1e-9);
+        assert!((in_unit(ReproductionUnit::AddedPct, 1.5) - 50.0).abs() < 1e-9);
+        assert!((twice().published(ReproductionUnit::Times).value - 2.0).abs() < 1e-9);
     }
 }

@@ -3,7 +3,7 @@
 //! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
 //! of the look that the run stopped at. Nothing is computed from other people's numbers here.
 
-use crate::record::{Arm, Comparison, Figure, ReplaySide, Samples, SideUnit, Tax};
+use crate::record::{Arm, Comparison, Figure, ReproductionSide, Samples, SideUnit, Tax};
 use crate::stats::{Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation, hodges_lehmann};
 use serde::Deserialize;
 
@@ -31,7 +31,7 @@ pub enum Effect {
 pub struct Found {
     /// Cost of the other arm over that of the baseline.
     pub ratio: Figure,
-    pub sides: [ReplaySide; 2],
+    pub sides: [ReproductionSide; 2],
 }
 
 /// The effect of the tax with this index among the comparison's.
@@ -63,11 +63,11 @@ pub fn estimate_effect(
             by_epoch(tax, means)
         }
     };
-    Found { ratio, sides: sides.map(|figure| ReplaySide { figure, unit: SideUnit::Us }) }
+    Found { ratio, sides: sides.map(|figure| ReproductionSide { figure, unit: SideUnit::Us }) }
 }
 
 /// The arm's own rate, or how long a whole command takes on it.
-fn side_of(comparison: &Comparison, arm: &Arm) -> ReplaySide {
+fn side_of(comparison: &Comparison, arm: &Arm) -> ReproductionSide {
     let per_s = |times: f64| map(&arm.throughput_per_s, |rate| rate * times);
     let stream = comparison.workload.stream.as_ref();
     let (figure, unit) = if comparison.is_of_program() {
@@ -78,7 +78,7 @@ fn side_of(comparison: &Comparison, arm: &Arm) -> ReplaySide {
         let per_request = comparison.workload.pipeline;
         (per_s(f64::from(per_request)), SideUnit::PerS)
     };
-    ReplaySide { figure, unit }
+    ReproductionSide { figure, unit }
 }
 
 /// The ratio of two arms' figures, one of each per epoch, and the figures.

@@ -1,7 +1,7 @@
 //! From the epochs of one pair of arms to what the record says about them.
 //!
 //! Puts together; the figures are made in `figures`, the words in `words`, the metrics in the
-//! statistics. The live run and `analyze` call [`judge`] with the same input and get the same digits.
+//! statistics. The live run and `show` call [`judge`] with the same input and get the same digits.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! A record's comparison judged from its raw numbers.
 //!
-//! `compare` and `analyze` both come through [`judge`], which reads nothing but the record: the
+//! `compare` and `show` both come through [`judge`], which reads nothing but the record: the
 //! verdict of a live run and of its analysis are the same, bit for bit.
 
 use crate::record;

@@ -1,7 +1,7 @@
 //! Raw epochs of a record in; estimates, verdicts, the bill, the ranking of remedies, the differences of two runs and
 //! how published claims agree out.
 //!
-//! Pure: no I/O, no clock. The live run and `analyze` do the same, from the record's counts to
+//! Pure: no I/O, no clock. The live run and `show` do the same, from the record's counts to
 //! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
 
 mod again;

@@ -1,7 +1,7 @@
 //! What would help, from the comparisons of one run: each remedy's gain, saving and verdict, ranked.
 //!
 //! An arm is held against today's in epochs that both share. What changes the workload or the placement was measured
-//! in a comparison of its own. Called after the run and by `analyze`; METHOD.md, "Remedies", has the formulas.
+//! in a comparison of its own. Called after the run and by `show`; METHOD.md, "Remedies", has the formulas.
 
 use crate::dsn::Arm;
 use crate::record::{self as record, Comparison, Estimate, Figure, GainRange, Remedies, Remedy, RemedyKind, Tax};

@@ -150,7 +150,7 @@ mod tests {
             ("host=h password = 'a b' user=u", "host=h password = **** user=u"),
             ("host=h password=a,b;c options=a,b", "host=h password=**** options=a,b"),
             ("psql 'host=h password=x'", "psql 'host=h password=****"),
-            ("--check=postgres://u@h?password=a,b", "--check=postgres://u@h?password=****"),
+            ("--login=postgres://u@h?password=a,b", "--login=postgres://u@h?password=****"),
             ("env PGPASSWORD=x psql", "env PGPASSWORD=**** psql"),
         ] {
             assert_eq!(masked(text), expected);

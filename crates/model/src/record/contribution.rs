@@ -1,6 +1,6 @@
 //! What one machine gives to a pool of results: the figures, and of the machine what changes them. Nothing that names it.
 //!
-//! `looptax report --publish` writes it, one line of JSON; `looptax-fleet` makes and checks it.
+//! `looptax show --publish` writes it, one line of JSON; `looptax-fleet` makes and checks it.
 
 use std::collections::BTreeMap;
 

@@ -244,7 +244,7 @@ pub struct FleetFallen {
     pub requests_per_s: Option<f64>,
 }
 
-/// What `fleet movers` lists.
+/// What `fleet changes` lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMovers {
     /// Clients that changed their way.

@@ -17,6 +17,7 @@ mod contribution;
 mod counts;
 mod diagnostics;
 mod diff;
+mod doctor;
 mod figure;
 mod finding;
 mod fleet;
@@ -28,12 +29,11 @@ mod look;
 mod mixture;
 mod raw;
 mod remedies;
-mod replay;
-mod replay_facts;
 mod reported;
+mod reproduction;
+mod reproduction_facts;
 mod run;
 mod schedule;
-mod selfcheck;
 mod spelling;
 mod storm;
 mod stream;
@@ -62,6 +62,10 @@ pub use contribution::{CONTRIBUTION_SCHEMA_VERSION, ContributedMachine, Contribu
 pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
+pub use doctor::{
+    AaCheck, Doctor, DoctorAnswer, DoctorResult, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, SliceTaxes,
+    SlicesCheck,
+};
 pub use figure::{Estimate, Figure, Missing};
 pub use finding::{Finding, FindingLevel, Region, Replacement, SourceFile, TextPlace};
 pub use fleet::{
@@ -80,18 +84,15 @@ pub use look::{Look, LookArm, RateRange};
 pub use mixture::mixed;
 pub use raw::{CpuTicks, Epoch, Raw, Samples, Seats, Slice, TICK_NS};
 pub use remedies::{GainRange, Remedies, Remedy, RemedyKind};
-pub use replay::{
-    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart, ReplayPoint, ReplayProof,
-    ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit, replay_schema,
-};
-pub use replay_facts::{PortShare, ReplayFinding, ReplayReason};
 pub use reported::{CollectorTables, Reported};
+pub use reproduction::{
+    Article, HotFunction, Published, REPRODUCTION_SCHEMA_VERSION, Reproduction, ReproductionPages, ReproductionPart,
+    ReproductionPoint, ReproductionProof, ReproductionRow, ReproductionSide, ReproductionStep, ReproductionTrial,
+    ReproductionUnit, ReproductionVerdict, SideUnit, reproduction_schema,
+};
+pub use reproduction_facts::{PortShare, ReproductionFinding, ReproductionReason};
 pub use run::Record;
 pub use schedule::{PlannedLook, Schedule};
-pub use selfcheck::{
-    AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult,
-    SliceTaxes, SlicesCheck,
-};
 pub use spelling::{Proved, Spelling, Takes};
 pub use storm::{Storm, StormArm, StormFailure, StormSize, Storms};
 pub use stream::{STREAM_VERSION, StreamEpoch, StreamEvent, StreamLine, StreamPlan, StreamStep, WarningCode};

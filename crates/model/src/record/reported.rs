@@ -1,4 +1,4 @@
-//! What `looptax report-to` and `looptax fleet init` did.
+//! What `looptax fleet send` and `looptax fleet init` did.
 //!
 //! Their own JSON, apart from records of runs.
 

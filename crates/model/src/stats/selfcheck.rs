@@ -1,7 +1,7 @@
 //! The acceptance limits of the self-checks: A/A, injected delay, slice length.
 //!
 //! Each answers yes or no to figures that the experiment gathered; runs nothing. Called by
-//! `selfcheck` and the release gates.
+//! `doctor` and the release gates.
 
 use crate::stats::distributions::{normal_cdf, normal_critical};
 use crate::stats::estimate::Estimate;

@@ -1,9 +1,9 @@
 //! Every number of a saved form has a range in the schema, and is refused beyond it; lists that belong together fit.
 
 use looptax_model::record::{
-    Checked, CollectorTables, Diff, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
-    ListedSwitch, PastRun, Record, Replay, Reported, Selfcheck, Slice, Spelling, StreamLine, Switched, Watched,
-    WatchedDiff, schema, schema_of,
+    Checked, CollectorTables, Diff, Doctor, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
+    ListedSwitch, PastRun, Record, Reported, Reproduction, Slice, Spelling, StreamLine, Switched, Watched, WatchedDiff,
+    schema, schema_of,
 };
 use serde_json::{Value, json};
 
@@ -37,13 +37,13 @@ fn without_ends(schema: &Value, place: &str, found: &mut Vec<String>) {
 fn every_number_of_every_form_has_two_ends() {
     for (name, schema) in [
         ("record", schema()),
-        ("replay", schema_of::<Replay>()),
+        ("reproduce", schema_of::<Reproduction>()),
         ("found", schema_of::<Found>()),
         ("checked", schema_of::<Checked>()),
         ("spelling", schema_of::<Vec<Spelling>>()),
         ("switched", schema_of::<Switched>()),
         ("switches", schema_of::<Vec<ListedSwitch>>()),
-        ("selfcheck", schema_of::<Selfcheck>()),
+        ("doctor", schema_of::<Doctor>()),
         ("reported", schema_of::<Reported>()),
         ("tables", schema_of::<CollectorTables>()),
         ("fleet", schema_of::<Fleet>()),
@@ -52,7 +52,7 @@ fn every_number_of_every_form_has_two_ends() {
         ("movers", schema_of::<FleetMovers>()),
         ("machines", schema_of::<Vec<FleetMachine>>()),
         ("stream", schema_of::<StreamLine>()),
-        ("history", schema_of::<Vec<PastRun>>()),
+        ("runs", schema_of::<Vec<PastRun>>()),
         ("diff", schema_of::<Diff>()),
         ("watched", schema_of::<Watched>()),
         ("watched diff", schema_of::<WatchedDiff>()),

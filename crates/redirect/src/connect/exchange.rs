@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
 
 use super::holders::{self, Held, Holder};
-use super::{Asked, Left, failed};
+use super::{Asked, Left, calls, failed};
 use crate::FallbackReason;
 use crate::page::Slot;
 use crate::processes::holds_files;
@@ -16,8 +15,6 @@ use crate::watches::{self, Watch};
 
 /// A program that changes its watches for as long as this is looked at no more.
 const MOST_LOOKS: u32 = 8;
-/// Longer than a call of `epoll_ctl` runs that has found its file already.
-const LAST_CALL: Duration = Duration::from_micros(30);
 
 /// A connected socket on its way into the place of another.
 pub(super) struct Exchange<'a> {
@@ -162,7 +159,7 @@ impl Exchange<'_> {
             } else if is_waited_for {
                 break;
             }
-            wait::yield_for(LAST_CALL);
+            calls::let_end(self.asked.person.pid, self.asked.call.tid);
             is_waited_for = true;
         }
         Ok(known)

@@ -3,6 +3,7 @@
 //! Until the program's descriptor is replaced, every failure leaves the program as it was and lets its own
 //! call go on. After that the call has succeeded, whatever else happens.
 
+mod calls;
 mod disconnect;
 mod exchange;
 mod fresh;

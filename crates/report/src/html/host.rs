@@ -118,9 +118,9 @@ fn commands(shown: &Shown, out: &mut Markup) {
     };
     lines.extend([
         "# the same verdicts from the same raw data, bit for bit".to_owned(),
-        format!("looptax analyze {name}"),
+        format!("looptax show {name}"),
         "# this page".to_owned(),
-        format!("looptax report {name} -o report.html"),
+        format!("looptax show {name} --html report.html"),
     ]);
     let lines: Vec<String> = lines.iter().map(|line| TEXT.clean(line)).collect();
     out.open("section", &[]).element("h3", &[], "To repeat it");

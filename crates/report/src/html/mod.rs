@@ -17,7 +17,7 @@ mod form;
 mod host;
 mod markup;
 mod method;
-mod replay;
+mod reproduction;
 mod series;
 mod shown;
 mod sweep;
@@ -27,7 +27,7 @@ mod verdicts;
 mod why;
 
 pub use fleet::fleet_page;
-pub use replay::replay_page;
+pub use reproduction::reproduction_page;
 pub use shown::{ChainsShown, Detail, Distribution, EpochShown, FrameShown, PercentileShown, Shown};
 
 use looptax_model::record::{Comparison, Record};

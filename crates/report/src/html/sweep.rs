@@ -2,7 +2,7 @@
 //!
 //! Colours are the page's own variables; shapes and dashes differ too, because colour alone carries no meaning.
 
-use looptax_model::record::{Estimate, ReplayPoint};
+use looptax_model::record::{Estimate, ReproductionPoint};
 
 use super::drawing::{close_picture, line, open_picture, words};
 use super::markup::Markup;
@@ -21,7 +21,7 @@ const N_TICKS: u32 = 4;
 const WAYS: [(&str, &str, &str); 2] = [("unix", "var(--arm-0)", "none"), ("tcp", "var(--arm-1)", "6 3")];
 
 /// Draws the points, the fewest connections first; one alone is no line.
-pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
+pub(super) fn sweep(points: &[ReproductionPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
     let plot = Plot::for_points(points);
     let said = "Throughput over connections on the socket and over TCP; the table below has the figures";
@@ -41,7 +41,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn for_points(points: &[ReplayPoint]) -> Self {
+    fn for_points(points: &[ReproductionPoint]) -> Self {
         let ends = points.iter().flat_map(|point| &point.per_s);
         let ends = ends.filter_map(|figure| figure.known());
         let most = ends.map(|it| it.hi.unwrap_or(it.value).max(it.value)).fold(1.0, f64::max);
@@ -56,7 +56,7 @@ impl Plot {
         BOTTOM - (BOTTOM - TOP) * (per_s / self.most_per_s)
     }
 
-    fn axes(&self, points: &[ReplayPoint], out: &mut Markup) {
+    fn axes(&self, points: &[ReproductionPoint], out: &mut Markup) {
         for tick in 0..=N_TICKS {
             let per_s = self.most_per_s * f64::from(tick) / f64::from(N_TICKS);
             let y = self.y(per_s);
@@ -72,7 +72,7 @@ impl Plot {
         words(below, "middle", "connections", out);
     }
 
-    fn arm(&self, points: &[ReplayPoint], side: usize, out: &mut Markup) {
+    fn arm(&self, points: &[ReproductionPoint], side: usize, out: &mut Markup) {
         let (name, colour, dashes) = WAYS[side];
         let known = points.iter().enumerate();
         let known: Vec<(f64, &Estimate)> =
@@ -133,9 +133,9 @@ mod tests {
 
     use super::*;
 
-    fn point(connections: u32, unix: f64, tcp: f64) -> ReplayPoint {
+    fn point(connections: u32, unix: f64, tcp: f64) -> ReproductionPoint {
         let figure = |value: f64| Figure::new(value, value * 0.9, value * 1.1, 6);
-        ReplayPoint {
+        ReproductionPoint {
             connections,
             per_s: [figure(unix), figure(tcp)],
             tax_pct: Figure::missing("not asked"),

@@ -1,4 +1,4 @@
-//! What `looptax report-to` and `looptax fleet init` did, and what a fleet's collector says.
+//! What `looptax fleet send` and `looptax fleet init` did, and what a fleet's collector says.
 
 use looptax_model::record::{CollectorTables, Fleet, FleetHost, FleetList, FleetMachine, Reported};
 
@@ -8,7 +8,7 @@ use super::style::Style;
 use crate::format::counted;
 use crate::words::fleet::{self as words, Section};
 
-/// The text of `looptax report-to`. Ends with a line break.
+/// The text of `looptax fleet send`. Ends with a line break.
 pub fn reported(reported: &Reported, style: Style) -> String {
     let mut lines = Lines::new(style);
     let text = style.text();
@@ -68,12 +68,12 @@ pub fn fleet(fleet: &Fleet, style: Style) -> String {
     lines.finish()
 }
 
-/// The text of `looptax fleet pairs`.
+/// The text of `looptax fleet programs`.
 pub fn fleet_pairs(fleet: &Fleet, style: Style) -> String {
     alone(&words::pairs(fleet, style.text()), style)
 }
 
-/// The text of `looptax fleet movers`: who goes another way, and who fell back.
+/// The text of `looptax fleet changes`: who goes another way, and who fell back.
 pub fn fleet_movers(fleet: &Fleet, style: Style) -> String {
     let text = style.text();
     let movers = alone(&words::movers(fleet, text), style);

@@ -10,7 +10,7 @@ use crate::heading::version;
 
 const HEADER: [&str; 8] = ["run", "server", "workload", "connections", "placement", "arm", "tax", "verdict"];
 
-/// The text of `looptax history`, in the given order. Ends with a line break.
+/// The list of `looptax show`, in the given order. Ends with a line break.
 pub fn history(runs: &[PastRun], style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);

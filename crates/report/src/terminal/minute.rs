@@ -209,7 +209,7 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// `php-fpm -> mariadbd over TCP, 820 requests/s    looptax check --pid 812`.
+    /// `php-fpm -> mariadbd over TCP, 820 requests/s    looptax check 812`.
     fn line(&self, text: Text) -> String {
         let name = self.busiest.peer.program.as_deref().unwrap_or(NOT_SEEN);
         let n = match self.n_processes {
@@ -217,7 +217,7 @@ impl Program<'_> {
             n => format!(" ({n} processes)"),
         };
         let server = self.server.map_or("?", |it| &it.program);
-        let pid = self.busiest.peer.pid.map(|pid| format!("    looptax check --pid {pid}"));
+        let pid = self.busiest.peer.pid.map(|pid| format!("    looptax check {pid}"));
         format!(
             "{}{n} -> {} over TCP, {} requests/s{}",
             shown(name, text),

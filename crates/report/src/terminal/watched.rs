@@ -158,5 +158,5 @@ fn server(hop: &WatchedHop, text: Text) -> String {
 /// What would say whether the socket works.
 fn next(hop: &WatchedHop) -> Option<String> {
     let pid = hop.client.as_ref().filter(|_| hop.way.is_tcp() && hop.kind.is_some()).and_then(|it| it.pid);
-    pid.map(|pid| format!("looptax check --pid {pid}"))
+    pid.map(|pid| format!("looptax check {pid}"))
 }

@@ -17,7 +17,7 @@ mod meetings;
 mod own_client;
 mod placement;
 pub(crate) mod remedies;
-pub(crate) mod replay;
+pub(crate) mod reproduction;
 pub(crate) mod row;
 mod run;
 pub(crate) mod sentence;

@@ -110,7 +110,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
     CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
-    next: looptax check --pid 8 says whether the switch to the socket would work for that one
+    next: looptax check 8 says whether the switch to the socket would work for that one
     memcached 5 listens only on TCP: start it with `-s PATH`
     ");
 }
@@ -143,7 +143,7 @@ fn a_narrow_terminal_has_sentences() {
       measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
-    next: looptax check --pid 7 says whether the switch to the
+    next: looptax check 7 says whether the switch to the
       socket would work for that one
     memcached 5 listens only on TCP: start it with `-s PATH`
     ");
@@ -174,7 +174,7 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
     CPU time lost: requests/s times what TCP costs a request, as measured at full
       speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
-    next: looptax check --pid 8 says whether the switch to the socket would work for
+    next: looptax check 8 says whether the switch to the socket would work for
       that one
     memcached 5 listens only on TCP: start it with `-s PATH`
     ");
@@ -356,7 +356,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
     CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more
       below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
-    next: looptax check --pid 20 says whether the switch to the socket would work for that one
+    next: looptax check 20 says whether the switch to the socket would work for that one
     memcached 5 listens only on TCP: start it with `-s PATH`
     ");
 }
@@ -369,7 +369,7 @@ fn r25_a_program_that_asks_by_its_files_is_not_looked_for_in_its_environment() {
     }
     let text = found(&look, First::Servers, at(400));
     assert!(!text.contains("--pid"), "{text}");
-    assert!(text.contains("next: looptax check --app FILE"), "{text}");
+    assert!(text.contains("next: looptax check FILE"), "{text}");
     assert!(text.contains("for php-fpm8.2 8;"), "{text}");
 }
 

@@ -11,7 +11,7 @@ mod found_chains;
 mod html;
 mod made_up;
 mod minute;
-mod replay;
+mod reproduction;
 mod rules;
 mod table;
 mod trial;

@@ -17,7 +17,7 @@ fn minute() -> Minute {
 fn who_is_here_and_who_pays_is_said_first() {
     insta::assert_snapshot!(minute().found(&look()), @r"
     here      mariadbd 10.11.19 (127.0.0.1:3306, /run/mysqld/mysqld.sock)
-    paying    php-fpm8.2 (2 processes) -> mariadbd over TCP, 9.01K requests/s    looptax check --pid 8
+    paying    php-fpm8.2 (2 processes) -> mariadbd over TCP, 9.01K requests/s    looptax check 8
     ");
     let mut none = look();
     none.servers.clear();

@@ -90,7 +90,7 @@ impl<'a> Meeting<'a> {
                 format!(
                     "{own} is a server's own file, and no connection of {app} leads over TCP to such a server that is seen here"
                 ),
-                format!("`looptax check --app {app}` shows its target; a server of another user is seen by root only"),
+                format!("`looptax check {app}` shows its target; a server of another user is seen by root only"),
             ),
         }))
     }

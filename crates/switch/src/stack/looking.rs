@@ -185,7 +185,7 @@ impl Looking<'_> {
         let now = match program.access(&self.own) {
             Ok(now) => now,
             Err(why) => {
-                let next = format!("write these lines by hand: looptax check --app {}", self.own.file.display());
+                let next = format!("write these lines by hand: looptax check {}", self.own.file.display());
                 return (point(PointCode::PathNotTried, Outcome::Unknown, why).with_next(next), Vec::new());
             }
         };

@@ -117,7 +117,7 @@ fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
     Some(Failure::usage(
         format!("{named} is of {}, which is not moved together with a web server's file", change.title),
         format!(
-            "by hand, in {named}: `{}`; then {}; the web server's lines: looptax check --app FILE --socket {}",
+            "by hand, in {named}: `{}`; then {}; the web server's lines: looptax check FILE --socket {}",
             lines.join("`, `"),
             change.restart,
             socket.display()
@@ -141,7 +141,7 @@ fn strangers(one: &Text, other: &Text) -> Failure {
         ),
         format!(
             "beside an application's file a server's own is taken too: redis.conf, valkey.conf, memcached.conf, postgresql.conf, … \
-             (--restart takes its command with `=`: --restart='COMMAND'); looptax check --app {} says the lines of other files",
+             (--restart takes its command with `=`: --restart='COMMAND'); looptax check {} says the lines of other files",
             shown[0]
         ),
     )

@@ -29,19 +29,19 @@ struct Home<'a> {
 
 /// What is run; `HERS` stands for her folder.
 const COMMANDS: [&str; 14] = [
-    "history",
-    "history rm last",
-    "history rm last --",
-    "history show last",
-    "history --json=HERS/out.json",
-    "analyze last",
-    "report last -o HERS/out.html",
+    "show",
+    "show --forget last",
+    "show --forget -- last",
+    "show last --verbose",
+    "show --json=HERS/out.json",
+    "show last",
+    "show last --html HERS/out.html",
     "diff last last",
     "gate last",
     "find --once -q",
     "switch --list",
     "switch --undo --yes",
-    "report-to postgres://x@127.0.0.1:9/x --records all",
+    "fleet send postgres://x@127.0.0.1:9/x --records all",
     "compare echo --dry-run",
 ];
 

@@ -63,7 +63,7 @@ impl Attack for Moved<'_> {
         };
         let port = server.port.to_string();
         if coin.flip() {
-            words.extend(["--only", &port]);
+            words.extend(["--port", &port]);
         }
         let page = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let page = page.to_string();

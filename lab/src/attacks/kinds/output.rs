@@ -51,17 +51,17 @@ struct Compare<'a> {
 const COMMANDS: [&str; 13] = [
     "find --once -q --openmetrics FILE",
     "find --once --json=FILE",
-    "analyze RECORD --json=FILE",
+    "show RECORD --json=FILE",
     "diff RECORD RECORD --json=FILE",
-    "report RECORD -o FILE",
-    "report RECORD RECORD -o FILE",
-    "history --json=FILE",
+    "show RECORD --html FILE",
+    "show RECORD RECORD --html FILE",
+    "show --json=FILE",
     "switch --list --json=FILE",
     "check redis://127.0.0.1:9 --json=FILE",
     "dsn redis://127.0.0.1:9 --json=FILE",
-    "report-to postgres://x@127.0.0.1:9/x --spool OURS/spool --json=FILE",
-    "report-to postgres://x@127.0.0.1:9/x --spool FILE",
-    "replay moonen --dry-run -o FILE --json=FILE.json",
+    "fleet send postgres://x@127.0.0.1:9/x --spool OURS/spool --json=FILE",
+    "fleet send postgres://x@127.0.0.1:9/x --spool FILE",
+    "reproduce moonen --dry-run -o FILE --json=FILE.json",
 ];
 
 impl Attack for OpenMetrics<'_> {

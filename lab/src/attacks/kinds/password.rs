@@ -54,7 +54,7 @@ impl Attack for Password<'_> {
             0 => vec!["check", &url],
             1 => vec!["check", &url, "--socket", place],
             2 => vec!["compare", &url, "--socket", place, "--yes", "--dry-run"],
-            _ => vec!["run", "--dry-run", "--check", &url, "--", "true"],
+            _ => vec!["run", "--dry-run", "--login", &url, "--", "true"],
         };
         ground.looptax(words).end()
     }

@@ -14,7 +14,7 @@ use crate::servers::Ours;
 
 pub(super) const SPOOL: Kind = Kind {
     name: "spool",
-    about: "`report-to` with a spool, a stop file, reports and keys of hers: links, loops, snatched names",
+    about: "`fleet send` with a spool, a stop file, reports and keys of hers: links, loops, snatched names",
     share: 80,
     prepare: |ground| Readiness::ready(Spool { ground }),
 };
@@ -32,7 +32,7 @@ impl Attack for Spool<'_> {
         let key = spool.with_file_name("key");
         ground.link_of_hers(&key, &ground.victim("shadow"))?;
         let shown = |path: &Path| path.display().to_string();
-        let mut words = vec!["report-to".to_owned(), "postgres://x@127.0.0.1:9/x".to_owned()];
+        let mut words = vec!["fleet".to_owned(), "send".to_owned(), "postgres://x@127.0.0.1:9/x".to_owned()];
         match coin.number() % 4 {
             0 => words.extend([
                 "--spool".to_owned(),

@@ -1,4 +1,4 @@
-//! She stops every process with her rights while root's `check --pid` acts as her.
+//! She stops every process with her rights while root's `check PID` acts as her.
 //!
 //! Finds runs that wait for a stopped child for ever; such a run is ended by its limit.
 
@@ -16,7 +16,7 @@ use crate::servers::Ours;
 
 pub(super) const STOP: Kind = Kind {
     name: "stop",
-    about: "`check --pid` of a process of hers, while she stops every process that has her rights",
+    about: "`check PID` of a process of hers, while she stops every process that has her rights",
     share: 2,
     prepare: |ground| Readiness::ready(Stop { ground }),
 };

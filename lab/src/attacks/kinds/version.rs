@@ -49,7 +49,7 @@ pub(super) fn look<'a>(ground: &'a Ground, coin: &mut Coin) -> Run<'a> {
             &["find", "--once", "--json"],
             &["find", "--once", "-q"],
             &["run", "--dry-run", "--", "true"],
-            &["report-to", "--dry-run", "postgres://x@127.0.0.1:9/x"],
+            &["fleet", "send", "--dry-run", "postgres://x@127.0.0.1:9/x"],
             &["dsn", "redis://127.0.0.1:6379", "--for", "hiredis"],
         ],
     );

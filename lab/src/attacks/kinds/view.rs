@@ -17,7 +17,7 @@ use crate::servers::Ours;
 
 pub(super) const VIEW: Kind = Kind {
     name: "view",
-    about: "`check --pid` and its like of a process with mounts, root and `/etc` of her own, which preload her library",
+    about: "`check PID` and its like of a process with mounts, root and `/etc` of her own, which preload her library",
     share: 60,
     prepare,
 };
@@ -44,7 +44,7 @@ impl Attack for View<'_> {
             0 => vec!["check", &url, "--pid", &pid],
             1 => vec!["check", &url, "--pid", &pid, "--socket", &socket],
             2 => vec!["check", "--pid", &pid],
-            3 => vec!["check", "--app", &file, "--pid", &pid],
+            3 => vec!["check", &file, "--pid", &pid],
             4 => vec!["switch", &file, "--as", "sidekiq", "--pid", &pid, "--dry-run"],
             _ => vec!["find", "--once", "-q"],
         };

@@ -149,7 +149,7 @@ pub(super) fn table(names: &[String], looptax: &Path) -> Result<(String, usize)>
 /// Adds a row, and says whether it is right.
 fn row(case: &Case, server: &Secured, looptax: &Path, text: &mut String) -> Result<bool> {
     let port = server.tcp.port().to_string();
-    let left = asked(case, server, looptax, &["--only", &port, "--verbose"])?;
+    let left = asked(case, server, looptax, &["--port", &port, "--verbose"])?;
     let map = format!("{}={}", server.tcp, server.socket.display());
     let moved = asked(case, server, looptax, &["--quiet", "--map", &map])?;
     let said = String::from_utf8_lossy(&left.stderr);

@@ -38,7 +38,7 @@ fn spool(root: &Path) -> (Spool, PathBuf) {
     (Spool::new(&root.join("spool"), &collector.display().to_string()), collector)
 }
 
-/// As `report-to` sends what waits.
+/// As `fleet send` sends what waits.
 fn send(root: &Path) -> Result<()> {
     let (spool, collector) = spool(root);
     let destination = Destination::parse(&collector.display().to_string()).ok().context("a folder")?;

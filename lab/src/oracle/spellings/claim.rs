@@ -1,6 +1,6 @@
 //! What looptax says of a file, and whether that is what happened.
 //!
-//! Asks the library that `check --app` and `switch` ask, with the same words; no program is started and no file opened.
+//! Asks the library that `check` and `switch` ask, with the same words; no program is started and no file opened.
 
 use std::path::{Path, PathBuf};
 

@@ -128,7 +128,7 @@ fn dial(
         Arm::Redirect => {
             let mut command = Command::new(looptax);
             let map = format!("{}={}", server.address, socket.display());
-            command.args(["run", "--quiet", "--no-check", "--strict", "--map", &map, "--"]);
+            command.args(["run", "--quiet", "--no-login", "--strict", "--map", &map, "--"]);
             command.arg(own);
             command
         }

@@ -85,8 +85,8 @@ class Course:
         return {
             "report": self.ask(engine, "report"),
             "hosts": self.ask(engine, "hosts"),
-            "pairs": self.ask(engine, "pairs"),
-            "movers": self.ask(engine, "movers"),
+            "pairs": self.ask(engine, "programs"),
+            "movers": self.ask(engine, "changes"),
             "machines": {name: self.ask(engine, "host", name) for name in TRUTH},
             "page": self.page(engine),
         }

@@ -13,7 +13,7 @@ use crate::app::lines::{self, Lines};
 use crate::app::placed::place_inside;
 use crate::app::placeholder::doubt_placeholders;
 use crate::app::read::{is_manifest, is_of_environment, is_only_one, named};
-use crate::app::setting::{Problem, Setting, Value, doubt_repeated};
+use crate::app::setting::{Problem, Setting, Value, doubt_unclear};
 use crate::app::signs::Signs;
 use crate::app::source::{MOST_BYTES, Source};
 use crate::app::table::{App, Format, GUESSED, apps};
@@ -41,7 +41,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         // What lies beside the file is that of a service that is built there.
         let source = Source { neighbours: if it.is_built_here { source.neighbours } else { &[] }, ..*source };
         let mut own = if unit.is_some() { it.settings } else { in_containers(&it.settings) };
-        doubt_repeated(&mut own);
+        doubt_unclear(&mut own);
         doubt_placeholders(&mut own);
         let mut found = of_container((&it.name, it.elsewhere), &own, &source, wanted.as_deref());
         if let (true, Some(elsewhere)) = (found.is_empty(), it.elsewhere) {

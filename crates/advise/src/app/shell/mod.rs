@@ -13,7 +13,7 @@ use clients::{CLIENTS, Client, ELSEWHERE, LONG, LONG_OTHERS};
 
 use super::lines::{Lines, depth_after, expanded};
 use super::quotes::{Bare, Quotes};
-use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value, doubt_repeated, named};
+use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value, doubt_unclear, named};
 
 /// Most commands within quotes of another one.
 const MOST_DEPTH: usize = 3;
@@ -66,7 +66,7 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
     let mut found = walk.assigned;
     found.extend(walk.handed);
     found.extend(walk.clients);
-    doubt_repeated(&mut found);
+    doubt_unclear(&mut found);
     found
 }
 

@@ -21,10 +21,13 @@ pub(super) fn read_all() -> Accounts {
     }
 }
 
+pub(super) fn name(uid: u32) -> Option<String> {
+    name_of(&read::system_text("/etc/passwd"), uid).map(str::to_owned)
+}
+
 /// An account's name and number, for a person.
 pub(super) fn named(uid: u32) -> String {
-    let passwd = read::system_text("/etc/passwd");
-    match name_of(&passwd, uid) {
+    match name(uid) {
         Some(name) => format!("{name} (uid {uid})"),
         None => format!("uid {uid}"),
     }

@@ -136,7 +136,7 @@ fn words(why: Why, protocol: Protocol) -> String {
     match why {
         Why::Person(uid) => format!("what listens there is of {}, who is neither root nor you", accounts::named(uid)),
         Why::Program(uid) => format!(
-            "what listens there is of {}, and its program is not a server of {} that is known",
+            "{} listens there, and its program is not a known {} server, or belongs to the account itself",
             accounts::named(uid),
             protocol.title()
         ),

@@ -9,11 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use looptax_host::kernel;
 use looptax_model::dsn::{Kind, Protocol};
 
+use super::accounts;
 use super::rule::Process;
 
 /// Programs that hand logins on to servers, beside those that looptax knows more of.
 const POOLERS: [(&str, Protocol); 3] =
     [("mysqlrouter", Protocol::Mysql), ("odyssey", Protocol::Postgres), ("pgcat", Protocol::Postgres)];
+
+/// The account that servers without one, and much else, run as.
+const ANYBODY: &str = "nobody";
 
 /// Sockets that were found to be a server's. The kernel gives no number twice while a socket is open, so whoever asks for
 /// the same one means the same socket.
@@ -24,9 +28,9 @@ pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
     let Some(folder) = pid.map(|pid| format!("/proc/{pid}")) else {
         return Process::Unseen;
     };
-    match program(Path::new(&folder)) {
-        Some(name) if serves(&name, protocol) => Process::Server,
-        Some(_) => Process::Other,
+    match is_server(Path::new(&folder), protocol) {
+        Some(true) => Process::Server,
+        Some(false) => Process::Other,
         None => Process::Unseen,
     }
 }
@@ -57,7 +61,7 @@ fn search(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
             continue;
         }
         is_seen = true;
-        let is_server = program(&folder).is_some_and(|name| serves(&name, protocol));
+        let is_server = is_server(&folder, protocol).unwrap_or_default();
         match holds(&folder, &links) {
             Some(true) if is_server => return Process::Server,
             Some(true) => return Process::Other,
@@ -98,15 +102,28 @@ fn uid_of(process: &Path) -> Option<u32> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The name of its program's file; what it calls itself where we may not look.
-fn program(process: &Path) -> Option<String> {
+/// Whether a process's program is a server of the protocol, by the name of its file, or by what the process calls itself
+/// if we may not see the file. `None` if we can see neither.
+///
+/// An account that is not made for servers can give a server's name to a program of its own: then the name proves nothing.
+fn is_server(process: &Path, protocol: Protocol) -> Option<bool> {
     let file = kernel::link(process.join("exe")).ok();
     let Some(name) = file.as_deref().and_then(Path::file_name) else {
         let name = kernel::text(process.join("comm")).ok()?;
-        return Some(name.trim_end().to_owned());
+        return Some(serves(name.trim_end(), protocol));
     };
     let name = name.to_string_lossy();
-    Some(name.trim_end_matches(" (deleted)").to_owned())
+    let owner = kernel::metadata(process.join("exe")).ok()?.uid();
+    let is_its_own = owner != 0 && uid_of(process) == Some(owner);
+    let is_genuine = !is_its_own || accounts::name(owner).is_some_and(|it| is_for_servers(&it, protocol));
+    Some(is_genuine && serves(name.trim_end_matches(" (deleted)"), protocol))
+}
+
+/// Whether servers of the protocol have an account of this name to themselves.
+fn is_for_servers(account: &str, protocol: Protocol) -> bool {
+    let mut kinds = Kind::ALL.into_iter().filter(|it| it.protocol() == Some(protocol));
+    let private = kinds.find_map(|it| it.facts().private.as_ref().filter(|it| it.accounts.contains(&account)));
+    private.is_some() && account != ANYBODY
 }
 
 /// Whether a program of this name answers logins of the protocol.
@@ -119,6 +136,9 @@ fn serves(name: &str, protocol: Protocol) -> bool {
 mod tests {
     use std::net::TcpListener;
     use std::os::fd::AsRawFd;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
 
     use super::*;
 
@@ -130,6 +150,36 @@ mod tests {
         assert!(!serves("pgcat", Protocol::Mysql));
         assert!(!serves("php-fpm8.2", Protocol::Mysql));
         assert!(!serves("python3", Protocol::Mysql));
+    }
+
+    #[test]
+    fn an_account_is_for_the_servers_that_are_named_for_it() {
+        assert!(is_for_servers("mysql", Protocol::Mysql));
+        assert!(is_for_servers("valkey", Protocol::Redis));
+        assert!(!is_for_servers("www-data", Protocol::Mysql));
+        assert!(!is_for_servers("redis", Protocol::Mysql));
+        assert!(!is_for_servers("nobody", Protocol::Mysql));
+    }
+
+    #[test]
+    fn a_program_of_an_account_s_own_is_no_server_by_its_name() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mysqld");
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::copy("/bin/sleep", &file).unwrap();
+        let found = |owner: u32| {
+            std::os::unix::fs::chown(&file, Some(owner), None).unwrap();
+            let mut child = Command::new(&file).arg("60").uid(33).spawn().unwrap();
+            let found = is_server(Path::new(&format!("/proc/{}", child.id())), Protocol::Mysql);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            found
+        };
+        assert_eq!(found(0), Some(true));
+        assert_eq!(found(33), Some(false));
     }
 
     #[test]

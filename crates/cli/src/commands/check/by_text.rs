@@ -1,4 +1,4 @@
-//! `check --app --sarif`: files by their text only, for a repository's continuous integration.
+//! `check --sarif`: files by their text only, for a repository's continuous integration.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
 /// Runs it.
-pub(super) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let root = root(&args.app)?;
+pub(super) fn run(named: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let root = root(named)?;
     let url = uri(Url::from_directory_path(&root), &root)?;
-    let tree = SourceFiles::find(&args.app)?;
+    let tree = SourceFiles::find(named)?;
     let mut left_out = tree.left_out;
     let mut files = Vec::new();
     for file in &tree.files {

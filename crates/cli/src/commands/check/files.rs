@@ -1,4 +1,4 @@
-//! The files that `check --app` names: each by itself, and those of a folder.
+//! The files that `check` names: each by itself, and those of a folder.
 
 use std::path::{Path, PathBuf};
 

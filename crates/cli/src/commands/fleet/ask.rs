@@ -1,4 +1,4 @@
-//! What a collector says of a fleet: `report`, `hosts`, `host`, `pairs`, `movers`.
+//! What a collector says of a fleet: `report`, `hosts`, `host`, `programs`, `changes`.
 
 use looptax_fleet::{Answers, Collector, Limits};
 use looptax_model::failure::Failure;
@@ -7,8 +7,8 @@ use looptax_report::{html, terminal as words};
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
 
+use super::place;
 use crate::args::{AskArgs, FleetListArgs, FleetReportArgs};
-use crate::commands::report_to::place;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::terminal::Terminal;
@@ -27,14 +27,14 @@ pub(super) fn report(args: &FleetReportArgs, terminal: Terminal) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// Runs `fleet pairs`.
-pub(super) fn pairs(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
+/// Runs `fleet programs`.
+pub(super) fn programs(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let fleet = list(args, terminal)?;
     show(&fleet.pairs, &args.ask, || words::fleet_pairs(&fleet, terminal.style()))
 }
 
-/// Runs `fleet movers`.
-pub(super) fn movers(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
+/// Runs `fleet changes`.
+pub(super) fn changes(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let fleet = list(args, terminal)?;
     let both = FleetMovers { movers: fleet.movers.clone(), fell_back: fleet.fell_back.clone() };
     show(&both, &args.ask, || words::fleet_movers(&fleet, terminal.style()))

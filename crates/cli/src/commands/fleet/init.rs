@@ -6,8 +6,8 @@ use looptax_fleet::{Collector, InitOptions, script};
 use looptax_model::failure::Failure;
 use looptax_report::terminal as report;
 
+use super::place;
 use crate::args::InitArgs;
-use crate::commands::report_to::place;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::terminal::{self, Terminal};

@@ -2,6 +2,8 @@
 
 mod ask;
 mod init;
+mod place;
+mod send;
 
 use looptax_model::failure::Failure;
 
@@ -12,11 +14,12 @@ use crate::terminal::Terminal;
 /// Runs `fleet`.
 pub(crate) fn run(args: &FleetArgs, terminal: Terminal) -> Result<Exit, Failure> {
     match &args.command {
+        FleetCommand::Send(args) => send::run(args, terminal),
         FleetCommand::Init(args) => init::run(args, terminal),
         FleetCommand::Report(args) => ask::report(args, terminal),
         FleetCommand::Hosts(args) => ask::hosts(args, terminal),
         FleetCommand::Host { name, list } => ask::host(name, list, terminal),
-        FleetCommand::Pairs(args) => ask::pairs(args, terminal),
-        FleetCommand::Movers(args) => ask::movers(args, terminal),
+        FleetCommand::Programs(args) => ask::programs(args, terminal),
+        FleetCommand::Changes(args) => ask::changes(args, terminal),
     }
 }

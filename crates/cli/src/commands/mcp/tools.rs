@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 4096;
 const LOOKING: Duration = Duration::from_secs(60);
 
 /// Every tool, as they are listed.
-pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
+pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
     [
         tool::<Find, Found>(
             "find",
@@ -32,7 +32,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
             "check",
             "Would the switch work?",
             "Says whether one program's connection could go over the server's Unix socket: path, permissions, \
-             account, backlog, and what to change. Give the connection's address, or the application's configuration \
+             account, backlog, and what to change. `target` is the connection's address, the application's configuration \
              file, or its process. Opens a few connections to that server, and logs in where the \
              password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
         ),
@@ -48,15 +48,11 @@ pub(super) static TOOLS: LazyLock<[Tool; 8]> = LazyLock::new(|| {
             "Counts for some seconds the requests of local programs to local servers, over TCP and over sockets, with \
              their times. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
         ),
-        tool::<Analyze, Record>(
-            "analyze",
-            "A saved run again",
-            "Judges the saved record of a comparison again and shows its verdicts. history lists the runs.",
-        ),
-        tool::<History, Listed<Vec<PastRun>>>(
-            "history",
+        tool::<Show, Shown>(
+            "show",
             "List of runs",
-            "Lists the runs that were measured and kept on this machine, the newest first.",
+            "Lists the runs that were measured and kept on this machine, the newest first. With `run` it judges the \
+             saved record of one again and shows its verdicts.",
         ),
         tool::<DiffOf, Differences>(
             "diff",
@@ -215,6 +211,15 @@ struct Listed<T> {
     result: T,
 }
 
+/// What `show` gives: the list of runs, or one of them.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "for its schema")]
+enum Shown {
+    List(Listed<Vec<PastRun>>),
+    Run(Box<Record>),
+}
+
 /// What `diff` gives: of two runs, or of two looks.
 #[derive(JsonSchema)]
 #[serde(untagged)]
@@ -242,14 +247,13 @@ impl Arguments for Find {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Check {
-    /// The connection as it is now, without its password: `mysql://user@127.0.0.1:3306/db`, `postgres://...`,
-    /// `redis://...`
-    address: Option<String>,
-    /// Instead of an address: the application's configuration file (wp-config.php, .env, settings.py, ...).
-    file: Option<String>,
-    /// With `file`: which application's it is, if that is not clear from the file.
+    /// The connection as it is now, without its password (`mysql://user@127.0.0.1:3306/db`, `postgres://...`,
+    /// `redis://...`); or the application's configuration file (wp-config.php, .env, settings.py, ...), or a folder; or
+    /// the number of a process. Without it every program here that is connected to a server over TCP is checked.
+    target: Option<String>,
+    /// Which application's the file is, if that is not clear from it.
     application: Option<String>,
-    /// The client's process, for its user, its view of the folders, and its connections.
+    /// The client's process, for its user and its view of the folders, if `target` is an address or a file.
     pid: Option<u32>,
     /// The client's user, if no process is given: www-data.
     user: Option<String>,
@@ -262,16 +266,12 @@ struct Check {
 
 impl Arguments for Check {
     fn call(self) -> Result<Call, String> {
-        if self.address.is_none() && self.file.is_none() && self.pid.is_none() {
-            return Err("`address`, `file` or `pid` is needed".to_owned());
-        }
-        let options = options("app", self.file)
-            .chain(options("as", self.application))
+        let options = options("as", self.application)
             .chain(options("pid", self.pid))
             .chain(options("user", self.user))
             .chain(options("socket", self.socket))
             .chain(options("connections", self.connections));
-        let (options, words) = (options.collect(), self.address.into_iter().collect());
+        let (options, words) = (options.collect(), self.target.into_iter().collect());
         Ok(Call { command: "check", options, words, within: LOOKING, ..Call::default() })
     }
 }
@@ -323,31 +323,20 @@ impl Arguments for Watch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Analyze {
-    /// A record's file, a run's name or label in the history, or `last`.
-    record: String,
-}
-
-impl Arguments for Analyze {
-    fn call(self) -> Result<Call, String> {
-        Ok(Call { command: "analyze", words: vec![self.record], within: LOOKING, ..Call::default() })
-    }
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct History {
-    /// At most so many runs. Default: 20.
+struct Show {
+    /// One run: its name, its label, `last`, or a record's file. Without it the runs are listed.
+    run: Option<String>,
+    /// List at most this many runs. Default: 20.
     #[schemars(range(min = 1, max = 1000))]
     most: Option<u32>,
 }
 
-impl Arguments for History {
+impl Arguments for Show {
     fn call(self) -> Result<Call, String> {
         let most = self.most.unwrap_or(20);
         check_range("most", most, 1..=1000)?;
-        let options = options("most", [most]).collect();
-        Ok(Call { command: "history", options, within: LOOKING, ..Call::default() })
+        let (options, words) = (options("most", [most]).collect(), self.run.into_iter().collect());
+        Ok(Call { command: "show", options, words, within: LOOKING, ..Call::default() })
     }
 }
 
@@ -445,8 +434,8 @@ mod tests {
     #[test]
     fn an_argument_is_a_value_or_a_word_and_never_an_option() {
         check("find", &Value::Null, &[], &[]);
-        check("check", &json!({"file": "--yes", "pid": 3}), &["--app=--yes", "--pid=3"], &[]);
-        check("check", &json!({"address": "--trust-peer"}), &[], &["--trust-peer"]);
+        check("check", &json!({"target": "--yes", "pid": 3}), &["--pid=3"], &["--yes"]);
+        check("check", &json!({"target": "--trust-peer"}), &[], &["--trust-peer"]);
         check("dsn", &json!({"address": "-x", "for": ["php", "--all"]}), &["--for=php,--all"], &["-x"]);
         check("watch", &json!({"seconds": 1, "all": true}), &["--once", "--for=1s", "--all"], &[]);
         check("diff", &json!({"before": "--json=x", "after": "-"}), &[], &["--json=x", "-"]);
@@ -491,12 +480,11 @@ mod tests {
         check_refused("compare", &with("seconds", json!(601)), "from 10 to 600");
         check_refused("compare", &with("yes", json!(true)), "unknown");
         check_refused("dsn", &json!({"address": "mysql://u:qZ7@h/d"}), "LOOPTAX_PASSWORD");
-        check_refused("check", &json!({"address": "host=h password=qZ7"}), "LOOPTAX_PASSWORD");
-        check_refused("analyze", &json!({"record": "a\u{0}b"}), "control");
-        check_refused("analyze", &json!({"record": "x".repeat(MOST_BYTES + 1)}), "bytes");
-        check_refused("analyze", &json!({"record": ["qZ7"]}), "type");
-        check_refused("analyze", &json!("qZ7"), "type");
-        check_refused("check", &json!({}), "needed");
+        check_refused("check", &json!({"target": "host=h password=qZ7"}), "LOOPTAX_PASSWORD");
+        check_refused("show", &json!({"run": "a\u{0}b"}), "control");
+        check_refused("show", &json!({"run": "x".repeat(MOST_BYTES + 1)}), "bytes");
+        check_refused("show", &json!({"run": ["qZ7"]}), "type");
+        check_refused("show", &json!("qZ7"), "type");
         check_refused("watch", &json!({"seconds": "qZ7"}), "type");
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     if let Some(server) = words.iter().find_map(|it| target::parse(it).ok()) {
         return Err(Failure::usage(
             format!("`{record}` is a record and `{}` a server: `why` takes servers, or two records", server.name()),
-            format!("`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"),
+            format!("`looptax why {record} LATER`; `looptax show {record}` shows the layers of one"),
         ));
     }
     refuse_options(&args.typed)?;
@@ -63,7 +63,7 @@ fn not_two(record: &str, n_words: usize) -> Failure {
     };
     Failure::usage(
         format!("`{record}` is a record, of which `why` takes two, an earlier and a later one; {given}"),
-        format!("`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"),
+        format!("`looptax why {record} LATER`; `looptax show {record}` shows the layers of one"),
     )
 }
 
@@ -78,7 +78,7 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("{} {verb} not work with two records, which are only compared", all.join(", ")),
-        "--json does; `looptax report` and `looptax analyze` make pages, formats and call chains of one record",
+        "--json does; `looptax show` makes pages, formats and call chains of one record",
     ))
 }
 

@@ -166,7 +166,7 @@ fn r20_run_leaves_a_login_on_tcp_that_the_server_takes_over_tls_alone() {
         let scratch = Scratch::new();
         let url = format!("mysql://{user}:pw@{}/", server.it.tcp);
         let run = Looptax::new(exe(), &scratch)
-            .args(["run", "--dry-run", "--only", &port, "--check", &url, "--", "true"])
+            .args(["run", "--dry-run", "--port", &port, "--login", &url, "--", "true"])
             .run();
         run.expect_code(1);
         assert!(run.stdout.contains("only with TLS"), "{}", run.stdout);

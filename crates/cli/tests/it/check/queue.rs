@@ -264,7 +264,7 @@ fn r49_the_server_s_own_file_is_named_where_a_longer_queue_is_advised() {
     let named = format!("its own file is {}", own.display());
     check(&scratch, &[&format!("redis://127.0.0.1:{port}"), "-c", "30"], "backlog-short", &[&named]);
     let command = format!("`looptax switch {} {} --restart` writes it there", env.display(), own.display());
-    check(&scratch, &["--app", env.to_str().unwrap(), "-c", "30"], "backlog-short", &[&named, &command]);
+    check(&scratch, &[env.to_str().unwrap(), "-c", "30"], "backlog-short", &[&named, &command]);
 }
 
 #[test]
@@ -278,16 +278,11 @@ fn the_pool_of_a_file_and_what_is_open_count() {
     let write = |more: &str| fs::write(&env, format!("REDIS_URL=redis://127.0.0.1:{port}/0\n{more}")).unwrap();
     let file = env.to_str().unwrap();
     write("");
-    check(&scratch, &["--app", file], "backlog-unknown", &["21 connections may wait", "not known"]);
+    check(&scratch, &[file], "backlog-unknown", &["21 connections may wait", "not known"]);
     write("REDIS_POOL_SIZE=40\n");
-    check(
-        &scratch,
-        &["--app", file],
-        "backlog-short",
-        &["too small for 40 ", "REDIS_POOL_SIZE = 40 (line 2) of one process"],
-    );
+    check(&scratch, &[file], "backlog-short", &["too small for 40 ", "REDIS_POOL_SIZE = 40 (line 2) of one process"]);
     write("");
     let connect = |_| std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _open: Vec<_> = (0..30).map(connect).collect();
-    check(&scratch, &["--app", file], "backlog-short", &["too small for 30 ", "as many as are open to the server now"]);
+    check(&scratch, &[file], "backlog-short", &["too small for 30 ", "as many as are open to the server now"]);
 }

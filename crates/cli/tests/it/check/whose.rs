@@ -70,7 +70,7 @@ fn a_containers_loopback_is_not_asked_and_its_file_is_not_written() {
         let scratch = Scratch::new();
         let path = write(&scratch, name, &text);
         let before = n_taken(&server);
-        let run = looptax(&scratch, &["check", "--app", &path, "--json"]).run();
+        let run = looptax(&scratch, &["check", &path, "--json"]).run();
         assert_eq!(verdict(&run), "open", "{name}: {}", run.stdout);
         run.expect_code(3);
         assert!(run.stdout.contains("loopback-of-container"), "{name}: {}", run.stdout);
@@ -98,7 +98,7 @@ fn a_container_in_the_machines_network_needs_the_volume_of_the_sockets_folder() 
     };
     let check = |volumes: &str| {
         let path = write(&scratch, "compose.yaml", &text(volumes));
-        looptax(&scratch, &["check", "--app", &path, "--json", "-c", "1"]).run()
+        looptax(&scratch, &["check", &path, "--json", "-c", "1"]).run()
     };
     let socket = server.socket();
     let folder = socket.rsplit_once('/').unwrap().0;
@@ -131,7 +131,7 @@ fn a_sockets_path_in_a_container_is_looked_for_where_it_is_mounted_from() {
             server.password()
         );
         let path = write(&scratch, "compose.yaml", &text);
-        looptax(&scratch, &["check", "--app", &path, "--json"]).run()
+        looptax(&scratch, &["check", &path, "--json"]).run()
     };
     let run = check(&format!("{folder}:/sockets:ro"), &format!("/sockets/{name}"));
     assert_eq!(verdict(&run), "already-there", "{}", run.stdout);
@@ -151,7 +151,7 @@ fn what_a_template_leaves_open_is_open() {
         ".env",
         "APP_KEY=x\nDB_CONNECTION=mysql\nDB_HOST=127.0.0.1\nDB_PORT=__PORT__\nDB_USERNAME=u\nDB_PASSWORD=p\n",
     );
-    let run = looptax(&scratch, &["check", "--app", &path, "--json"]).run();
+    let run = looptax(&scratch, &["check", &path, "--json"]).run();
     assert_eq!(verdict(&run), "open", "{}", run.stdout);
     assert!(run.stdout.contains("placeholder"), "{}", run.stdout);
     assert!(!run.stdout.contains("nothing-listens"), "{}", run.stdout);
@@ -172,7 +172,7 @@ fn a_unit_that_may_not_open_unix_sockets_is_told_its_own_line() {
     let scratch = Scratch::new();
     let lines = "RestrictAddressFamilies=AF_INET AF_INET6\n";
     let path = write(&scratch, "shop.service", &unit(&server, lines));
-    let run = looptax(&scratch, &["check", "--app", &path]).run();
+    let run = looptax(&scratch, &["check", &path]).run();
     run.expect_code(1);
     let words = run.words();
     for part in ["would not work as things are", "RestrictAddressFamilies=AF_INET AF_INET6", "add AF_UNIX"] {
@@ -183,7 +183,7 @@ fn a_unit_that_may_not_open_unix_sockets_is_told_its_own_line() {
     assert_eq!(fs::read_to_string(&path).unwrap(), unit(&server, lines));
     // A drop-in beside it gives it back.
     write(&scratch, "shop.service.d/sockets.conf", "[Service]\nRestrictAddressFamilies=AF_UNIX\n");
-    let run = looptax(&scratch, &["check", "--app", &path, "-c", "1", "--json"]).run();
+    let run = looptax(&scratch, &["check", &path, "-c", "1", "--json"]).run();
     assert_eq!(verdict(&run), "would-work", "{}", run.stdout);
 }
 
@@ -197,13 +197,13 @@ fn a_units_user_is_the_client() {
     }
     let scratch = Scratch::new();
     let path = write(&scratch, "shop.service", &unit(&server, "User=nobody\n"));
-    let run = looptax(&scratch, &["check", "--app", &path, "--verbose"]).run();
+    let run = looptax(&scratch, &["check", &path, "--verbose"]).run();
     run.expect_code(1);
     let words = run.words();
     assert!(words.contains("nobody (User= of the unit) has no"), "{words}");
     assert!(!words.contains("root, who may reach more"), "{words}");
     let path = write(&scratch, "other.service", &unit(&server, "User=nobody-there\n"));
-    let run = looptax(&scratch, &["check", "--app", &path, "--json"]).run();
+    let run = looptax(&scratch, &["check", &path, "--json"]).run();
     assert_eq!(verdict(&run), "open", "{}", run.stdout);
     assert!(run.stdout.contains("unit-user-unknown"), "{}", run.stdout);
 }
@@ -320,7 +320,7 @@ fn localhost_with_a_port_is_told_whose_socket_it_is() {
         ),
     );
     let script = format!(
-        "mkdir -p /run/mysqld && mount -t tmpfs none /run/mysqld && ln -s {} /run/mysqld/mysqld.sock && exec {} check --app {path}",
+        "mkdir -p /run/mysqld && mount -t tmpfs none /run/mysqld && ln -s {} /run/mysqld/mysqld.sock && exec {} check {path}",
         two.socket(),
         exe().display()
     );
@@ -349,7 +349,7 @@ fn a_strangers_manifest_above_a_file_does_not_say_whose_it_is() {
     let file = write(&scratch, "app/.env", "DATABASE_URL=postgres://u:p@127.0.0.1:5432/d\n");
     let manifest = write(&scratch, "package.json", "{\"dependencies\": {\"pg\": \"8\"}}\n");
     let first_line = || {
-        let run = looptax(&scratch, &["check", "--app", &file]).run();
+        let run = looptax(&scratch, &["check", &file]).run();
         run.stdout.lines().next().unwrap_or_default().to_owned()
     };
     assert!(first_line().contains("Node (pg), postgres"), "{}", first_line());

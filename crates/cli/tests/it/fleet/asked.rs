@@ -42,7 +42,7 @@ fn reports() -> String {
 fn loaded(engine: &Engine, scratch: &Scratch) {
     fs::write(scratch.file("r.jsonl"), reports()).unwrap();
     for _ in 0..2 {
-        looptax(scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+        looptax(scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
     }
 }
 
@@ -113,13 +113,13 @@ fn lists_and_one_machine_are_said_as_text_and_as_json() {
         // The most that a request was measured to cost.
         assert_eq!((hosts.rows[0].host.as_str(), hosts.rows[0].connections), ("web2", 6));
         assert!(run(&["fleet", "hosts", url]).contains("web2"));
-        let pairs = run(&["fleet", "pairs", url]);
+        let pairs = run(&["fleet", "programs", url]);
         assert!(pairs.contains("php-fpm → mariadb  11"), "{pairs}");
-        for list in ["pairs", "movers"] {
+        for list in ["programs", "changes"] {
             let rows = run(&["fleet", list, url, "--json"]);
             check_fits(&format!("fleet-{list}"), &serde_json::from_str(&rows).unwrap());
         }
-        let movers = run(&["fleet", "movers", url]);
+        let movers = run(&["fleet", "changes", url]);
         assert!(movers.contains("web7") && movers.contains("Fell back"), "{movers}");
         let machine = run(&["fleet", "host", "web3", url, "--json"]);
         check_fits("fleet-host", &serde_json::from_str(&machine).unwrap());

@@ -63,7 +63,7 @@ fn a_collector_that_dies_at_any_byte_loses_and_doubles_nothing() {
         let mut n_cut = 0;
         for most_bytes in (0..16_000).step_by(997) {
             let url = engine.url_at(cutting(address.parse().unwrap(), most_bytes));
-            let run = looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]);
+            let run = looptax(&scratch, &["fleet", "send", &url, "--from", "r.jsonl"]);
             if !run.status.success() {
                 n_cut += 1;
                 run.expect_error(2, &["cannot be reached", "the same command again"]);
@@ -73,7 +73,7 @@ fn a_collector_that_dies_at_any_byte_loses_and_doubles_nothing() {
             assert_eq!(engine.count("latest_findings"), 2 * seen);
         }
         assert!((5..16).contains(&n_cut), "{n_cut}");
-        looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+        looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
         assert_eq!(engine.count("latest_reports"), 20);
         assert_eq!(engine.count("latest_findings"), 40);
         let pairs = engine.ask("pairs", &["client", "connections"]).rows;
@@ -89,9 +89,9 @@ fn what_could_not_be_sent_waits_and_goes_first_when_the_collector_is_back() {
     let scratch = Scratch::new();
     let address = free_address();
     let url = url_at(address);
-    let report = ["report-to", &url, "--spool", "spool", "--records", "none"];
+    let report = ["fleet", "send", &url, "--spool", "spool", "--records", "none"];
     for n in 1..=2 {
-        let words = ["cannot be reached", "Connection refused", "kept", "the next `looptax report-to`"];
+        let words = ["cannot be reached", "Connection refused", "kept", "the next `looptax fleet send`"];
         looptax(&scratch, &report).expect_error(2, &words);
         assert_eq!(fs::read_dir(scratch.file("spool")).unwrap().count(), n);
     }
@@ -141,7 +141,7 @@ fn a_program_that_is_killed_while_it_sends_sends_again() {
     let scratch = Scratch::new();
     let (address, hears) = slow();
     let url = url_at(address);
-    let report = ["report-to", &url, "--spool", "spool", "--records", "none"];
+    let report = ["fleet", "send", &url, "--spool", "spool", "--records", "none"];
     let running = command(&scratch, &report).spawn();
     hears.recv().unwrap();
     running.signal(Signal::KILL);
@@ -152,7 +152,7 @@ fn a_program_that_is_killed_while_it_sends_sends_again() {
         fs::create_dir_all(scratch.file("again")).unwrap();
         let kept = waiting[0].as_ref().unwrap();
         fs::copy(kept.path(), scratch.file("again").join(kept.file_name())).unwrap();
-        let report = ["report-to", &engine.url, "--spool", "again", "--records", "none"];
+        let report = ["fleet", "send", &engine.url, "--spool", "again", "--records", "none"];
         let run = looptax(&scratch, &report);
         run.expect_code(0);
         assert!(run.stdout.contains("2 reports"), "{}", run.stdout);

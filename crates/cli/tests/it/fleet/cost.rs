@@ -38,7 +38,7 @@ fn no_view_of_postgres_goes_through_all_rows_for_each_machine() {
     fs::write(scratch.file("r.jsonl"), lines).unwrap();
     let url = server.url();
     looptax(&scratch, &["fleet", "init", &url]).expect_code(0);
-    looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]).expect_code(0);
+    looptax(&scratch, &["fleet", "send", &url, "--from", "r.jsonl"]).expect_code(0);
     server.talk().execute("ANALYZE").unwrap();
     for view in VIEWS {
         let n = rows_gone_through(&server, view.name) / n_rows as f64;

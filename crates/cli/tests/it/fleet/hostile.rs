@@ -54,7 +54,7 @@ fn what_is_no_collector_ends_in_one_clear_error() {
         ("postgres", b"E\0\0\0\x04", b""),
     ] {
         let url = format!("{scheme}://u:qZ7@{}/x", answering(head, more));
-        let run = looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]);
+        let run = looptax(&scratch, &["fleet", "send", &url, "--from", "r.jsonl"]);
         run.expect_error(2, &["127.0.0.1"]);
         assert!(run.stderr.len() < 1_500, "{}", run.stderr);
         assert!(!run.stderr.contains(['\x1b', '\x07']), "{:?}", run.stderr);
@@ -110,14 +110,14 @@ fn reports_of_strangers_cost_themselves_alone() {
             good.lines(),
         ];
         fs::write(scratch.file("r.jsonl"), lines.concat()).unwrap();
-        let run = looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]);
+        let run = looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]);
         run.expect_code(1);
         assert!(run.stdout.contains("1 report with 2 findings"), "{}", run.stdout);
         assert!(run.stdout.contains("left out: r.jsonl: line 1 "), "{}", run.stdout);
         assert!(run.stdout.len() < 4_000, "{}", run.stdout);
         assert_eq!(engine.count("latest_reports"), 1);
         // A folder's names are as harmless.
-        looptax(&scratch, &["report-to", "./out", "--from", "r.jsonl"]).expect_code(1);
+        looptax(&scratch, &["fleet", "send", "./out", "--from", "r.jsonl"]).expect_code(1);
         assert_eq!(fs::read_dir(scratch.file("out")).unwrap().count(), 1);
         assert!(engine.is_clickhouse() || !scratch.file("climbed.jsonl").exists());
     }

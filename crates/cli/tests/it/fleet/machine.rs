@@ -31,7 +31,7 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
         return;
     }
     let scratch = Scratch::new();
-    let run = looptax(&scratch, &["report-to", "clickhouse://u@127.0.0.1:1/x", "--dry-run", "--spool", "s"]);
+    let run = looptax(&scratch, &["fleet", "send", "clickhouse://u@127.0.0.1:1/x", "--dry-run", "--spool", "s"]);
     run.expect_code(0);
     let rows = lines(&run.stdout);
     assert_eq!(rows.last().unwrap()["table"], "reports");
@@ -47,14 +47,14 @@ fn names_can_be_left_out() {
     }
     let scratch = Scratch::new();
     fs::write(scratch.file("key"), "one key of the whole fleet\n").unwrap();
-    let run = looptax(&scratch, &["report-to", "-", "--anonymous", "--key-file", "key", "--spool", "s"]);
+    let run = looptax(&scratch, &["fleet", "send", "-", "--anonymous", "--key-file", "key", "--spool", "s"]);
     run.expect_code(0);
     let rows = lines(&run.stdout);
     let host = rows.last().unwrap()["host"].as_str().unwrap().to_owned();
     assert!(host.len() == 12 && host.bytes().all(|it| it.is_ascii_hexdigit()), "{host}");
     for (bytes, words) in [("\n", "it is empty"), ("secret", "16 and more")] {
         fs::write(scratch.file("key"), bytes).unwrap();
-        let anonymous = ["report-to", "-", "--anonymous", "--key-file", "key"];
+        let anonymous = ["fleet", "send", "-", "--anonymous", "--key-file", "key"];
         looptax(&scratch, &anonymous).expect_error(2, &["key", words]);
     }
 }
@@ -67,7 +67,7 @@ fn an_address_with_a_slip_in_it_is_no_folder_and_shows_no_password() {
         "postgres:/w:swordfish@127.0.0.1/looptax",
         "w:swordfish@127.0.0.1",
     ] {
-        let run = looptax(&scratch, &["report-to", address, "--from", "."]);
+        let run = looptax(&scratch, &["fleet", "send", address, "--from", "."]);
         run.expect_error(2, &["not the path of a folder"]);
         assert!(!(run.stdout + &run.stderr).contains("swordfish"), "{address}");
     }
@@ -78,7 +78,7 @@ fn an_address_with_a_slip_in_it_is_no_folder_and_shows_no_password() {
 fn of_two_passwords_none_is_chosen_in_silence() {
     let scratch = Scratch::new();
     fs::write(scratch.file("p"), "one").unwrap();
-    let both = ["report-to", "clickhouse://w:other@127.0.0.1:1/looptax", "--from", ".", "--password-file", "p"];
+    let both = ["fleet", "send", "clickhouse://w:other@127.0.0.1:1/looptax", "--from", ".", "--password-file", "p"];
     looptax(&scratch, &both).expect_error(2, &["holds a password", "leave out"]);
 }
 
@@ -105,10 +105,10 @@ fn records_are_told_of_once() {
     ];
     looptax(&scratch, &measure).expect_code(0);
     let verdicts = |which: &str| {
-        let args = ["report-to", "./out", "--spool", "s", "--json", "--records", which];
+        let args = ["fleet", "send", "./out", "--spool", "s", "--json", "--records", which];
         let run = looptax(&scratch, &args);
         run.expect_code(0);
-        check_fits("report-to", &serde_json::from_str(&run.stdout).unwrap());
+        check_fits("fleet-send", &serde_json::from_str(&run.stdout).unwrap());
         let said: Reported = serde_json::from_str(&run.stdout).unwrap();
         said.verdicts
     };
@@ -128,7 +128,7 @@ fn records_are_told_of_once() {
 fn nothing_is_done_while_the_stop_file_is_there() {
     let scratch = Scratch::new();
     fs::write(scratch.file("stop"), "").unwrap();
-    let args = ["report-to", "clickhouse://u@127.0.0.1:1/x", "--spool", "s", "--stop-file", "stop"];
+    let args = ["fleet", "send", "clickhouse://u@127.0.0.1:1/x", "--spool", "s", "--stop-file", "stop"];
     let run = looptax(&scratch, &args);
     run.expect_code(0);
     assert!(run.stdout.contains("while `stop` is there"), "{}", run.stdout);
@@ -139,7 +139,7 @@ fn nothing_is_done_while_the_stop_file_is_there() {
 fn a_password_is_in_no_list_of_processes() {
     let scratch = Scratch::new();
     let url = "postgres://u:qZ7secret7Zq@127.0.0.1:1/x";
-    let args = ["report-to", url, "--jitter", "3600", "--spool", "s"];
+    let args = ["fleet", "send", url, "--jitter", "3600", "--spool", "s"];
     let mut running = command(&scratch, &args).env("LOOPTAX_COLLECTOR_PASSWORD", "qZ7other7Zq").spawn();
     let pid = running.pid();
     let words = running.wait_for("the password to be hidden", || {
@@ -164,7 +164,7 @@ fn r44_a_report_of_root_keeps_what_looking_and_writing_need_and_nothing_comes_ba
         return;
     }
     let scratch = Scratch::new();
-    let args = ["report-to", "./reports", "--jitter", "3600", "--spool", "s"];
+    let args = ["fleet", "send", "./reports", "--jitter", "3600", "--spool", "s"];
     let mut running = command(&scratch, &args).spawn();
     let pid = running.pid();
     // The thread for signals is started after they were given up.

@@ -47,7 +47,7 @@ fn strange_names_arrive_as_they_were_cleaned_and_once() {
         made.clients = names.chain([long.clone()]).map(|it| (it, true)).collect();
         fs::write(scratch.file("r.jsonl"), made.lines()).unwrap();
         for _ in 0..3 {
-            looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+            looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
         }
         let mut wanted: Vec<String> = STRANGE.iter().map(|(_, clean)| (*clean).to_owned()).collect();
         wanted.push(format!("{}…", &long[..199]));
@@ -90,7 +90,7 @@ fn both_engines_say_the_same_of_a_fleet() {
             }
         }
         fs::write(scratch.file("r.jsonl"), lines).unwrap();
-        let run = looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]);
+        let run = looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]);
         run.expect_code(0);
         assert!(run.stdout.contains("30 reports with 60 findings"), "{}", run.stdout);
         let rows = |view: &str, columns: &[&str]| {
@@ -121,7 +121,7 @@ fn a_clock_that_is_off_and_a_new_name_make_no_second_machine() {
         let scratch = Scratch::new();
         let send = |made: &Made| {
             fs::write(scratch.file("r.jsonl"), made.lines()).unwrap();
-            looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+            looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
         };
         let mut ahead = Made::new(7, 1);
         ahead.at_ms += 3 * DAYS;
@@ -175,7 +175,7 @@ fn init_again_changes_nothing_and_rows_can_be_given_a_time() {
         assert_eq!(init(&["--keep", "90"]), 0);
         let made = Made::new(1, 1);
         fs::write(scratch.file("r.jsonl"), made.lines()).unwrap();
-        looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+        looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
         assert_eq!(engine.count("latest_findings"), 2);
         let printed = looptax(&scratch, &["fleet", "init", &engine.url, "--print"]);
         printed.expect_code(0);

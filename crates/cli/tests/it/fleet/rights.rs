@@ -33,18 +33,18 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
     let (writer, reader) = (url_of("looptax_writer"), url_of("looptax_reader"));
     fs::write(scratch.file("r.jsonl"), Made::new(1, 1).lines()).unwrap();
     for _ in 0..2 {
-        looptax(&scratch, &["report-to", &writer, "--from", "r.jsonl"]).expect_code(0);
+        looptax(&scratch, &["fleet", "send", &writer, "--from", "r.jsonl"]).expect_code(0);
     }
     assert_eq!(ask(&reader, "latest_findings", &[]).rows.len(), 2);
     let question = Question { view: "latest_reports", ..Question::default() };
     let destination = Destination::parse(&writer).unwrap();
     let asked = Collector::open(&destination, &Access::default()).unwrap().ask(&question);
     assert!(matches!(asked, Err(FleetError::Refused { .. })), "{asked:?}");
-    looptax(&scratch, &["report-to", &reader, "--from", "r.jsonl"]).expect_error(2, &["permission denied"]);
+    looptax(&scratch, &["fleet", "send", &reader, "--from", "r.jsonl"]).expect_error(2, &["permission denied"]);
     fs::write(scratch.file("pw"), "pw\n").unwrap();
     let bare = format!("postgres://looptax_writer@{}/looptax", server.it.tcp);
-    looptax(&scratch, &["report-to", &bare, "--from", "r.jsonl", "--password-file", "pw"]).expect_code(0);
-    looptax(&scratch, &["report-to", &bare, "--from", "r.jsonl"]).expect_error(2, &["password"]);
+    looptax(&scratch, &["fleet", "send", &bare, "--from", "r.jsonl", "--password-file", "pw"]).expect_code(0);
+    looptax(&scratch, &["fleet", "send", &bare, "--from", "r.jsonl"]).expect_error(2, &["password"]);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn what_an_engine_refuses_comes_with_its_own_next_step() {
         let scratch = Scratch::new();
         fs::write(scratch.file("r.jsonl"), Made::new(1, 1).lines()).unwrap();
         let refused = |url: &str, words: &str| {
-            looptax(&scratch, &["report-to", url, "--from", "r.jsonl"]).expect_error(2, &[words]);
+            looptax(&scratch, &["fleet", "send", url, "--from", "r.jsonl"]).expect_error(2, &[words]);
         };
         let other_database = engine.url.rsplit_once('/').unwrap().0;
         refused(&format!("{other_database}/nowhere"), "after the host");
@@ -80,7 +80,7 @@ fn a_partition_takes_over_the_rows_that_came_before_it() {
     }
     fs::write(scratch.file("r.jsonl"), reports).unwrap();
     let url = server.url();
-    looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]).expect_code(0);
+    looptax(&scratch, &["fleet", "send", &url, "--from", "r.jsonl"]).expect_code(0);
     let count = |table: &str| {
         let rows = server.talk().query(&format!("SELECT count(*) FROM {table}"));
         rows.unwrap()[0][0].clone().unwrap()

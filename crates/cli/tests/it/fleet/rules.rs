@@ -81,7 +81,7 @@ fn a_report_with_absurd_numbers_breaks_no_sum() {
             lines += &Made::new(n, 1).lines().replace(was, is);
         }
         fs::write(scratch.file("r.jsonl"), lines).unwrap();
-        let run = looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]);
+        let run = looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]);
         run.expect_code(1);
         assert_eq!(engine.count("latest_reports"), 1, "{}", run.stdout);
         looptax(&scratch, &["fleet", "report", &engine.url]).expect_code(0);
@@ -95,7 +95,7 @@ fn the_rules_of_the_tables_hold_for_who_goes_past_looptax() {
         return;
     };
     fs::write(scratch.file("r.jsonl"), Made::new(1, 1).lines()).unwrap();
-    looptax(&scratch, &["report-to", &server.url(), "--from", "r.jsonl"]).expect_code(0);
+    looptax(&scratch, &["fleet", "send", &server.url(), "--from", "r.jsonl"]).expect_code(0);
     for (column, value) in [
         ("connections", "9223372036854775807"),
         ("connections", "-1"),
@@ -128,7 +128,7 @@ fn a_report_that_the_collector_refuses_holds_up_no_other() {
     if !super::has_number() {
         return;
     }
-    let args = ["report-to", &server.url(), "--spool", "s", "--json"];
+    let args = ["fleet", "send", &server.url(), "--spool", "s", "--json"];
     let run = looptax(&scratch, &args);
     run.expect_code(0);
     let said: Reported = serde_json::from_str(&run.stdout).unwrap();
@@ -153,7 +153,7 @@ fn a_verdict_that_two_reports_bring_counts_once_and_stays_as_old_as_it_is() {
         let again = again.replace(&at(Made::new(1, 1)), &at(Made::new(1, 2)));
         for lines in [&first, &again] {
             fs::write(scratch.file("r.jsonl"), lines).unwrap();
-            looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+            looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
             // The collector's clock has seconds.
             thread::sleep(A_SECOND);
         }
@@ -174,7 +174,7 @@ fn a_newer_verdict_without_a_figure_hides_no_older_one() {
         let cut = cut.lines().replace("\"cpu_us_lo\":8.7", "\"cpu_us_lo\":null");
         for lines in [known.lines(), cut] {
             fs::write(scratch.file("r.jsonl"), lines).unwrap();
-            looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+            looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
             thread::sleep(A_SECOND);
         }
         let measured = engine.ask("measurements", &["cpu_us"]).rows;
@@ -191,7 +191,7 @@ fn a_machine_that_is_gone_is_in_no_sum() {
     let lines: String = (1..4).map(|host| Made::new(host, 1).lines()).collect();
     fs::write(scratch.file("r.jsonl"), lines).unwrap();
     let url = server.url();
-    looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]).expect_code(0);
+    looptax(&scratch, &["fleet", "send", &url, "--from", "r.jsonl"]).expect_code(0);
     for table in ["findings", "reports", "newest"] {
         let old = format!("UPDATE {table} SET received = received - interval '8 days' WHERE host_id = '{:032x}'", 2);
         execute(&server, &[&old]);
@@ -213,7 +213,7 @@ fn an_answer_longer_than_a_conversation_may_have_comes_in_pieces() {
     };
     fs::write(scratch.file("r.jsonl"), Made::new(1, 1).lines()).unwrap();
     let url = server.url();
-    looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]).expect_code(0);
+    looptax(&scratch, &["fleet", "send", &url, "--from", "r.jsonl"]).expect_code(0);
     // Some 80 MB, of a collector that believes somebody else.
     let many = "INSERT INTO findings SELECT more.* FROM findings f, generate_series(10, 160009) m, \
                 LATERAL jsonb_populate_record(NULL::findings, to_jsonb(f) || jsonb_build_object('n', m, 'client', m || repeat('x', 190))) more \

@@ -43,11 +43,11 @@ fn the_protocol_s_own_client_lists_and_calls_every_tool() {
         json!(["find", {}]),
         json!(["find", {"once": true}]),
         json!(["dsn", {"address": "mysql://u@127.0.0.1/d"}]),
-        json!(["analyze", {"record": "r.json"}]),
-        json!(["history", {}]),
+        json!(["show", {"run": "r.json"}]),
+        json!(["show", {}]),
         json!(["diff", {"before": "r.json", "after": "r.json"}]),
     ];
-    calls.extend(addresses.map(|it| json!(["check", { "address": it }])));
+    calls.extend(addresses.map(|it| json!(["check", { "target": it }])));
     if is_root() {
         calls.push(json!(["watch", {"seconds": 1}]));
     }
@@ -66,7 +66,7 @@ fn the_protocol_s_own_client_lists_and_calls_every_tool() {
         let answer: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(answer["version"], version);
         let names: Vec<&str> = answer["tools"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
-        assert_eq!(names, ["find", "check", "dsn", "watch", "analyze", "history", "diff", "compare"]);
+        assert_eq!(names, ["find", "check", "dsn", "watch", "show", "diff", "compare"]);
         let results = answer["results"].as_array().unwrap();
         assert_eq!(results.len(), calls.len());
         for (call, result) in calls.iter().zip(results) {
@@ -81,7 +81,7 @@ fn the_protocol_s_own_client_lists_and_calls_every_tool() {
         scratch.check_nothing_left();
     }
     // Of the comparison there is nothing, and no file but the list of runs.
-    let listed = Looptax::new(exe(), &scratch).args(["history", "--json"]).run();
+    let listed = Looptax::new(exe(), &scratch).args(["show", "--json"]).run();
     assert_eq!(serde_json::from_str::<Value>(&listed.stdout).unwrap().as_array().unwrap().len(), 1);
     let data = fs::read_dir(scratch.file(".local/share/looptax")).unwrap();
     let names: Vec<_> = data.map(|it| it.unwrap().file_name()).collect();

@@ -17,12 +17,12 @@ fn messages() -> Vec<Value> {
         ("tools/list", json!({})),
         ("ping", json!({})),
         ("tools/call", call("dsn", json!({"address": "redis://127.0.0.1", "for": ["php"]}))),
-        ("tools/call", call("check", json!({"address": "redis://127.0.0.1:1", "connections": 3}))),
-        ("tools/call", call("check", json!({"file": "x.env", "user": "root"}))),
+        ("tools/call", call("check", json!({"target": "redis://127.0.0.1:1", "connections": 3}))),
+        ("tools/call", call("check", json!({"target": "x.env", "user": "root"}))),
         ("tools/call", call("find", json!({"once": true}))),
         ("tools/call", call("watch", json!({"seconds": 1}))),
-        ("tools/call", call("analyze", json!({"record": "last"}))),
-        ("tools/call", call("history", json!({"most": 3}))),
+        ("tools/call", call("show", json!({"run": "last"}))),
+        ("tools/call", call("show", json!({"most": 3}))),
         ("tools/call", call("diff", json!({"before": "a", "after": "b"}))),
         ("tools/call", call("compare", json!({"target": "private:none", "connections": [1]}))),
         ("notifications/cancelled", json!({"requestId": 3})),
@@ -160,7 +160,7 @@ fn check_broken(n_messages: usize) {
     // A message that never ends, and what follows.
     mcp.say(&vec![b'x'; 5 << 20]);
     assert_eq!(mcp.next_of(&Value::Null)["error"]["code"], -32700);
-    assert_eq!(mcp.ask("tools/list", &json!({}))["result"]["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(mcp.ask("tools/list", &json!({}))["result"]["tools"].as_array().unwrap().len(), 7);
     let (status, stderr, heard) = mcp.end();
     assert_eq!((status.code(), &*stderr), (Some(0), ""));
     let n_of = |is_it: &dyn Fn(&Value) -> bool| heard.iter().filter(|it| is_it(it)).count();

@@ -219,25 +219,25 @@ fn a_result_is_the_json_of_the_command_and_its_text_is_what_the_command_prints()
         run.stdout
     };
     let json = |args: &[&str]| serde_json::from_str::<Value>(&printed(args)).unwrap();
-    let result = mcp.call("analyze", &json!({"record": "r.json"}));
-    assert_eq!(result["structuredContent"], json(&["analyze", "--json", "r.json"]));
-    assert_eq!(text(&result), printed(&["analyze", "r.json"]).trim_end());
+    let result = mcp.call("show", &json!({"run": "r.json"}));
+    assert_eq!(result["structuredContent"], json(&["show", "--json", "r.json"]));
+    assert_eq!(text(&result), printed(&["show", "r.json"]).trim_end());
     let result = mcp.call("diff", &json!({"before": "r.json", "after": "r.json"}));
     assert_eq!(result["structuredContent"], json(&["diff", "--json", "r.json", "r.json"]));
     let address = "mysql://u@127.0.0.1:1/d";
     let result = mcp.call("dsn", &json!({"address": address, "for": ["php"], "socket": "/run/x.sock"}));
     let spelled = json(&["dsn", "--json", "--for", "php", "--socket", "/run/x.sock", address]);
     assert_eq!(result["structuredContent"], json!({ "result": spelled }));
-    let result = mcp.call("history", &json!({"most": 5}));
+    let result = mcp.call("show", &json!({"most": 5}));
     assert_eq!(result["structuredContent"]["result"][0]["id"], saved(&scratch)["id"]);
     // The answer is no, which is an answer.
-    let result = mcp.call("check", &json!({"address": address}));
+    let result = mcp.call("check", &json!({"target": address}));
     assert_eq!(
         (&result["isError"], result["structuredContent"]["result"].is_array()),
         (&json!(false), true),
         "{result}"
     );
-    let result = mcp.call("analyze", &json!({"record": "nothing"}));
+    let result = mcp.call("show", &json!({"run": "nothing"}));
     assert_eq!((&result["isError"], result.get("structuredContent")), (&json!(true), None));
     assert!(text(&result).contains("hint: "), "{result}");
     assert_eq!(mcp.end().0.code(), Some(0));

@@ -29,17 +29,17 @@ fn check_kept(kind: Kind) {
     let refused = json!({ "address": url });
     for (tool, arguments) in [
         ("find", json!({})),
-        ("check", json!({ "address": without })),
-        ("check", json!({ "file": file })),
+        ("check", json!({ "target": without })),
+        ("check", json!({ "target": file })),
         ("check", json!({ "pid": client.0.id() })),
         ("check", refused.clone()),
-        ("check", json!({"address": without, "socket": url})),
-        ("check", json!({"address": without, "user": format!("host=h password={secret}")})),
+        ("check", json!({"target": without, "socket": url})),
+        ("check", json!({"target": without, "user": format!("host=h password={secret}")})),
         ("dsn", json!({ "address": without })),
         ("dsn", refused.clone()),
         ("watch", json!({"seconds": 1})),
-        ("history", json!({})),
-        ("analyze", json!({ "record": file })),
+        ("show", json!({})),
+        ("show", json!({ "run": file })),
         ("diff", json!({"before": file, "after": url})),
         ("compare", json!({ "target": url })),
     ] {
@@ -50,7 +50,7 @@ fn check_kept(kind: Kind) {
         }
     }
     // It was known where it had to be: the login that `check` tries succeeds.
-    let points = mcp.call("check", &json!({ "address": without }))["structuredContent"].to_string();
+    let points = mcp.call("check", &json!({ "target": without }))["structuredContent"].to_string();
     assert!(points.contains("login-works"), "{points}");
     let (status, stderr, heard) = mcp.end();
     assert_eq!(status.code(), Some(0));

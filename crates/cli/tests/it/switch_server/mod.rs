@@ -268,7 +268,7 @@ fn expect_a_longer_queue(scene: &Scene, line: &str) {
     moved.expect_code(0);
     assert!(moved.stdout.contains(line), "{}", moved.stdout);
     let app = scene.app.to_str().unwrap();
-    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", app, "-c", "1300", "--verbose"]);
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", app, "-c", "1300", "--verbose"]);
     let check = check.args(if scene.app.ends_with(".env") { &["--as", "sidekiq"][..] } else { &[] }).run();
     assert!(check.words().contains("1301 connections may wait, 1300 come at once"), "{}", check.stdout);
     scene.undo().run().expect_code(0);
@@ -334,7 +334,7 @@ fn r49_pgpool_s_queue_is_said_as_the_kernel_has_it() {
     let app = scene.app.to_str().unwrap();
     let check = |n: u32| {
         let looptax = Looptax::new(exe(), &scene.scratch);
-        looptax.args(["check", "--app", app, "--verbose", "-c", &n.to_string()]).run().words()
+        looptax.args(["check", app, "--verbose", "-c", &n.to_string()]).run().words()
     };
     let (most, n) = (kernel.min(10_000), kernel + 2);
     let enough = check(most + 1);

@@ -26,7 +26,7 @@ fn urls(contrast: Contrast<'_>) -> Vec<String> {
 #[test]
 fn four_clients_ask_for_the_pages_of_a_list() {
     let list = "# two pages\nhttp://«http»/?a\nhttp://«http»/?b\n\nhttp://«http»/?a\n";
-    let args = ["--urls", "urls", "-c", "4"];
+    let args = ["--urls", "urls", "--clients", "4"];
     let Some((tried, heard)) = tried(&args, &[("urls", list)]) else {
         return;
     };

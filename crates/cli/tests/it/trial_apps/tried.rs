@@ -17,7 +17,7 @@ pub(super) const LOOKS: u64 = 4;
 pub(super) fn trial<'a>(place: &'a Place, servers: &[&Server]) -> Looptax<'a> {
     let ports = servers.iter().map(|it| it.it.tcp.port().to_string());
     let only = ports.collect::<Vec<_>>().join(",");
-    Looptax::new(exe(), &place.scratch).args(["trial", "--yes", "--fixed", "6", "--only", &only])
+    Looptax::new(exe(), &place.scratch).args(["trial", "--yes", "--fixed", "6", "--port", &only])
 }
 
 /// Its end: an application that is asked for its front page, and started by these words.

@@ -106,11 +106,11 @@ fn next(peer: &FoundPeer, text: Text) -> Option<String> {
     let pid = peer.pid?;
     if !peer.asks_by_its_files {
         return Some(format!(
-            "next: looptax check --pid {pid} says whether the switch to the socket would work for that one"
+            "next: looptax check {pid} says whether the switch to the socket would work for that one"
         ));
     }
     let program = shown(peer.program.as_deref()?, text);
     Some(format!(
-        "next: looptax check --app FILE says whether the switch to the socket would work for {program} {pid}; FILE is the configuration, its own or that of its pages, that names the server"
+        "next: looptax check FILE says whether the switch to the socket would work for {program} {pid}; FILE is the configuration, its own or that of its pages, that names the server"
     ))
 }

@@ -62,7 +62,7 @@ pub(super) fn closed(host: Option<&str>, inside: &Inside) -> Option<Point> {
 fn unasked(whose: String, inside: &Inside) -> Point {
     let next = match &inside.loopback {
         Loopback::Other(whose) => format!("ask where it runs: within {whose}"),
-        _ => "ask with the process of its application, once it runs here: `looptax find` lists it, `looptax check --app FILE --pid PID` looks at its own network and folders".to_owned(),
+        _ => "ask with the process of its application, once it runs here: `looptax find` lists it, `looptax check FILE --pid PID` looks at its own network and folders".to_owned(),
     };
     unknown(whose, "read the file; nothing of this machine's servers was asked").with_next(next)
 }
@@ -147,4 +147,4 @@ pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Lo
     }
 }
 
-const ASK: &str = "ask with the process of its application, once it runs here: `looptax check --app FILE --pid PID`";
+const ASK: &str = "ask with the process of its application, once it runs here: `looptax check FILE --pid PID`";

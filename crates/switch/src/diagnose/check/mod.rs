@@ -300,7 +300,7 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
         let port = address.port;
         let _ = write!(
             how,
-            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines of both sides, `looptax check --app FILE --socket PATH` those of a file"
+            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines of both sides, `looptax check FILE --socket PATH` those of a file"
         );
     }
     if ServerFile::family_of(kind).is_some() {

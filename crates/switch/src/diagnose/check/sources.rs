@@ -99,11 +99,17 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     let shown = path.display();
     let found = read::look(path).and_then(|it| it.ok_or_else(|| rustix::io::Errno::NOENT.into()));
     let found = found.map_err(|error| {
-        Failure::usage(format!("cannot read `{shown}`: {error}"), "--app takes a configuration file")
+        Failure::usage(
+            format!("cannot read `{shown}`: {error}"),
+            "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
+        )
     })?;
     let kind = FileType::from_raw_mode(found.st_mode);
     if kind != FileType::RegularFile {
-        return Err(Failure::usage(format!("`{shown}` is not an ordinary file"), "--app takes a configuration file"));
+        return Err(Failure::usage(
+            format!("`{shown}` is not an ordinary file"),
+            "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
+        ));
     }
     let environment = pid.map(environment).transpose()?;
     let bytes = Files::Ours.read(path).map_err(|error| {
@@ -236,7 +242,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
             if let ([], Some(problem)) = (&*reading.found, reading.problems.first()) {
                 return Err(Failure::usage(
                     format!("`{}`: {problem}", seen.display()),
-                    "`looptax check --app FILE` shows the variables of a ConfigMap or another file that it takes",
+                    "`looptax check FILE` shows the variables of a ConfigMap or another file that it takes",
                 ));
             }
             match manner.application.filter(|_| reading.found.is_empty()) {
@@ -346,7 +352,7 @@ fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
             "`{shown}` has variables and no container that takes them: whose they are, and its server, is in another file"
         ),
         format!(
-            "write them into the `env` of the Pod's own manifest, and name that; `looptax check --app {shown}` shows them"
+            "write them into the `env` of the Pod's own manifest, and name that; `looptax check {shown}` shows them"
         ),
     )
 }
@@ -488,7 +494,7 @@ impl Unseen {
             "connected over TCP to {}; whether a server that is known listens there is seen by root only",
             self.words()
         );
-        let next = "run it as root, or give the address itself: looptax check DSN";
+        let next = "run it as root, or give the address itself: looptax check URL";
         let how = "looked at the listening sockets and their users";
         let (code, outcome) = (PointCode::ServerListens, Outcome::Unknown);
         CheckedConnection {

@@ -373,12 +373,12 @@ impl Sources {
                         "nothing in its environment or working folder names a server that is known; it is connected to {}, and the process behind is seen by root only",
                         unseen.join(", ")
                     ),
-                    "run it as root, or give the address itself: looptax check DSN",
+                    "run it as root, or give the address itself: looptax check URL",
                 );
             }
             return Failure::usage(
                 "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
-                format!("{n_servers} servers were seen; --app FILE takes its configuration file"),
+                format!("{n_servers} servers were seen; `looptax check FILE` takes its configuration file"),
             );
         };
         let readings = || self.looked.iter().map(|it| &it.reading);
@@ -387,7 +387,7 @@ impl Sources {
                 "`{}`: line {line} names SQLite, which is a file and no server: there is nothing to switch",
                 path.display()
             );
-            return Failure::usage(what, "`looptax check DSN` takes the address of a server");
+            return Failure::usage(what, "`looptax check URL` takes the address of a server");
         }
         let problems = readings().flat_map(|it| &it.problems);
         let problems: Vec<String> = problems.map(ToString::to_string).collect();
@@ -399,7 +399,7 @@ impl Sources {
             (problems, _) => problems.join("; "),
         };
         let hint = if wanted.is_empty() {
-            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `--as NAME` says whose file it is (nginx, apache, caddy, haproxy, php-fpm, gunicorn, laravel); `looptax check DSN` takes the address itself".to_owned()
+            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `--as NAME` says whose file it is (nginx, apache, caddy, haproxy, php-fpm, gunicorn, laravel); `looptax check URL` takes the address itself".to_owned()
         } else {
             let n_more = wanted.len().saturating_sub(MOST_WANTED);
             let more = if n_more > 0 { format!("; and those of {n_more} more") } else { String::new() };

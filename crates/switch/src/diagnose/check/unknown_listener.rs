@@ -62,7 +62,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         Some(file) => {
             format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
         }
-        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check --app FILE` takes its own file for the servers behind it".to_owned(),
+        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check FILE` takes its own file for the servers behind it".to_owned(),
         None => "name its socket with --socket PATH, or run it as root".to_owned(),
     })
 }

@@ -9,7 +9,7 @@ use looptax_model::record::{Note, NoteCode, Way};
 use super::spelled;
 use crate::diagnose::ports;
 
-const SHORT_LIVED_NEXT: &str = "`looptax check --app FILE` on the client's configuration says what to change";
+const SHORT_LIVED_NEXT: &str = "`looptax check FILE` on the client's configuration says what to change";
 
 /// The notes of a survey, in its order.
 pub(super) fn notes(survey: &Survey, is_counted: bool) -> Vec<Note> {

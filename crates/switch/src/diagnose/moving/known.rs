@@ -1,6 +1,6 @@
 //! Connections that the program is known to make: tried over either transport before it runs.
 //!
-//! Known is what `--check` says, and what the program's arguments and environment spell as a URL with a
+//! Known is what `--login` says, and what the program's arguments and environment spell as a URL with a
 //! user. What is done with one is what `looptax check` does.
 
 use looptax_host::discover::Server;
@@ -49,7 +49,7 @@ const MORE: [PointCode; 5] = [
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
 /// What is added to a refusal where it was tried without a password.
-const NO_PASSWORD: &str = "; --check gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
+const NO_PASSWORD: &str = "; --login gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
 
 /// Tries the connections that are known of this port.
 pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -> Result<Verdict, Failure> {
@@ -88,14 +88,14 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
                 return Ok(Verdict::Fails(format!("{who}{}", login.what)));
             }
             // Who asks has to hear that there is no answer.
-            Some(login) if idx < args.check.len() => {
+            Some(login) if idx < args.login.len() => {
                 return Ok(Verdict::Fails(format!("{who}{}{NO_PASSWORD}", login.what)));
             }
             // With a password that nobody knows here a refusal means nothing.
             _ => continue,
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
-        is_told |= idx < args.check.len();
+        is_told |= idx < args.login.len();
         let said = format!("the login{whose} works over the socket, too");
         if !words.contains(&said) {
             words.push(said);
@@ -122,26 +122,26 @@ fn has_password(address: &Address) -> bool {
     address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
 }
 
-/// What `--check` names.
+/// What `--login` names.
 pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let wrong = |error| {
         Failure::usage(
-            format!("--check: {error}"),
-            "it is a connection's address, for example --check mysql://user@127.0.0.1:3306/db",
+            format!("--login: {error}"),
+            "it is a connection's address, for example --login mysql://user@127.0.0.1:3306/db",
         )
     };
-    let parsed = args.check.iter().map(|text| Address::parse_login(text));
+    let parsed = args.login.iter().map(|text| Address::parse_login(text));
     parsed.map(|it| it.map_err(wrong)).collect()
 }
 
-/// What is said of each `--check` that is about none of these ports.
+/// What is said of each `--login` that is about none of these ports.
 pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<String>, Failure> {
     let told = told(args)?;
     let unfitting = told.iter().filter(|address| !candidates.iter().any(|it| is_for(address, it)));
     let words = unfitting.map(|address| {
         let host = address.host.as_deref().unwrap_or("localhost");
         let port = address.port;
-        format!("--check names {host}:{port}, which nothing here is moved for")
+        format!("--login names {host}:{port}, which nothing here is moved for")
     });
     Ok(words.collect())
 }
@@ -149,7 +149,7 @@ pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<Stri
 /// The connections that are known, whatever their port.
 fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let mut found = told(args)?;
-    if !args.no_check {
+    if !args.no_login {
         let arguments = args.command.iter().map(|it| it.to_string_lossy().into_owned());
         let environment = std::env::vars_os()
             .filter(|(name, _)| name != "LOOPTAX_PASSWORD")

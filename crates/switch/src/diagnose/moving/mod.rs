@@ -55,7 +55,7 @@ fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failu
     let mut found = Vec::new();
     for (mut pair, server, is_direct) in direct.chain(published) {
         let is_given = |it: &SocketAddr| given.iter().any(|given| given.from.contains(it));
-        let is_wanted = |it: &SocketAddr| args.only.is_empty() || args.only.contains(&it.port());
+        let is_wanted = |it: &SocketAddr| args.ports.is_empty() || args.ports.contains(&it.port());
         pair.from.retain(|it| is_wanted(it) && !is_given(it));
         if pair.from.is_empty() {
             continue;
@@ -68,7 +68,7 @@ fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failu
             continue;
         }
         let known = known::verdict(&pair, args, &survey.servers)?;
-        settle(&mut pair, server, is_direct, known, args.require_check);
+        settle(&mut pair, server, is_direct, known, args.require_login);
         found.push(pair);
     }
     Ok(found)
@@ -93,7 +93,7 @@ fn of_web(pair: &Candidate) -> String {
 /// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but
 /// one that works says nothing of others, which a server's rules may treat otherwise: one that somebody named counts
 /// where the socket lets nobody in whom TCP refuses, one that was only found not at all.
-fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_check: bool) {
+fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_login: bool) {
     pair.demands = obstacles::demands(server.kind);
     let is_named = matches!(known, Verdict::Works { is_told: true, .. });
     match known {
@@ -112,11 +112,13 @@ fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict
     match obstacles::of_logins(pair, server, is_direct) {
         Logins::Same(warning) => pair.warnings.extend(warning),
         Logins::Differ { why, gets_more: false } if is_named => {
-            pair.warnings.push(format!("the login that --check names works over the socket, others may not: {why}"));
+            pair.warnings.push(format!("the login that --login names works over the socket, others may not: {why}"));
         }
         Logins::Differ { why, .. } => pair.stays = Some(why),
-        Logins::Open if require_check => {
-            pair.stays = Some("--require-check needs the account: pass it with --check DSN".to_owned());
+        Logins::Open if require_login => {
+            pair.stays = Some(
+                "--require-login needs the account: pass it with --login DSN".to_owned(),
+            );
         }
         Logins::Open => pair.warnings.push(obstacles::OPEN.to_owned()),
     }

@@ -114,7 +114,7 @@ pub(super) enum Logins {
     Open,
 }
 
-const UNKNOWN: &str = "--check DSN tries the login, --map moves it whatever happens";
+const UNKNOWN: &str = "--login DSN tries the login, --map moves it whatever happens";
 /// Where a login that works says nothing of others.
 const ONLY_MAP: &str = "--map moves it whatever happens";
 
@@ -138,9 +138,7 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
 }
 
 /// What is said at the start of a port whose logins are open.
-pub(super) const OPEN: &str = "the account is not known: on the socket it is user@localhost instead of \
-     user@127.0.0.1, which may be refused, let in without a password, or have other rights; --check DSN tries it, \
-     --require-check leaves it on TCP";
+pub(super) const OPEN: &str = "the account is not known: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused, let in without a password, or have other rights; --login DSN tries it, --require-login leaves it on TCP";
 
 /// What nobody can rule out counts as if it were so.
 fn gets_more(why: impl std::fmt::Display) -> Logins {

@@ -10,11 +10,12 @@ pub struct Wanted<'a> {
     /// `ADDRESS=SOCKET`, beside what is found.
     pub also: &'a [String],
     /// Only the servers on these ports; all where there are none.
-    pub only: &'a [u16],
-    pub check: &'a [String],
+    pub ports: &'a [u16],
+    /// The connections that are tried beforehand.
+    pub login: &'a [String],
     /// Whether nothing is tried beforehand.
-    pub no_check: bool,
+    pub no_login: bool,
     /// Whether a port stays on TCP where only a known connection could tell.
-    pub require_check: bool,
+    pub require_login: bool,
     pub command: &'a [OsString],
 }

@@ -53,7 +53,7 @@ impl BackProgram for Gunicorn {
                     "{title} shows a title in the place of its command line, so it is not visible whether that \
                      overrides its file"
                 ),
-                next: format!("by hand: looptax check --app {} says the lines of both files", own.file.display()),
+                next: format!("by hand: looptax check {} says the lines of both files", own.file.display()),
             });
         };
         let words = &arguments[at + 1..];

@@ -18,7 +18,7 @@ use super::lexer::{Kind, Token, word};
 use super::walk::Walk;
 use crate::app::lists;
 use crate::app::quotes::{Bare, Quotes};
-use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_repeated};
+use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 
 /// The setting that stands for a call without an argument.
 pub(crate) const MARK: &str = "()";
@@ -99,7 +99,7 @@ pub(crate) fn calls(
             settings.extend(program.assigned(object, at, &parts));
         }
         settings.push(program.mark(site));
-        doubt_repeated(&mut settings);
+        doubt_unclear(&mut settings);
         let line = program.starts.line(at);
         if is_branch {
             for setting in &mut settings {

@@ -1,0 +1,44 @@
+//! What a bare `looptax` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::result::at_rate;
+use super::{DetailArgs, JsonArgs, ResultArgs, TurnArgs, label};
+
+/// Options of a bare `looptax`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BareArgs {
+    /// Print what TCP costs at this rate of requests, such as 800/s.
+    ///
+    /// Its share of one core, and whether that is worth a change. Default: the rates that are seen here.
+    #[arg(long, value_name = "RATE", value_parser = at_rate)]
+    at: Option<f64>,
+    #[command(flatten)]
+    json: JsonArgs,
+    /// Write a page with tables and charts.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Name this run for `show` and `diff`.
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    label: Option<String>,
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+    /// With --version: print what of this kernel looptax uses, and what is missing.
+    #[arg(long)]
+    verbose: bool,
+}
+
+impl BareArgs {
+    /// What becomes of the result, as for every command that measures.
+    pub(crate) fn result(&self) -> ResultArgs {
+        ResultArgs {
+            json: self.json.clone(),
+            html: self.html.clone(),
+            label: self.label.clone(),
+            detail: DetailArgs { at: self.at, verbose: self.verbose },
+            ..ResultArgs::default()
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What `doctor` takes.
+
+use clap::{Args, ValueEnum};
+
+use super::{JsonArgs, TurnArgs};
+
+/// Options of `doctor`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DoctorArgs {
+    /// A private server (private:redis, ...) or echo.
+    #[arg(value_name = "TARGET", default_value = "echo")]
+    pub(crate) target: String,
+    /// A/A runs per transport.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) runs: u32,
+    /// Epochs per run.
+    ///
+    /// A fixed number of epochs per run, without early stopping.
+    #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
+          value_parser = clap::value_parser!(u32).range(6..=1_000))]
+    pub(crate) fixed: u32,
+    /// Which tests to run.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Test::Aa, Test::Inject, Test::Slices], value_name = "TEST,…")]
+    pub(crate) tests: Vec<Test>,
+    /// How the client waits.
+    #[arg(long, default_value = "poll", value_name = "MODEL")]
+    pub(crate) client: String,
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+    /// Seed of the first run; the next run takes the next one.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) seed: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+/// A test that can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Test {
+    /// The same arm on both sides must show no difference.
+    Aa,
+    /// A known delay must come out.
+    Inject,
+    /// 50 ms and 500 ms slices must agree.
+    Slices,
+}

@@ -1,0 +1,101 @@
+//! How much of the options is shown: `-h` the main ones, `--help` all of them in a line each, `help` all with their long
+//! texts; and the commands in groups.
+//!
+//! An option has its sentence and its long text in one place, its doc comment; what `-h` leaves out has `hide_short_help`.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, ArgAction, Args, Command, CommandFactory};
+
+use super::Cli;
+
+/// The commands by what they are for, as `looptax --help` lists them.
+pub(crate) const GROUPS: [(&str, &[&str]); 5] = [
+    ("Measure", &["compare", "why", "reproduce", "doctor"]),
+    ("Who pays", &["find", "watch", "check", "dsn"]),
+    ("Move", &["trial", "switch", "run"]),
+    ("Results", &["show", "diff", "gate"]),
+    ("Many machines and assistants", &["fleet", "mcp"]),
+];
+
+/// Options of `help`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HelpArgs {
+    /// A command, or one of the topics measuring, targets and formats.
+    #[arg(value_name = "COMMAND|TOPIC")]
+    pub(crate) words: Vec<String>,
+}
+
+/// The command line for these words: with every option in its help if `--help` is among them.
+pub(super) fn command(words: &[String]) -> Command {
+    let is_whole = words.iter().take_while(|it| *it != "--").any(|it| it == "--help");
+    if is_whole { listed(grouped(), "") } else { grouped() }
+}
+
+/// The command line with its commands in groups.
+pub(crate) fn grouped() -> Command {
+    let command = Cli::command();
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let names = GROUPS.iter().flat_map(|(_, names)| *names);
+    let width = names.map(|it| it.len()).max().unwrap_or_default();
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(groups, "{header}{title}:{header:#}");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(groups, "  {literal}{name:width$}{literal:#}  {about}");
+        }
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
+/// The command with every option in a line of its help, however the help is asked for; `path` is what it is called by.
+pub(crate) fn listed(command: Command, path: &str) -> Command {
+    let mut after: Vec<String> = Vec::new();
+    after.extend(command.get_after_help().map(ToString::to_string));
+    after.extend(command.get_after_long_help().map(ToString::to_string));
+    if !path.is_empty() && command.get_arguments().any(|it| it.get_long_help().is_some()) {
+        after.push(format!("`looptax help{path}` explains each option."));
+    }
+    // `--help` would have several lines for each option.
+    let help =
+        Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help").display_order(999);
+    let command = command.disable_help_flag(true).mut_args(shown_in_short).arg(help);
+    let command = if after.is_empty() { command } else { command.after_help(after.join("\n\n")) };
+    command.mut_subcommands(|it| {
+        let path = format!("{path} {}", it.get_name());
+        listed(it, &path)
+    })
+}
+
+/// The option, shown by `-h` too.
+pub(super) fn shown_in_short(option: Arg) -> Arg {
+    option.hide_short_help(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let command = Cli::command();
+        let mut all: Vec<&str> =
+            command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name).collect();
+        grouped.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(grouped, all);
+    }
+
+    #[test]
+    fn the_command_line_is_consistent_in_every_shape() {
+        grouped().debug_assert();
+        listed(grouped(), "").debug_assert();
+    }
+}

@@ -1,0 +1,86 @@
+//! Options of `reproduce`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use looptax_experiment::reproduction::Part;
+use looptax_experiment::spec::typed;
+
+use super::JsonArgs;
+
+/// Options of `reproduce`.
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+pub(crate) struct ReproduceArgs {
+    /// Which published comparison.
+    #[arg(value_name = "NAME", required = true, value_parser = names())]
+    pub(crate) names: Vec<ReproduceName>,
+    /// Fewer epochs and points.
+    ///
+    /// Fewer epochs and fewer points; dimitri stops at 256 connections.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Share of the published amounts of data: 0.05, or 1 for all.
+    ///
+    /// Amounts of percona's dump and of moonen's stream and messages as a share of the published ones, which are 1: 0.05.
+    /// Default: what fits minutes; the result says how much smaller that is.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) scale: Option<f64>,
+    /// Exit with 2 if a part could not be measured completely.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print the plan and exit.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Folder for the records and the result.
+    ///
+    /// Folder for the records behind the result, and for the result as `reproduce.json`; one with a result is refused.
+    /// Default: one of its own in `$XDG_DATA_HOME/looptax/reproductions`.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    /// Write Markdown; `-` prints it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write a page with all parts.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Leave the runs out of the list.
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    #[command(flatten)]
+    pub(crate) turn: super::TurnArgs,
+    /// Epochs of every comparison: for tests.
+    #[arg(long, hide = true, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1_000))]
+    pub(crate) epochs: Option<u32>,
+    /// Length of every slice: for tests.
+    #[arg(long, hide = true, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub(crate) slice_ms: Option<u32>,
+    /// Most connections of a sweep: for tests.
+    #[arg(long, hide = true, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_024))]
+    pub(crate) users: Option<u32>,
+}
+
+/// A published comparison; `None` is all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReproduceName(pub(crate) Option<Part>);
+
+const ALL: &str = "all";
+
+fn names() -> impl TypedValueParser<Value = ReproduceName> {
+    let each = Part::all().map(|it| PossibleValue::new(it.name()).help(it.about()));
+    let all = PossibleValue::new(ALL).help("All of them");
+    PossibleValuesParser::new(each.chain([all])).map(|word| ReproduceName(Part::named(&word)))
+}
+
+/// More than four times what was published is a slip of the finger.
+const MOST_SHARE: f64 = 4.0;
+
+/// `0.05`, `1`.
+fn share(typed: &str) -> Result<f64, String> {
+    typed::share(typed).filter(|it| *it > 0.0 && *it <= MOST_SHARE).ok_or_else(|| {
+        format!("a share of the published amounts, as 0.05 or 5%, or 1 for all of them; {MOST_SHARE} at most")
+    })
+}

@@ -1,0 +1,64 @@
+//! `doctor`: does this machine allow honest verdicts?
+
+use looptax_experiment::doctor::{self, Spec};
+use looptax_experiment::spec::target::{self, TargetSpec};
+use looptax_experiment::spec::{new_seed, seed};
+use looptax_model::record::{Doctor, DoctorAnswer};
+use looptax_report::terminal as report;
+
+use crate::args::{DoctorArgs, Test};
+use crate::failure::{Exit, Failure};
+use crate::outputs::{self, Outputs};
+use crate::signals::stop_flag;
+use crate::sys;
+use crate::terminal::stage::Stage;
+use crate::terminal::{Terminal, claim};
+
+/// Runs `doctor`.
+pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let spec = spec(args)?;
+    Outputs::default().writes("--json", args.json.path())?;
+    sys::require_measurable()?;
+    let stop = stop_flag()?;
+    terminal.words(&format!(
+        "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two lengths of \
+         slices (--tests chooses)",
+        args.fixed, args.runs
+    ));
+    let _alone = claim(terminal, args.turn.wait, &stop);
+    let mut stage = Stage::line(terminal);
+    let found = doctor::run(&spec, &mut stage, &stop)?;
+    drop(stage);
+    let Some(found) = found else {
+        terminal.words("interrupted: no answer about this machine");
+        return Ok(Exit::Interrupted);
+    };
+    show(&found, args, terminal)?;
+    Ok(match found.answer {
+        DoctorAnswer::Failed => Exit::No,
+        DoctorAnswer::Unanswered => Exit::Environment,
+        DoctorAnswer::Busy => Exit::Invalid,
+        DoctorAnswer::SomeOpen | DoctorAnswer::NoGrossError | DoctorAnswer::Believable => Exit::Done,
+    })
+}
+
+fn spec(args: &DoctorArgs) -> Result<Spec, Failure> {
+    let TargetSpec::Private(kind) = target::parse(&args.target)? else {
+        return Err(Failure::usage("doctor runs on private servers only", "for example looptax doctor private:redis"));
+    };
+    let client = args.client.parse();
+    Ok(Spec {
+        kind,
+        client: client.map_err(|error| Failure::usage(error, "poll is the default"))?,
+        seed: args.seed.as_deref().map_or_else(new_seed, seed)?,
+        n_epochs: args.fixed,
+        n_runs: args.runs,
+        has_aa: args.tests.contains(&Test::Aa),
+        has_inject: args.tests.contains(&Test::Inject),
+        has_slices: args.tests.contains(&Test::Slices),
+    })
+}
+
+fn show(found: &Doctor, args: &DoctorArgs, terminal: Terminal) -> Result<(), Failure> {
+    outputs::show(found, &args.json, || report::doctor(found, terminal.style()))
+}

@@ -1,0 +1,102 @@
+//! `fleet send`: what this machine's clients and records say, to a collector of many machines, once.
+//!
+//! A report is kept on disk before anything is sent, and goes when the collector has said that it has it: whatever happens
+//! in between, it is sent again by the next run, and counts once.
+
+mod delivery;
+mod from;
+mod this_machine;
+
+use std::time::Duration;
+
+use looptax_fleet::{Place, to_lines};
+use looptax_model::failure::Failure;
+use looptax_model::record::Reported;
+use looptax_report::terminal as report;
+
+use crate::args::SendArgs;
+use crate::commands::begin::is_stopped_by;
+use crate::commands::find;
+use crate::commands::fleet::place;
+use crate::failure::Exit;
+use crate::outputs::{self, Outputs};
+use crate::rights::keep_what_looking_needs;
+use crate::signals::{end_at_once, has_paused, stop_flag};
+use crate::terminal::{self, Terminal};
+
+/// Runs `fleet send`.
+pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    Outputs::default().writes("--json", args.json.path())?;
+    let (destination, access) = place::collector(&args.collector)?;
+    place::refuse_word(&destination)?;
+    let is_printed = matches!(destination.place, Place::Output);
+    if is_printed && args.json.is_printed() {
+        return Err(Failure::usage(
+            "the reports and --json cannot both be printed",
+            "--json=FILE gives what was sent a file",
+        ));
+    }
+    let eyes = if args.from.is_none() { find::eyes() } else { None };
+    keep_what_looking_needs()?;
+    let stop = stop_flag()?;
+    let pause = Duration::from_millis(place::random_below(u64::from(args.jitter) * 1_000));
+    if !has_paused(pause, &stop) {
+        return Ok(Exit::Interrupted);
+    }
+    let show = |reported: &Reported| {
+        let text = report::reported(reported, terminal.style());
+        if is_printed {
+            terminal.words(&text);
+            return Ok(());
+        }
+        outputs::show(reported, &args.json, || text)
+    };
+    if is_stopped_by(&args.stop_file)? {
+        let stopped = Reported {
+            collector: destination.to_string(),
+            stopped_by: Some(args.stop_file.display().to_string()),
+            ..Reported::default()
+        };
+        show(&stopped)?;
+        return Ok(Exit::Done);
+    }
+    place::caution(&destination, terminal);
+    if let Some(source) = &args.from {
+        // What was gathered stays where it is.
+        end_at_once();
+        let (reported, exit) = from::run(args, source, &destination, &access)?;
+        if !args.dry_run {
+            show(&reported)?;
+        }
+        return Ok(exit);
+    }
+    let spool = place::spool(args.spool.as_deref(), &destination)?;
+    if !args.dry_run && !is_printed {
+        spool.make()?;
+    }
+    let Some(seen) = this_machine::look(args, eyes, &spool, &stop)? else {
+        return Ok(Exit::Interrupted);
+    };
+    if args.dry_run {
+        terminal::data(&to_lines(&seen.batch))?;
+        return Ok(Exit::Done);
+    }
+    let mut reported = if is_printed {
+        end_at_once();
+        delivery::print(&seen.batch, &destination, &access)?
+    } else {
+        let before = delivery::keep(&spool, &seen, &destination, &access)?;
+        // It is kept, and the next run sends it.
+        end_at_once();
+        let now = delivery::waiting(&spool, &destination, &access)?;
+        delivery::together(&before, now)
+    };
+    if !seen.sees_all {
+        reported.notes.push(
+            "processes of other users cannot be looked into: clients are missing in this report, and root sees them all"
+                .to_owned(),
+        );
+    }
+    show(&reported)?;
+    Ok(Exit::Done)
+}

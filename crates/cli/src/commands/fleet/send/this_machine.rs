@@ -1,0 +1,110 @@
+//! The report of this machine: what `find` sees, and the records that no report told of.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use jiff::Timestamp;
+use looptax_experiment::host;
+use looptax_fleet::sent::Sender;
+use looptax_fleet::{Batch, Names, Seen, Spool, host_id};
+use looptax_host::eyes::Loaded;
+use looptax_host::read;
+use looptax_model::failure::Failure;
+use looptax_model::record::{PastRun, Record};
+
+use crate::args::{RecordsWord, SendArgs};
+use crate::commands::find;
+use crate::commands::fleet::place;
+use crate::earlier_runs::{Judged, latest_runs};
+
+/// So many runs are looked through for records that were not told of.
+const MOST_RUNS: u32 = 1_000;
+/// Fewest bytes of a key: a shorter one can be guessed.
+const LEAST_KEY_BYTES: usize = 16;
+/// Verdicts of one report; what is over goes with the next one.
+const MOST_VERDICTS: usize = 1_000;
+
+/// A report, and what is to be remembered when it is kept.
+pub(super) struct Report {
+    pub(super) batch: Batch,
+    /// The records that reports have told of then; `None` where that is not kept.
+    pub(super) told: Option<HashSet<String>>,
+    /// Whether every process could be looked into.
+    pub(super) sees_all: bool,
+}
+
+/// Looks at this machine; `None` where somebody stops it.
+pub(super) fn look(
+    args: &SendArgs,
+    eyes: Option<Loaded>,
+    spool: &Spool,
+    stop: &AtomicBool,
+) -> Result<Option<Report>, Failure> {
+    let names = match &args.key_file {
+        Some(path) => Names::hashed(&place::key_in(path, LEAST_KEY_BYTES)?),
+        None => Names::default(),
+    };
+    let machine_id = read::text(Path::new("/etc/machine-id"), 4096).unwrap_or_default();
+    let host_id = host_id(&machine_id).ok_or_else(|| {
+        Failure::usage(
+            "this machine does not have a number: /etc/machine-id is missing or not filled",
+            "`systemd-machine-id-setup` or `dbus-uuidgen > /etc/machine-id` makes one; a container gets its host's mounted",
+        )
+    })?;
+    let host_id = names.number(&host_id);
+    let (records, told) = records(args.records, spool)?;
+    let Some(looked) = find::look(eyes, stop)? else {
+        return Ok(None);
+    };
+    let sender = Sender {
+        report_id: format!("{:032x}", u128::from_ne_bytes(place::random())),
+        host_id,
+        at_ms: Timestamp::now().as_millisecond(),
+    };
+    let uname = rustix::system::uname();
+    let seen = Seen {
+        name: &uname.nodename().to_string_lossy(),
+        machine: &host(),
+        found: &looked.found,
+        fallen: &looked.fallen,
+        records: &records,
+    };
+    let batch = Batch::new(&sender, seen, &names);
+    Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
+}
+
+/// The records to tell of, the oldest first, and all that are told of then.
+fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
+    if which == RecordsWord::None {
+        return Ok((Vec::new(), None));
+    }
+    let runs = latest_runs(MOST_RUNS);
+    // With all of them it begins anew, and what is over goes with the next reports.
+    let mut told = match which {
+        RecordsWord::All => HashSet::new(),
+        _ => spool.told_records()?,
+    };
+    // What the history has forgotten needs not be remembered.
+    told.retain(|id| runs.iter().any(|run| run.id == *id));
+    let is_wanted = |run: &&PastRun| !told.contains(&run.id);
+    let (mut records, mut n_verdicts) = (Vec::new(), 0);
+    for run in runs.iter().rev().filter(is_wanted) {
+        // One that is gone or was never saved has nothing to tell; it may come back.
+        let path = run.path.as_deref().map(PathBuf::from);
+        let Some(Judged { record, .. }) = path.and_then(|path| Judged::load(path).ok()) else {
+            continue;
+        };
+        let taxes = record.comparisons.iter().map(|it| it.tax.len());
+        n_verdicts += taxes.sum::<usize>();
+        if n_verdicts > MOST_VERDICTS && !records.is_empty() {
+            break;
+        }
+        if record.id == run.id {
+            records.push(record);
+        }
+    }
+    let ids: Vec<String> = records.iter().map(|it: &Record| it.id.clone()).collect();
+    told.extend(ids);
+    Ok((records, Some(told)))
+}

@@ -1,0 +1,126 @@
+//! `help`: a command's options with their long texts, or a topic.
+
+use clap::Command;
+use looptax_model::failure::Failure;
+
+use crate::args::{HelpArgs, help};
+use crate::failure::Exit;
+use crate::terminal;
+
+/// Options of `compare` that say what is measured, and how a server may be used.
+const OF_TARGETS: &[&str] = &[
+    "targets",
+    "arms",
+    "baseline",
+    "from_namespace",
+    "socket",
+    "trusts_peer",
+    "rows",
+    "pool_mode",
+    "write",
+    "own_server",
+    "yes",
+];
+/// Options of `compare` that say what becomes of the result.
+const OF_FORMATS: &[&str] = &[
+    "json",
+    "json_stream",
+    "html",
+    "output",
+    "md",
+    "csv",
+    "openmetrics",
+    "benchmark_json",
+    "folded",
+    "pprof",
+    "verbose",
+    "at",
+    "label",
+    "no_history",
+];
+
+/// A topic of options that several commands have; those of `compare` stand for all.
+struct Topic {
+    name: &'static str,
+    text: &'static str,
+    is_wanted: fn(&str) -> bool,
+}
+
+const TOPICS: [Topic; 3] = [
+    Topic {
+        name: "measuring",
+        text: "How `compare`, `why` and a bare `looptax` measure: one transport at a time in short slices, in a random order,\n\
+               with fresh connections in each epoch. Every figure has an interval. Options of `compare`:",
+        is_wanted: |id| !OF_TARGETS.contains(&id) && !OF_FORMATS.contains(&id),
+    },
+    Topic {
+        name: "targets",
+        text: "What is measured. private:KIND is a private copy of an installed server, started in a scratch folder and\n\
+               removed afterwards. echo needs no server. A URL names a running server: it is only read, unless --write\n\
+               is given. Options of `compare`:",
+        is_wanted: |id| OF_TARGETS.contains(&id),
+    },
+    Topic {
+        name: "formats",
+        text: "What becomes of a result. Every command that measures has these options, and `show RUN` has most of them:",
+        is_wanted: |id| OF_FORMATS.contains(&id),
+    },
+];
+
+/// Runs `help`.
+pub(crate) fn run(args: &HelpArgs) -> Result<Exit, Failure> {
+    let text = match &*args.words {
+        [] => help::listed(help::grouped(), "").render_help().to_string(),
+        [word] => match TOPICS.iter().find(|it| it.name == word) {
+            Some(topic) => topic.render()?,
+            None => of_command(&args.words)?,
+        },
+        words => of_command(words)?,
+    };
+    terminal::data(&text)?;
+    Ok(Exit::Done)
+}
+
+/// A command's help with the long texts.
+fn of_command(words: &[String]) -> Result<String, Failure> {
+    let mut command = help::grouped();
+    command.build();
+    let mut found = &mut command;
+    for word in words {
+        found = found.find_subcommand_mut(word).ok_or_else(|| {
+            let topics = TOPICS.map(|it| it.name).join(", ");
+            let hint = format!("`looptax --help` lists the commands; the topics are {topics}");
+            Failure::usage(format!("there is no command or topic `{word}`"), hint)
+        })?;
+    }
+    Ok(found.render_long_help().to_string())
+}
+
+impl Topic {
+    fn render(&self) -> Result<String, Failure> {
+        let command = help::grouped();
+        let compare = command.find_subcommand("compare").cloned();
+        let compare = compare.ok_or_else(|| Failure::new("there is no `compare`"))?;
+        let has_targets = (self.is_wanted)("targets");
+        let template = if has_targets { "{positionals}\n\n{options}" } else { "{options}" };
+        let mut shown: Command = compare
+            .disable_help_flag(true)
+            .help_template(template)
+            .mut_args(|it| if (self.is_wanted)(it.get_id().as_str()) { it } else { it.hide(true) });
+        Ok(format!("{}\n\n{}\n", self.text, shown.render_long_help().to_string().trim_end()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_topics_name_options_that_there_are() {
+        let command = help::grouped();
+        let compare = command.find_subcommand("compare").unwrap();
+        for id in OF_TARGETS.iter().chain(OF_FORMATS) {
+            assert!(compare.get_arguments().any(|it| it.get_id() == *id), "{id}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `show --html` and `show --publish`: records as one page that needs nothing outside itself, and as figures for a pool.
+
+use std::path::{Path, PathBuf};
+
+use looptax_fleet::{contribution, contribution_line};
+use looptax_model::failure::Failure;
+use looptax_model::record::Record;
+use looptax_store::{Existing, save_text};
+
+use crate::page::{Source, page};
+use crate::terminal::{self, Terminal};
+
+const HINT: &str = "records of `looptax compare` on one machine, as they were saved";
+
+/// Writes the page of these records, or prints it.
+pub(super) fn write(sources: &[Source<'_>], path: &Path, terminal: Terminal) -> Result<(), Failure> {
+    let mut notes = Vec::new();
+    let text = page(sources, &mut notes);
+    for note in notes {
+        terminal.words(&format!("{note}\n"));
+    }
+    if path == Path::new("-") {
+        terminal::data(&text)?;
+    } else {
+        save_text(&text, path, Existing::Replace)?;
+        terminal.words(&format!("page: {}\n", path.display()));
+    }
+    Ok(())
+}
+
+/// Writes the figures that the records give to a pool of results.
+pub(super) fn publish(records: &[(Record, PathBuf)], path: &Path, terminal: Terminal) -> Result<(), Failure> {
+    let records: Vec<&Record> = records.iter().map(|(record, _)| record).collect();
+    let (made, n_left_out) = contribution(&records).map_err(|error| Failure::usage(error.to_string(), HINT))?;
+    let line = format!("{}\n", contribution_line(&made));
+    if path == Path::new("-") {
+        terminal::data(&line)?;
+    } else {
+        save_text(&line, path, Existing::Keep)?;
+        terminal.words(&format!("published: {}, {} results\n", path.display(), made.results.len()));
+    }
+    if n_left_out > 0 {
+        terminal.words(&format!("left out: {n_left_out} comparisons of scripts, programs or applications\n"));
+    }
+    Ok(())
+}

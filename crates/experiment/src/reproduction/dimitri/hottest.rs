@@ -1,0 +1,169 @@
+//! Where the server spends its time at each number of connections: the sweep again, as `why` samples it.
+//!
+//! After everything is measured: sampling costs time, which no figure is to hold.
+
+use std::time::Duration;
+
+use crate::comparison::{Measured, Named, measured};
+use crate::spec::exec::joined;
+use crate::spec::{Clients, Effort};
+use crate::why::Watch;
+use looptax_bench::ClientModel;
+use looptax_model::failure::Failure;
+use looptax_model::record::{
+    Comparison, HotFunction, Record, ReproductionFinding, ReproductionPart, ReproductionStep, SampledPart, Why,
+};
+
+use super::super::runner::in_one_line;
+use super::super::{Amounts, Runner, Step};
+
+pub(super) const WHAT: &str = "the server's hottest functions";
+/// How long each number of connections takes.
+pub(super) const TAKES: Duration = Duration::from_secs(8);
+/// Epochs at each, of which a third is without samples.
+const EPOCHS: usize = 9;
+const MOST_SHOWN: usize = 4;
+/// The process that is asked about.
+const PROCESS: &str = "server";
+
+/// Said where the kernel's part cannot be seen.
+const USER_ALONE: &str = "the kernel's part of the server's hottest functions: only programs may be sampled here, and \
+                          shares are of their time; root may do more, or everybody with sysctl \
+                          kernel.perf_event_paranoid=-1";
+
+/// Adds the hottest functions to the points of `part`, or says why there are none.
+pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) {
+    if runner.is_interrupted() {
+        return;
+    }
+    match sampled(part, step, amounts, runner) {
+        Ok(Measured { record, failure }) => {
+            part.missing.extend(failure.map(|it| in_one_line(WHAT, &it)));
+            take(&record, part);
+        }
+        Err(failure) => part.missing.push(in_one_line(WHAT, &failure)),
+    }
+}
+
+/// Samples the sweep, and keeps its record beside those of the steps.
+fn sampled(
+    part: &mut ReproductionPart,
+    step: &Step,
+    amounts: &Amounts,
+    runner: &Runner<'_>,
+) -> Result<Measured, Failure> {
+    let mut experiment = step.experiments()?.swap_remove(0);
+    experiment.clients = Some(Clients::Models(vec![ClientModel::Event]));
+    experiment.effort = Effort::Epochs(amounts.epochs.map_or(EPOCHS, |it| it as usize));
+    let mut command = experiment.command_without_seed();
+    "why".clone_into(&mut command[1]);
+    let path = runner.folder().join("dimitri-functions.json");
+    let kept = ReproductionStep {
+        what: WHAT.to_owned(),
+        command: joined(&command),
+        run: None,
+        path: Some(path.display().to_string()),
+    };
+    let time = TAKES * experiment.connections.as_ref().map_or(1, Vec::len) as u32;
+    let done = runner.at_most(time, |observer, deadline, stop| {
+        experiment.deadline = Some(deadline);
+        experiment.is_sampled = true;
+        let named = Named { suffix: "-dimitri-functions", command, path: Some(&path) };
+        let mut watch = Watch::new(experiment.seed, observer)?;
+        measured(vec![experiment], named, &mut watch, stop)
+    })?;
+    if !done.record.comparisons.is_empty() {
+        runner.remember(&done.record, &path);
+        part.steps.push(ReproductionStep { run: Some(done.record.id.clone()), ..kept });
+    }
+    Ok(done)
+}
+
+/// What a record says of the points, and of how it was seen.
+fn take(record: &Record, part: &mut ReproductionPart) {
+    let sampled = |it: &Comparison| Some((it.connections, it.why.first()?.clone()));
+    let all: Vec<(u32, Why)> = record.comparisons.iter().filter_map(sampled).collect();
+    for (connections, why) in &all {
+        let mut points = part.points.iter_mut();
+        if let Some(point) = points.find(|it| it.connections == *connections) {
+            point.hottest = hottest(why);
+        }
+    }
+    let n_without = part.points.iter().filter(|it| it.hottest.is_empty());
+    let n_without = n_without.count();
+    if n_without > 0 {
+        let n = part.points.len();
+        part.missing.push(format!("{WHAT} at {n_without} of {n} numbers of connections: the time was over before"));
+    }
+    if all.iter().any(|(_, why)| !why.sampling.sees_kernel) {
+        part.missing.push(USER_ALONE.to_owned());
+    } else if !all.is_empty() {
+        part.findings.push(ReproductionFinding::SampledByTimer);
+    }
+}
+
+/// The server's functions with the largest shares of its time, over both ways together.
+fn hottest(why: &Why) -> Vec<HotFunction> {
+    let us = |part: &SampledPart| -> Option<f64> {
+        let arms = part.row.as_ref()?.arms.each_ref().map(|it| it.known());
+        Some(arms[0]?.value + arms[1]?.value)
+    };
+    let mut processes = why.processes.iter();
+    let all = processes.find(|it| it.process == PROCESS).and_then(us);
+    let Some(all) = all.filter(|us| *us > 0.0) else {
+        return Vec::new();
+    };
+    let function = |part: &SampledPart| {
+        Some(HotFunction {
+            name: part.function.clone()?,
+            is_kernel: part.is_kernel,
+            share_pct: 100.0 * us(part)? / all,
+        })
+    };
+    let of_server = why.functions.iter().filter(|it| it.process == PROCESS);
+    let mut hottest: Vec<HotFunction> = of_server.filter_map(function).collect();
+    hottest.sort_by(|one, other| other.share_pct.total_cmp(&one.share_pct));
+    hottest.truncate(MOST_SHOWN);
+    hottest
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_model::record::{Figure, Sampling, WhyRow};
+
+    use super::*;
+
+    #[test]
+    fn the_first_functions_are_those_with_the_largest_shares_of_both_ways() {
+        let part = |process: &str, function: Option<&str>, us: [f64; 2]| SampledPart {
+            process: process.to_owned(),
+            function: function.map(str::to_owned),
+            is_kernel: function == Some("tcp_sendmsg"),
+            ns: Vec::new(),
+            row: Some(WhyRow {
+                name: String::new(),
+                arms: us.map(|us| Figure::new(us, us, us, 9)),
+                difference: Figure::missing("nobody asks"),
+                p: None,
+            }),
+        };
+        let mut why = Why {
+            processes: vec![part("client", None, [7.0, 7.0]), part(PROCESS, None, [8.0, 12.0])],
+            functions: vec![
+                part("client", Some("send"), [6.0, 6.0]),
+                part(PROCESS, Some("a"), [1.0, 1.0]),
+                part(PROCESS, Some("tcp_sendmsg"), [0.0, 3.0]),
+                part(PROCESS, Some("b"), [0.5, 0.5]),
+                part(PROCESS, Some("c"), [0.4, 0.4]),
+                part(PROCESS, Some("d"), [0.1, 0.1]),
+            ],
+            ..Why::unmeasured([0, 1], Sampling::default(), Vec::new())
+        };
+        let shown: Vec<(String, bool, f64)> =
+            { hottest(&why).into_iter() }.map(|it| (it.name, it.is_kernel, it.share_pct.round())).collect();
+        let expected = [("tcp_sendmsg", true, 15.0), ("a", false, 10.0), ("b", false, 5.0), ("c", false, 4.0)];
+        assert_eq!(shown, expected.map(|(name, is_kernel, pct)| (name.to_owned(), is_kernel, pct)));
+        why.processes.clear();
+        assert_eq!(hottest(&why), []);
+    }
+}

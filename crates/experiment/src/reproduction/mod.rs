@@ -1,0 +1,27 @@
+//! Published comparisons again on this machine: what was claimed, what is measured for it, how the two agree.
+//!
+//! A part is one publication: a file in `data/` with its claims, its [`steps`](Part::steps), which are comparisons that
+//! `compare` makes, and its rows, in which a claim stands beside what they gave. What data cannot say has a module
+//! each. Nothing is measured here but by `runner`, as `compare` does it. Called by `commands::reproduce`.
+
+mod dimitri;
+mod kawin;
+mod moonen;
+mod pages;
+mod part;
+mod percona;
+mod plan;
+mod programs;
+mod publication;
+mod reading;
+mod row;
+mod run;
+mod runner;
+mod step;
+mod storms;
+mod wordpress;
+
+pub use part::Part;
+pub use plan::text as plan;
+pub use runner::{Onlooker, Runner, Surroundings};
+pub use step::{Amounts, Step};

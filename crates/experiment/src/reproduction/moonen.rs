@@ -1,0 +1,54 @@
+//! Scott Moonen's comparison: a stream and small messages without a database.
+//!
+//! His 1,133 µs for a message over TCP is a hundred times what anybody else has seen, so [`attempts`] look for what
+//! could have made it.
+
+mod attempts;
+
+use std::time::Duration;
+
+use looptax_model::record::ReproductionPart;
+
+use super::publication::Publication;
+use super::reading::Reading;
+use super::{Amounts, Runner};
+
+/// What is done besides the comparisons, and how long that takes.
+pub(crate) const EXTRA_WORK: (&str, Duration) =
+    ("other patterns of writing, in search of 1133 µs per message", Duration::from_secs(12));
+
+/// The attempts, and how much of the published amounts was measured.
+pub(crate) fn add(
+    part: &mut ReproductionPart,
+    publication: &Publication,
+    readings: &[Option<Reading>],
+    amounts: &Amounts,
+    runner: &Runner<'_>,
+) {
+    let split = readings.last().and_then(Option::as_ref);
+    attempts::add(part, publication, split, amounts, runner);
+    let mut published = publication.steps.iter().filter_map(|it| it.amount.as_ref());
+    if let (Some(streamed), Some(sent)) = (published.next(), published.next()) {
+        say_smaller(part, streamed.published, sent.published);
+    }
+}
+
+fn say_smaller(part: &mut ReproductionPart, stream_bytes: u64, messages: u64) {
+    let streamed = part.rows.iter().find_map(|row| row.proof.streamed_bytes);
+    let sent = part.rows.iter().find(|row| row.proof.streamed_bytes.is_none());
+    let share = |all: u64, published: u64| 100.0 * all as f64 / (2 * published) as f64;
+    if let Some(bytes) = streamed {
+        part.smaller.push(format!(
+            "streamed {:.1} GB over both transports together instead of 100 on each ({:.0} %)",
+            bytes as f64 / 1e9,
+            share(bytes, stream_bytes)
+        ));
+    }
+    if let Some(row) = sent {
+        part.smaller.push(format!(
+            "sent {} messages over both transports together instead of 100 million on each ({:.2} %)",
+            row.proof.requests,
+            share(row.proof.requests, messages)
+        ));
+    }
+}

@@ -1,0 +1,149 @@
+//! Pages of a real WordPress, loaded over TCP, over the socket, and under `looptax run`.
+//!
+//! `crate::servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in turns
+//! and lets none count that is not what it should be; `figures` makes estimates of them. Plain data comes out;
+//! nothing is printed or saved here. The part of `reproduce` that is about WordPress calls it.
+
+mod figures;
+mod length;
+mod loads;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use crate::Host;
+use crate::servers::ServerError;
+use crate::servers::wordpress::{Site, Transport, WordPress};
+use crate::spec::Effort;
+use looptax_model::failure::Failure;
+use serde::Serialize;
+
+use figures::{Contrast, Fifteen, SideFigures, contrast, fifteen, side};
+use length::Length;
+use loads::{Counted, Loaded};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    /// WordPress's version: `6.1.9`.
+    pub wordpress: String,
+    /// PHP's version: `8.2.36`.
+    pub php: String,
+    /// MariaDB's version, in its own words.
+    pub mariadb: String,
+    /// The php-fpm that made the pages.
+    pub php_fpm: PathBuf,
+    /// Why there is no page under `looptax run`, in one line; `None` where there is.
+    pub without_redirect: Option<String>,
+    /// The published comparison's kind of site first. One may be missing after Ctrl-C.
+    pub sites: Vec<SiteMeasured>,
+}
+
+/// What was measured of one site.
+#[derive(Debug, Serialize)]
+pub(crate) struct SiteMeasured {
+    pub site: Site,
+    /// Pages that counted, and what the server counted on their connections.
+    #[serde(flatten)]
+    pub counted: Counted,
+    pub sides: Vec<SideFigures>,
+    /// What one transport costs over another.
+    pub contrasts: Vec<Contrast>,
+    /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
+    pub fifteen: Option<Fifteen>,
+    /// Pages of each transport in an epoch.
+    pub loads_per_epoch: usize,
+}
+
+/// Starts the site, measures both of its contents, and ends it.
+///
+/// # Errors
+/// What is missing, with `make reproduce` as the next step; what MariaDB, php-fpm or WordPress complains of; a page
+/// that is not what it should be, which makes the measurement invalid.
+pub(crate) fn measure(effort: Effort, seed: u64, host: &Host, stop: &AtomicBool) -> Result<Measured, Failure> {
+    let mut wordpress = WordPress::start(host.self_exe.clone(), host.scratch_root.clone(), &host.reaper)?;
+    let redirect = wordpress.add_redirect();
+    let without_redirect = redirect.err().map(|error| why(&error));
+    let mut measured = Measured {
+        wordpress: wordpress.version.clone(),
+        php: wordpress.php_version.clone(),
+        mariadb: wordpress.server().version.clone(),
+        php_fpm: wordpress.installed.php_fpm.clone(),
+        without_redirect,
+        sites: Vec::new(),
+    };
+    let pairs = match measured.without_redirect {
+        None => &PAIRS[..],
+        Some(_) => &PAIRS[..1],
+    };
+    for (site, share) in [(Site::Full, 2), (Site::Bare, 1)] {
+        let length = Length::new(effort, seed, share);
+        let loaded = loads::run(&wordpress, (site, pairs), &length, stop);
+        let loaded = loaded.map_err(|failure| with_log(failure, &mut wordpress))?;
+        measured.sites.extend(judged(site, &loaded));
+    }
+    wordpress.stop()?;
+    Ok(measured)
+}
+
+/// `None` where no epoch was measured.
+fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
+    let mut measured = SiteMeasured {
+        site,
+        counted: loads::counted(loaded)?,
+        sides: Vec::new(),
+        contrasts: Vec::new(),
+        fifteen: None,
+        loads_per_epoch: loaded.loads_per_epoch,
+    };
+    // One may have no epoch after Ctrl-C.
+    for it in { loaded.contrasts.iter() }.filter(|it| !it.epochs.is_empty()) {
+        for (idx, transport) in it.arms.into_iter().enumerate() {
+            let side = side(&it.epochs, idx, transport, it.alpha)?;
+            measured.sides.push(side);
+        }
+        let contrast = contrast(&it.epochs, it.arms, it.alpha)?;
+        measured.contrasts.push(contrast);
+        if it.arms == PAIRS[0] {
+            measured.fifteen = fifteen(&it.epochs);
+        }
+    }
+    Some(measured)
+}
+
+/// What is held against what, `[over, of]`: first what was published; then what `looptax run` gives, in its process.
+const PAIRS: [[Transport; 2]; 2] = [[Transport::Unix, Transport::Tcp], [Transport::UnixBeside, Transport::Redirect]];
+
+/// Why `looptax run` could not start php-fpm: its own words, which are in the log, or else php-fpm's end.
+fn why(error: &ServerError) -> String {
+    let ServerError::Pool { how, log_tail } = error else {
+        return error.to_string();
+    };
+    let marks = ["error: ", "caused by: "];
+    let said = { log_tail.lines() }.filter_map(|line| marks.iter().find_map(|mark| line.strip_prefix(mark)));
+    let said: Vec<&str> = said.collect();
+    if said.is_empty() { format!("php-fpm {how}") } else { said.join(": ") }
+}
+
+/// What has ended says more about a failure than the failure itself.
+fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
+    match wordpress.has_exited() {
+        Some(how) => failure.context(how),
+        None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looptax_run_says_is_the_reason() {
+        let ended = |log_tail: &str| ServerError::Pool {
+            how: "ended (exit status: 125)".to_owned(),
+            log_tail: log_tail.to_owned(),
+        };
+        let log = "[Note] ready\nerror: connections cannot be moved here\ncaused by: no seccomp\nhint: go on";
+        assert_eq!(why(&ended(log)), "connections cannot be moved here: no seccomp");
+        assert_eq!(why(&ended("[Note] ready")), "php-fpm ended (exit status: 125)");
+    }
+}

@@ -1,0 +1,31 @@
+//! Peter Zaitsev's comparison: point selects, a mysqldump, and latency at a load.
+
+use looptax_model::record::ReproductionPart;
+
+use super::Amounts;
+use super::publication::Publication;
+use super::reading::Reading;
+
+/// Rows of the dumped table in a megabyte of what comes out.
+const ROWS_PER_MB: f64 = 5_000.0;
+
+/// How much smaller the dump was.
+pub(crate) fn add(
+    part: &mut ReproductionPart,
+    publication: &Publication,
+    readings: &[Option<Reading>],
+    amounts: &Amounts,
+) {
+    for (plan, reading) in publication.steps.iter().zip(readings) {
+        let (Some(rows), Some(_), Some(_)) = (&plan.rows, &plan.exec, reading) else {
+            continue;
+        };
+        let (dumped, published) = (amounts.rows(rows), rows.published);
+        if dumped < published {
+            part.smaller.push(format!(
+                "dumped {dumped} rows instead of {published}, {:.0} MB instead of 2 GB (--scale 1 dumps all)",
+                dumped as f64 / ROWS_PER_MB
+            ));
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! What was published and what is measured for it, from the files of `data/`: the only place where other people's
+//! numbers stand.
+//!
+//! Figures that a source shows in its charts alone are not there. A pair of numbers is that of a quick run and of a
+//! usual one. Reasons may name figures of the comparison in braces.
+
+use std::sync::LazyLock;
+
+use looptax_bench::ClientModel;
+use looptax_model::analysis::claim::Claim;
+use looptax_model::analysis::effect::Effect;
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::Kind;
+use looptax_model::record::{Article, Client, Comparison, Placement, ReproductionUnit};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+use super::part::Part;
+use super::programs::on_path;
+
+/// The files with an article.
+const FILES: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/publications.rs"));
+
+static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
+    let read =
+        |text: &&[u8]| -> Publication { serde_json::from_slice(text).expect("the data are read by a test, too") };
+    let mut all: Vec<Publication> = FILES.iter().map(read).collect();
+    all.sort_by_cached_key(|it| (it.extra == Some(Extra::Ports), it.published.clone()));
+    all
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Publication {
+    /// The word that asks for it.
+    pub(crate) name: String,
+    /// What it measures, in a line.
+    pub(crate) about: String,
+    /// When, as far as is known: 2019, 2020-04, undated.
+    pub(crate) published: String,
+    pub(crate) article: Article,
+    /// What is measured besides its steps.
+    pub(crate) extra: Option<Extra>,
+    /// How it is smaller here in any case, a sentence each.
+    #[serde(default)]
+    pub(crate) smaller: Vec<String>,
+    #[serde(default, rename = "step")]
+    pub(crate) steps: Vec<StepPlan>,
+    /// The rows that stand beside the claims, with what is measured for each.
+    #[serde(default, rename = "row")]
+    pub(crate) rows: Vec<RowPlan>,
+    /// Many connections at once, each with its row.
+    #[serde(default, rename = "storm")]
+    pub(crate) storms: Vec<StormPlan>,
+    /// The rows about pages of WordPress.
+    #[serde(default, rename = "page")]
+    pub(crate) pages: Vec<PagePlan>,
+}
+
+impl Publication {
+    pub(crate) fn all() -> &'static [Self] {
+        &PUBLICATIONS
+    }
+
+    /// What was published of that part.
+    pub(crate) fn for_part(part: Part) -> &'static Self {
+        &PUBLICATIONS[part.0]
+    }
+}
+
+/// What data cannot say: a module each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Extra {
+    /// How much smaller a dump was.
+    Dump,
+    /// Points of a sweep, and where the server spends its time.
+    Sweep,
+    /// Other patterns of writing.
+    Writes,
+    /// Pages of WordPress.
+    Pages,
+    /// What a published port costs of it.
+    Ports,
+    /// Many connections at once.
+    Storms,
+}
+
+/// A comparison that is measured, in the words of `compare`'s options.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StepPlan {
+    /// A word for the record's file.
+    pub name: String,
+    /// What is compared, for a person.
+    pub what: String,
+    #[serde(deserialize_with = "kind")]
+    pub target: Kind,
+    /// The baseline first.
+    #[serde(deserialize_with = "words")]
+    pub arms: Vec<Arm>,
+    pub connections: Option<Vec<u32>>,
+    /// The most connections of a sweep from 1.
+    pub sweep_to: Option<[u32; 2]>,
+    #[serde(default)]
+    pub workloads: Vec<String>,
+    pub exec: Option<String>,
+    /// Programs that can be the command's, the published one first.
+    #[serde(default)]
+    pub programs: Vec<String>,
+    pub package: Option<String>,
+    #[serde(default, deserialize_with = "words")]
+    pub placement: Vec<Placement>,
+    #[serde(default, deserialize_with = "words")]
+    pub client: Vec<ClientModel>,
+    /// Percent of what the slower arm serves.
+    #[serde(default)]
+    pub rates_pct: Vec<f64>,
+    pub pipeline: Option<u32>,
+    pub value_bytes: Option<usize>,
+    pub message_bytes: Option<u64>,
+    /// Of a stream: its bytes, and those of a write.
+    pub stream_bytes: Option<u64>,
+    pub write_bytes: Option<u64>,
+    /// `false` lets TCP gather small writes.
+    pub nodelay: Option<bool>,
+    /// Whether statements go out whole each time, as pgbench sends them.
+    #[serde(default)]
+    pub is_text: bool,
+    pub rows: Option<Rows>,
+    pub slice_ms: Option<u32>,
+    pub epochs: [u64; 2],
+    /// It is broken off after that much measuring.
+    pub budget_s: [u64; 2],
+    /// What makes more epochs where a share of it is asked for.
+    pub amount: Option<Amount>,
+    /// Why published and measured differ, of all its claims.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+}
+
+impl StepPlan {
+    /// The first of its programs that is here.
+    pub(crate) fn program(&self) -> Option<&str> {
+        let mut programs = self.programs.iter().map(String::as_str);
+        programs.find(|program| on_path(program))
+    }
+
+    pub(crate) fn missing(&self) -> Option<String> {
+        (!self.programs.is_empty() && self.program().is_none()).then(|| {
+            format!(
+                "the {}: neither {} is on PATH; install the package {}",
+                self.name,
+                self.programs.join(" nor "),
+                self.package.as_deref().unwrap_or("that has it")
+            )
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rows {
+    pub published: u64,
+    /// Where no share is asked for; else as many as were published.
+    pub usual: Option<[u64; 2]>,
+    /// The time that a million of them may take.
+    #[serde(default)]
+    pub s_per_million: u64,
+}
+
+/// What was streamed or sent on each arm.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Amount {
+    pub published: u64,
+    pub per_epoch: u64,
+    /// The time that an epoch may take.
+    pub s_per_epoch: u64,
+}
+
+/// A claim, or a part of one, and what is measured for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RowPlan {
+    pub step: String,
+    /// `None` for a part of a claim that nobody published by itself.
+    pub claim: Option<Claim>,
+    pub what: String,
+    /// The arm that is held against the baseline.
+    #[serde(default = "tcp")]
+    pub arm: String,
+    pub unit: ReproductionUnit,
+    #[serde(default)]
+    pub effect: Effect,
+    /// Why the two differ, after the step's reasons.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+    /// Which of the step's comparisons it is about: the first one that is as these say.
+    workload: Option<String>,
+    connections: Option<u32>,
+    share_pct: Option<f64>,
+    /// The one in which the baseline served most.
+    #[serde(default)]
+    is_at_most: bool,
+}
+
+impl RowPlan {
+    /// The comparison that it is about.
+    pub(crate) fn comparison<'a>(&self, all: &'a [Comparison]) -> Option<&'a Comparison> {
+        if self.is_at_most {
+            // At one point a sweep compares as threads do, too.
+            let sweep = all.iter().filter(|it| it.client == Client::Event);
+            return sweep.max_by(|one, other| served(one).total_cmp(&served(other)));
+        }
+        all.iter().find(|comparison| {
+            self.workload.as_ref().is_none_or(|name| *name == comparison.workload.name)
+                && self.connections.is_none_or(|n| n == comparison.connections)
+                && (self.share_pct.is_none() || self.share_pct == comparison.load.share_pct)
+        })
+    }
+}
+
+fn served(comparison: &Comparison) -> f64 {
+    let baseline = comparison.arms.first();
+    let per_s = baseline.and_then(|arm| arm.throughput_per_s.known());
+    per_s.map_or(0.0, |it| it.value)
+}
+
+/// How many of many connections at once fail over the socket, beside TCP.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StormPlan {
+    #[serde(deserialize_with = "kind")]
+    pub target: Kind,
+    /// The client that is connected like.
+    pub client: String,
+    pub connections: u32,
+    /// The queue of the listening socket; `None` for the one that it comes with.
+    pub queue: Option<u32>,
+    pub storms: [u32; 2],
+    pub budget_s: u64,
+    /// `None` for what nobody published.
+    pub claim: Option<Claim>,
+    pub what: String,
+    #[serde(default)]
+    pub reasons: Vec<String>,
+}
+
+/// A claim about a page, or what nobody published of one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PagePlan {
+    pub claim: Option<Claim>,
+    /// With the queries of a page in braces.
+    pub what: String,
+    pub unit: ReproductionUnit,
+    pub of: PageFigure,
+    #[serde(default)]
+    pub reasons: Vec<String>,
+}
+
+/// A figure of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PageFigure {
+    Query,
+    QuerySd,
+    /// Share of the queries in the page's time.
+    Share,
+    /// Time of the whole page.
+    Page,
+    /// Time in queries under `looptax run`, over the socket in the same process.
+    MovedQuery,
+}
+
+fn tcp() -> String {
+    Arm::Tcp.name().to_owned()
+}
+
+/// A word as an option takes it.
+fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
+    let word = String::deserialize(from)?;
+    crate::servers::startable(&word).map_err(Error::custom)
+}
+
+fn words<'de, D: Deserializer<'de>, T>(from: D) -> Result<Vec<T>, D::Error>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    let words = String::deserialize(from)?;
+    let each = words.split(',').map(|word| word.parse().map_err(Error::custom));
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(part: &str, name: &str, expected: f64) {
+        let publication = Publication::for_part(Part::named(part).unwrap());
+        let rows = publication.rows.iter().filter_map(|row| row.claim.as_ref());
+        let pages = publication.pages.iter().filter_map(|row| row.claim.as_ref());
+        let claim = rows.chain(pages).find(|claim| claim.name == name).unwrap();
+        let ratios = claim.says.ratios();
+        assert!((ratios.value - expected).abs() < 0.005, "{name}: {ratios:?}");
+        assert!(ratios.lo <= ratios.value && ratios.value <= ratios.hi, "{name}");
+    }
+
+    #[test]
+    fn claims_are_the_published_figures() {
+        check("percona", "point_select_1_thread", 1.0 / 0.65);
+        check("percona", "point_select_64_threads", 1.0 / 0.67);
+        check("percona", "mysqldump_10M_rows_2GB", 1.11);
+        check("percona", "inject_100k_qps_mean", 1.54);
+        check("percona", "inject_100k_qps_p99", 1.5);
+        check("percona", "inject_200k_qps_mean", 3.7);
+        check("percona", "inject_200k_qps_p99", 12.0);
+        check("dimitri", "broadwell_2s_max", 1.18);
+        check("dimitri", "skylake_2s_max", 1.06);
+        check("dimitri", "broadwell_4s_max", 1.07);
+        check("dimitri", "broadwell_4s_32_users", 1.29);
+        check("wordpress", "query_time", 1.0 / 0.75);
+        check("wordpress", "query_time_variation", 1.25);
+        check("wordpress", "share_of_page", 4.5);
+        check("moonen", "stream_100GB", 2.81);
+        check("moonen", "message_8_bytes_100M", 78.36);
+        check("moonen", "message_8_bytes_100M_spread", 19.97);
+        check("kawin", "redis_read", 3.27);
+        check("kawin", "redis_write", 2.86);
+        check("kawin", "mariadb_read", 2.82);
+        check("kawin", "mariadb_latency", 2.82);
+    }
+
+    #[test]
+    fn every_row_has_its_step_and_an_arm_of_it() {
+        for publication in Publication::all() {
+            for row in &publication.rows {
+                let step = publication.steps.iter().find(|step| step.name == row.step).unwrap();
+                let mut arms = step.arms.iter();
+                assert!(arms.any(|arm| arm.name() == row.arm), "{}", row.what);
+            }
+        }
+        let last = Publication::all().last().unwrap();
+        assert_eq!(last.extra, Some(Extra::Ports), "it leaves the network of the others");
+    }
+}

@@ -1,0 +1,186 @@
+//! Runs a part's steps as `compare` would, one after the other, and keeps their records.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Observer;
+use crate::comparison::{Measured, Named, measured};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Record, ReproductionPart, ReproductionStep};
+
+use super::publication::Publication;
+use super::reading::Reading;
+use super::{Amounts, Part, Step};
+
+/// An epoch that began in time may take so much longer.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Whoever waits for the steps, and keeps their records.
+pub trait Onlooker {
+    /// Says what begins, without a step.
+    fn say(&self, words: &str);
+
+    fn observer(&self) -> Box<dyn Observer>;
+
+    /// Notes a record that was saved there.
+    fn remember(&self, record: &Record, path: &Path);
+}
+
+/// What all steps share.
+pub struct Surroundings {
+    pub onlooker: Box<dyn Onlooker>,
+    /// Where records go.
+    pub folder: PathBuf,
+    /// What steps look at; set by a signal, and when a step's time is over.
+    pub stop: Arc<AtomicBool>,
+    /// Set by a signal alone.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// The steps of one part after the other.
+pub struct Runner<'a> {
+    around: &'a Surroundings,
+    part: &'static str,
+}
+
+impl<'a> Runner<'a> {
+    /// Steps of a part that nothing has begun of.
+    pub fn new(around: &'a Surroundings, part: Part) -> Self {
+        Self { around, part: part.name() }
+    }
+
+    /// A part of which nothing is measured yet.
+    pub fn begin(part: Part, amounts: &Amounts) -> ReproductionPart {
+        let steps = part.steps(amounts).into_iter();
+        ReproductionPart {
+            name: part.name().to_owned(),
+            article: Publication::for_part(part).article.clone(),
+            steps: steps
+                .map(|step| ReproductionStep { command: step.line(), what: step.what, run: None, path: None })
+                .collect(),
+            rows: Vec::new(),
+            points: Vec::new(),
+            trials: Vec::new(),
+            findings: Vec::new(),
+            smaller: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// Whether somebody wants it to end.
+    pub fn is_interrupted(&self) -> bool {
+        self.around.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Says what begins, without a step.
+    pub fn say(&self, words: &str) {
+        self.around.onlooker.say(words);
+    }
+
+    /// Where records go.
+    pub fn folder(&self) -> &Path {
+        &self.around.folder
+    }
+
+    /// What work that is not a step looks at.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.around.stop
+    }
+
+    /// Measures the step with this index; `None` where nothing came of it, which `part` then says.
+    pub fn measure(&mut self, part: &mut ReproductionPart, step: &Step, step_idx: usize) -> Option<Reading> {
+        if self.is_interrupted() {
+            return None;
+        }
+        match self.try_measure(part, step, step_idx) {
+            Ok(reading) => reading,
+            Err(failure) => {
+                part.missing.push(in_one_line(&step.what, &failure));
+                None
+            }
+        }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+    fn try_measure(
+        &self,
+        part: &mut ReproductionPart,
+        step: &Step,
+        step_idx: usize,
+    ) -> Result<Option<Reading>, Failure> {
+        let name = format!("{}-{}.json", self.part, step.name);
+        let path = self.around.folder.join(name);
+        let begun = Instant::now();
+        let done = self.at_most(step.budget, |observer, deadline, stop| {
+            let named =
+                Named { suffix: &format!("-{}-{}", self.part, step.name), command: step.command(), path: Some(&path) };
+            let mut experiments = step.experiments()?;
+            for experiment in &mut experiments {
+                experiment.deadline = Some(deadline);
+            }
+            measured(experiments, named, observer, stop)
+        });
+        let Measured { record, failure } = done?;
+        part.missing.extend(record.problems.iter().map(|it| format!("{}: {it}", step.what)));
+        if let Some(failure) = failure {
+            part.missing.push(in_one_line(&step.what, &failure));
+        }
+        if record.comparisons.is_empty() {
+            if begun.elapsed() >= step.budget && !self.is_interrupted() {
+                let why = "its time was over before anything was measured";
+                part.missing.push(format!("{}: {why}", step.what));
+            }
+            return Ok(None);
+        }
+        self.remember(&record, &path);
+        let kept = &mut part.steps[step_idx];
+        kept.run = Some(record.id.clone());
+        kept.path = Some(path.display().to_string());
+        Ok(Some(Reading { record, step_idx: step_idx as u32 }))
+    }
+
+    /// Notes a record that was saved there.
+    pub(crate) fn remember(&self, record: &Record, path: &Path) {
+        self.around.onlooker.remember(record, path);
+    }
+
+    /// Gives the work its deadline, and breaks it off some time after that: something in it hangs.
+    #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+    pub(crate) fn at_most<T>(
+        &self,
+        time: Duration,
+        work: impl FnOnce(&mut dyn Observer, Instant, &AtomicBool) -> T,
+    ) -> T {
+        let deadline = Instant::now() + time;
+        let mut observer = self.around.onlooker.observer();
+        let (finished, over) = channel::<()>();
+        let (stop, interrupted) = (&self.around.stop, &self.around.interrupted);
+        thread::scope(|scope| {
+            let timer = scope.spawn(move || {
+                if over.recv_timeout(time + GRACE) == Err(RecvTimeoutError::Timeout) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            });
+            let done = work(observer.as_mut(), deadline, stop);
+            drop(finished);
+            timer.join().ok();
+            stop.store(false, Ordering::Relaxed);
+            // A signal between the two lines above is not lost.
+            if interrupted.load(Ordering::Relaxed) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            done
+        })
+    }
+}
+
+/// What went wrong with something, in one line with the next step.
+pub(crate) fn in_one_line(what: &str, failure: &Failure) -> String {
+    let hint = failure.hint().map(|hint| format!("; {hint}"));
+    let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());
+    line.replace('\n', " ")
+}

@@ -1,0 +1,123 @@
+//! Published beside measured, as a page: tables and a drawing, no script.
+
+use looptax_model::record::{Reproduction, ReproductionPart};
+
+use super::data::tone_word;
+use super::head;
+use super::markup::{Markup, TEXT};
+use super::sweep::sweep;
+use crate::words::reproduction::{CLAIM_HEAD, ClaimStory, PartStory, head as machine, part_stories};
+
+/// One page with all parts of a reproduction; it needs nothing outside itself.
+pub fn reproduction_page(reproduction: &Reproduction) -> String {
+    let mut out = Markup::default();
+    out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
+    head("looptax report", &mut out);
+    out.open("body", &[]).open("header", &[]);
+    out.element("p", &[("class", "brand")], "looptax reproduce");
+    out.element("h1", &[], "Published beside measured");
+    out.element(
+        "p",
+        &[("class", "about")],
+        "Published comparisons of TCP loopback with Unix sockets, measured again on one machine. \
+         Brackets hold the 95 % interval, n is the number of epochs it rests on.",
+    );
+    out.close("header").open("main", &[("id", "main"), ("class", "record")]);
+    for line in machine(reproduction, TEXT) {
+        out.element("p", &[("class", "machine")], &line);
+    }
+    let parts = part_stories(reproduction, TEXT);
+    summary(&parts, &mut out);
+    for (part, story) in reproduction.parts.iter().zip(&parts) {
+        section(part, story, &mut out);
+    }
+    out.close("main").close("body").close("html");
+    out.finish()
+}
+
+/// All claims of all parts in one table.
+fn summary(parts: &[PartStory], out: &mut Markup) {
+    out.open("section", &[]);
+    out.element("h2", &[], "All claims");
+    out.table("All claims", |out| {
+        let mut columns = vec!["publication", "claim"];
+        columns.extend(&CLAIM_HEAD[1..]);
+        columns.push("what else differs");
+        out.head(&columns).open("tbody", &[]);
+        for part in parts {
+            let published = part.claims.iter().filter(|it| it.is_published);
+            for claim in published {
+                let mut cells = vec![part.name.clone()];
+                cells.extend(claim.cells.iter().cloned());
+                cells.push(why(claim));
+                out.row(true, &cells);
+            }
+        }
+        out.close("tbody");
+    });
+    out.close("section");
+}
+
+fn why(claim: &ClaimStory) -> String {
+    let whys = claim.sentences.iter().filter(|(word, _)| *word == "why");
+    let whys: Vec<&str> = whys.map(|(_, sentence)| sentence.as_str()).collect();
+    whys.join("; ")
+}
+
+fn section(measured: &ReproductionPart, part: &PartStory, out: &mut Markup) {
+    out.open("section", &[]);
+    out.element("h2", &[], &format!("{}: {}", part.name, part.title));
+    for line in &part.about {
+        out.element("p", &[("class", "note")], line);
+    }
+    if !part.claims.is_empty() {
+        let claims: Vec<Vec<String>> = part.claims.iter().map(|it| it.cells.to_vec()).collect();
+        table("Claims and what was measured", &CLAIM_HEAD, &claims, out);
+    }
+    list(part.findings.iter().map(String::as_str), out);
+    sweep(&measured.points, out);
+    for (caption, head, rows) in part.tables() {
+        table(caption, head, rows, out);
+    }
+    list(part.notes.iter().map(String::as_str), out);
+    out.folded("Each claim: rates and times, reasons, proof of the work", |out| {
+        for (claim, sentences) in part.claims_without_repeats() {
+            details(claim, &sentences, out);
+        }
+    });
+    out.folded("Commands that repeat it", |out| {
+        for command in &part.commands {
+            out.element("p", &[], &format!("{} (run {})", command.what, command.run));
+            out.element("pre", &[("tabindex", "0")], &command.line);
+        }
+    });
+    out.close("section");
+}
+
+fn details(claim: &ClaimStory, sentences: &[(&str, &str)], out: &mut Markup) {
+    let [what, arms, ..] = &claim.cells;
+    out.open("div", &[("class", tone_word(claim.tone))]);
+    out.element("h3", &[], &format!("{what} ({arms})"));
+    let lines = sentences.iter();
+    let lines: Vec<String> = lines.map(|(word, it)| format!("{word}: {it}")).collect();
+    list(lines.iter().map(String::as_str), out);
+    out.close("div");
+}
+
+fn table(caption: &str, head: &[&str], rows: &[Vec<String>], out: &mut Markup) {
+    out.table(caption, |out| {
+        out.head(head).open("tbody", &[]);
+        for row in rows {
+            out.row(true, row);
+        }
+        out.close("tbody");
+    });
+}
+
+fn list<'a>(lines: impl Iterator<Item = &'a str>, out: &mut Markup) {
+    out.open("ul", &[]);
+    for line in lines {
+        out.element("li", &[], line);
+    }
+    out.close("ul");
+}

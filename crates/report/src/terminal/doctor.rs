@@ -1,0 +1,142 @@
+//! The result of `looptax doctor`, for a terminal.
+
+use std::fmt::Write;
+
+use looptax_model::record::{
+    AaCheck, Doctor, DoctorAnswer, DoctorResult, InjectCheck, InjectedDelay, InjectedRun, SlicesCheck,
+};
+
+use super::lines::fitted;
+use super::style::Style;
+
+/// All checks, one line each, and what follows from them. Ends with a line break.
+pub fn doctor(found: &Doctor, style: Style) -> String {
+    let mut text = format!("tests of this machine with {} ({})\n\n", found.target, found.version);
+    for check in &found.checks {
+        let mark = match check.passed() {
+            Some(true) => "pass",
+            Some(false) => "FAIL",
+            None => "open",
+        };
+        let _ = writeln!(text, "  {mark}  {}", line(check));
+        if let Some(run) = scheduled_normally(check) {
+            let _ = writeln!(text, "        {}", normal_scheduling(run));
+        }
+    }
+    let _ = writeln!(text, "\n{}\nseed {}", conclusion(found), found.seed);
+    fitted(&text, style.width)
+}
+
+fn conclusion(found: &Doctor) -> String {
+    let words = match found.answer {
+        DoctorAnswer::Failed => {
+            "This machine does not allow honest verdicts as it is. If other programs run, try again without them."
+        }
+        DoctorAnswer::Unanswered => "No check gave an answer.",
+        DoctorAnswer::Busy => {
+            return format!(
+                "This machine was busy meanwhile (other processes took {} % of its CPU time, the hypervisor {} \
+                 %): no answer about it. Stop what else runs, and try again.",
+                number(found.foreign_pct, 0),
+                number(found.steal_pct, 0)
+            );
+        }
+        DoctorAnswer::SomeOpen => "No check failed, and some gave no answer.",
+        DoctorAnswer::NoGrossError => {
+            "No check failed. Single runs find gross errors only: --runs 20 asks for 17 intervals of 20, --runs 100 is \
+             the release gate."
+        }
+        DoctorAnswer::Believable => "Verdicts of this machine can be believed, as far as these runs show.",
+    };
+    words.to_owned()
+}
+
+fn line(check: &DoctorResult) -> String {
+    match check {
+        DoctorResult::Aa(check) => aa(check),
+        DoctorResult::Inject(check) => match &check.delay {
+            Some(delay) => inject(check, delay),
+            None => format!("inject {}: {}", check.arm, why(check.why.as_deref())),
+        },
+        DoctorResult::Slices(check) => slices(check),
+    }
+}
+
+fn why(words: Option<&str>) -> &str {
+    words.unwrap_or("no answer")
+}
+
+fn aa(check: &AaCheck) -> String {
+    format!(
+        "{arm} against {arm}: {} of {} runs say that it differs from itself, at most {} are chance (mean {:+.2} %, \
+         intervals up to ±{} points)",
+        check.alarms,
+        check.runs,
+        check.accepted,
+        check.mean_tax_pct,
+        number(check.half_width_points, 1),
+        arm = check.arm,
+    )
+}
+
+fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
+    let last = delay
+        .intervals
+        .last()
+        .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
+    format!(
+        "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals cover it, at least \
+         {} must; the last is {last}, typically ±{} points",
+        check.arm,
+        delay.delay_ns,
+        delay.part_pct,
+        delay.covered,
+        delay.runs,
+        delay.least,
+        number(delay.half_width_points, 1),
+    )
+}
+
+fn slices(check: &SlicesCheck) -> String {
+    let Some(taxes) = &check.taxes else {
+        return format!("slices: {}", why(check.why.as_deref()));
+    };
+    let [apart, lo, hi] = taxes.difference_points.map(|it| number(it, 1));
+    format!(
+        "slices of 50 ms: {}, of 500 ms: {}; they differ by {apart} points [{lo}, {hi}], shown to be within \
+         2: {}",
+        interval(&taxes.tax_50ms_pct),
+        interval(&taxes.tax_500ms_pct),
+        match check.passed {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "neither shown nor refuted, more epochs (--fixed 40) may tell",
+        },
+    )
+}
+
+fn scheduled_normally(check: &DoctorResult) -> Option<&InjectedRun> {
+    match check {
+        DoctorResult::Inject(check) => check.delay.as_ref()?.normal_scheduling.as_ref(),
+        DoctorResult::Aa(_) | DoctorResult::Slices(_) => None,
+    }
+}
+
+fn normal_scheduling(run: &InjectedRun) -> String {
+    let [without, with] = run.client_switches_forced_per_request.map(|it| number(it, 2));
+    format!(
+        "not judged, scheduled as programs are: {:.1} % of delay show as {}; the client loses the core {without} \
+         times per request, with the delay {with} times",
+        run.truth_pct,
+        interval(&run.tax_pct),
+    )
+}
+
+fn interval(of: &[Option<f64>; 3]) -> String {
+    let [value, lo, hi] = of.map(|it| number(it, 1));
+    format!("{value} % [{lo}, {hi}]")
+}
+
+fn number(of: Option<f64>, digits: usize) -> String {
+    of.map_or_else(|| "n/a".to_owned(), |it| format!("{it:.digits$}"))
+}
