@@ -55,14 +55,14 @@ const TOPICS: [Topic; 3] = [
     },
     Topic {
         name: "targets",
-        text: "What is measured. private:KIND is a private copy of an installed server, started in a scratch folder and\n\
+        text: "Targets of a measurement. private:KIND is a private copy of an installed server, started in a scratch folder and\n\
                removed afterwards. echo needs no server. A URL names a running server: it is only read, unless --write\n\
                is given. Options of `compare`:",
         is_wanted: |id| OF_TARGETS.contains(&id),
     },
     Topic {
         name: "formats",
-        text: "What becomes of a result. Every command that measures has these options, and `show RUN` has most of them:",
+        text: "Forms of a result. Every command that measures has these options, and `show RUN` has most of them:",
         is_wanted: |id| OF_FORMATS.contains(&id),
     },
 ];
