@@ -143,8 +143,8 @@ fn a_narrow_terminal_has_sentences() {
       measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
-    next: looptax check 7 says whether the switch to the
-      socket would work for that one
+    next: looptax check 7 says whether the switch to the socket
+      would work for that one
     memcached 5 listens only on TCP: start it with `-s PATH`
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 60));
@@ -174,8 +174,8 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
     CPU time lost: requests/s times what TCP costs a request, as measured at full
       speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
-    next: looptax check 8 says whether the switch to the socket would work for
-      that one
+    next: looptax check 8 says whether the switch to the socket would work for that
+      one
     memcached 5 listens only on TCP: start it with `-s PATH`
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 80));

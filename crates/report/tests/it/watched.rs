@@ -98,8 +98,8 @@ fn a_narrow_terminal_has_columns_too_and_the_next_step_below_them() {
     p50, p99: from the request's arrival at the server until the client has the
       answer; the client's own send, some microseconds and more over TCP, is not in
       it
-    next: looptax check 4711 says whether the socket would work for the
-      busiest over TCP
+    next: looptax check 4711 says whether the socket would work for the busiest over
+      TCP
     left out at this width: where, in server, new, cpu/req; --json has them
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 80));
