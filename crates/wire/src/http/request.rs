@@ -146,8 +146,8 @@ mod tests {
         for (method, target, header, words) in [
             ("G T", "/", ("a", "b"), "not a method"),
             ("CONNECT", "/", ("a", "b"), "not a method"),
-            ("GET", "a", ("a", "b"), "no path"),
-            ("GET", "", ("a", "b"), "no path"),
+            ("GET", "a", ("a", "b"), "not a path"),
+            ("GET", "", ("a", "b"), "not a path"),
             ("GET", "/a b", ("a", "b"), "cannot ask for `/a b`"),
             ("GET", "/", ("a b", "b"), "cannot ask for `/`"),
             ("GET", "/", ("a", "b\r\nc: d"), "cannot ask for `/`"),
