@@ -116,9 +116,7 @@ fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict
         }
         Logins::Differ { why, .. } => pair.stays = Some(why),
         Logins::Open if require_login => {
-            pair.stays = Some(
-                "--require-login needs the account: pass it with --login DSN".to_owned(),
-            );
+            pair.stays = Some("--require-login needs the account: pass it with --login DSN".to_owned());
         }
         Logins::Open => pair.warnings.push(obstacles::OPEN.to_owned()),
     }
