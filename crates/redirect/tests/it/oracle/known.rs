@@ -35,7 +35,7 @@ pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<
 
 pub(super) fn table() -> String {
     let rows = DIFFERENCES.iter().map(|it| format!("| {} |", it.words));
-    let head = ["| what a program does | over TCP | moved |", "|---|---|---|"];
+    let head = ["| call of the program | over TCP | moved |", "|---|---|---|"];
     let lines: Vec<String> = head.map(str::to_owned).into_iter().chain(rows).collect();
     lines.join("\n")
 }
