@@ -320,7 +320,7 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let scratch = Scratch::new();
     let port = server.it.tcp.port().to_string();
     let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--port", &port]).args(options).run();
-    let warning = ": nobody said which account logs in: ";
+    let warning = ": the account is not known: ";
     // Once, and only to whom it concerns.
     let dial = format!("for i in 1 2 3; do exec 3<>/dev/tcp/127.0.0.1/{port}; done");
     let said = run(&["--", "bash", "-c", &dial]);
@@ -333,7 +333,7 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     assert!(is_it && quiet.lines().count() == 1, "{quiet}");
     let stays = run(&["--require-login", "--dry-run"]);
     stays.expect_code(1);
-    assert!(stays.stdout.contains("stays on TCP: nobody said which account"), "{}", stays.stdout);
+    assert!(stays.stdout.contains("stays on TCP: --require-login needs the account"), "{}", stays.stdout);
     let known = run(&["--require-login", "--dry-run", "--login", &server.url()]);
     known.expect_code(0);
     assert!(!known.stdout.contains("warning"), "{}", known.stdout);

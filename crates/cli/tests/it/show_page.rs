@@ -142,7 +142,7 @@ fn what_is_no_record_is_one_error() {
     let scratch = Scratch::new();
     fs::write(scratch.file("other.json"), "{}").unwrap();
     let run = show(&scratch, &["other.json"]).run();
-    run.expect_error(2, &["`other.json` is no looptax record"]);
+    run.expect_error(2, &["`other.json` is not a looptax record"]);
     let run = show(&scratch, &["missing.json"]).run();
     run.expect_error(2, &["cannot read `missing.json`"]);
 }

@@ -257,8 +257,8 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
     check(&["before.json", "b.json", "c.json"], &["takes two", "there are 3 words"]);
     check(&["before.json", "mysql://u:secret@127.0.0.1/db"], &["`before.json` is a record and `mysql://"]);
     let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];
-    check(&[&["before.json", "before.json"], &options[..]].concat(), &["--fixed, --html do not go with two records"]);
-    check(&["before.json", "before.json", "--folded", "-"], &["--folded does not go with two records"]);
+    check(&[&["before.json", "before.json"], &options[..]].concat(), &["--fixed, --html do not work with two records"]);
+    check(&["before.json", "before.json", "--folded", "-"], &["--folded does not work with two records"]);
     check(&["mariadb"], &["`mariadb` is not a target", "or two records of `why`"]);
 }
 

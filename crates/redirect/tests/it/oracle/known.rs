@@ -35,7 +35,7 @@ pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<
 
 pub(super) fn table() -> String {
     let rows = DIFFERENCES.iter().map(|it| format!("| {} |", it.words));
-    let head = ["| what a program does | over TCP | moved |", "|---|---|---|"];
+    let head = ["| call of the program | over TCP | moved |", "|---|---|---|"];
     let lines: Vec<String> = head.map(str::to_owned).into_iter().chain(rows).collect();
     lines.join("\n")
 }
@@ -72,11 +72,11 @@ const fn done(is_it: fn(&Calls<'_>) -> bool, words: &'static str) -> Difference 
 pub(super) const DIFFERENCES: &[Difference] = &[
     done(
         |calls| matches!(calls.plain, ["sendto", _, _, _, "16:", ..]),
-        "`sendto`, `sendmsg` with an address | passed over | refused (EISCONN)",
+        "`sendto`, `sendmsg` with an address | the address is ignored | refused (EISCONN)",
     ),
     told(
         |calls| matches!(calls.plain, ["recvfrom", _, _, _, "true:", ..]) && !calls.moved.contains(": 0 "),
-        "`recvfrom`, `recvmsg` with room for an address | none is told | the path of the server's socket",
+        "`recvfrom`, `recvmsg` with room for an address | returns no address | returns the path of the server's socket",
     ),
     told(
         |calls| matches!(calls.plain, ["ioctl", _, "0x894b:", ..]),
@@ -84,7 +84,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     told(
         |calls| matches!(calls.plain, ["getsockopt", _, "6", "2" | "11" | "12", ..]),
-        "`TCP_INFO`, `TCP_MAXSEG`, `TCP_QUICKACK` asked for | the state of the moment | that of a new socket, connected",
+        "reading `TCP_INFO`, `TCP_MAXSEG`, `TCP_QUICKACK` | the current state | that of a new, connected socket",
     ),
     told(
         |calls| matches!(calls.plain, ["getsockopt" | "setsockopt", _, "1", "7" | "8", ..]),
@@ -92,23 +92,23 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     told(
         |calls| matches!(calls.plain, ["getsockopt", _, "1", "49", ..]),
-        "`SO_INCOMING_CPU` asked for | the core that the last packet came to | -1",
+        "reading `SO_INCOMING_CPU` | the core of the last packet | -1",
     ),
     told(
         |calls| matches!(calls.plain, ["getsockopt" | "setsockopt", _, "6", "31", ..]),
-        "`TCP_ULP` (encryption in the kernel) | taken where the kernel has it | refused (ENOPROTOOPT)",
+        "`TCP_ULP` (encryption in the kernel) | accepted if the kernel has it | refused (ENOPROTOOPT)",
     ),
     told(
         |calls| matches!(calls.plain, ["getsockopt" | "setsockopt", _, "1", "60", ..]),
-        "`SO_ZEROCOPY` set after `connect` | taken | refused (EOPNOTSUPP)",
+        "`SO_ZEROCOPY` set after `connect` | accepted | refused (EOPNOTSUPP)",
     ),
     told(
         |calls| matches!(calls.plain, ["recvmsg", _, _, "32", ..]) && calls.moved.contains(": 0 "),
-        "`SO_TIMESTAMP` set after `connect` | a time comes with each message | none does",
+        "`SO_TIMESTAMP` set after `connect` | each message has a time | no message has one",
     ),
     told(
         |calls| calls.has_set_tos && matches!(calls.plain, ["getsockopt", _, "1", "12", ..]),
-        "`SO_PRIORITY` asked for after `IP_TOS` was set | what the kernel makes of the type of service | as it was",
+        "reading `SO_PRIORITY` after `IP_TOS` was set | derived from the type of service | unchanged",
     ),
     told(
         |calls| matches!(calls.plain, ["ioctl", _, "0x5411:", ..]),
@@ -120,10 +120,10 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ),
     done(
         |calls| calls.has_shut_reading,
-        "`shutdown(SHUT_RD)` | the server does not hear of it | its next write fails (EPIPE)",
+        "`shutdown(SHUT_RD)` | the server does not notice | its next write fails (EPIPE)",
     ),
     done(
         |calls| calls.has_shut_writing,
-        "a connection that both ends have shut down | its socket is a new one: ENOTCONN, it may be bound again | it stays connected",
+        "a connection that both ends have shut down | its socket is a new one: ENOTCONN, it can be bound again | it stays connected",
     ),
 ];
