@@ -2,7 +2,7 @@
 //!
 //! Two Redis servers; a coin per epoch says which serves which arm. In a duet each arm has a core for its client and its
 //! server, and the cores change between slices; one after the other, both ends of the one arm are on one core, which a coin
-//! picks. An epoch of either takes as long as the other. What comes of it stands in docs/src/results.
+//! picks. An epoch of either takes as long as the other. What comes of it is in docs/src/results.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,6 +1,6 @@
 //! `cargo lab fleet-engines`: today's ClickHouse as a collector, as the Python package chdb has it.
 //!
-//! It is large, so that no test installs it. What Debian's version of 2018 and PostgreSQL must do stands in
+//! It is large, so that no test installs it. What Debian's version of 2018 and PostgreSQL must do is in
 //! `crates/cli/tests/it/fleet`; this does the same with the engine that people run: tables twice, rows three times, every
 //! view, and the times and rules that an old version lacks.
 

@@ -1,6 +1,6 @@
 //! `cargo xtask size`: what the tree weighs, in tracked lines by room and by what they are.
 //!
-//! A line of Rust is a test's if it lies in a folder `tests`, in a file `tests.rs`, or in an item behind
+//! A line of Rust is a test's if it is in a folder `tests`, in a file `tests.rs`, or in an item behind
 //! `#[cfg(test)]`; of the other lines, those that hold nothing but a comment are comments. What else is tracked is
 //! prose, data, or generated. Reads what git tracks; called by hand.
 

@@ -1,7 +1,7 @@
 //! Which tests could not run on this machine, and whether that may be: the last step of `cargo xtask check`.
 //!
 //! The tests write them into a file that they are told of; `looptax_testkit::skips` is the other end. What may be
-//! skipped stands in tests/skips.toml.
+//! skipped is in tests/skips.toml.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,6 +1,6 @@
 //! Whether the built assets belong to the sources beside them.
 //!
-//! A file of hashes lies with the assets: one over all sources, one for each asset.
+//! A file of hashes is with the assets: one over all sources, one for each asset.
 
 use std::fmt::Write;
 use std::fs;

@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// Everything to object to in one file, as `path:line: words`.
 fn findings(path: &str, text: &str) -> Vec<String> {
-    // Records of one's own runs lie in the root, ignored by git, and name this machine.
+    // Records of one's own runs are in the root, ignored by git, and name this machine.
     if path.starts_with("looptax-") {
         return Vec::new();
     }

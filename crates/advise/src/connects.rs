@@ -84,7 +84,7 @@ impl Connects {
         if self.client.is_empty() { &self.name } else { &self.client }
     }
 
-    /// As it stands in a sentence.
+    /// As it is in a sentence.
     pub fn library(&self) -> &str {
         self.real().map_or(&self.library, |it| &it.library)
     }

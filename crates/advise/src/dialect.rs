@@ -67,7 +67,7 @@ impl Dialect {
         apply.map(Cannot::why).collect()
     }
 
-    /// What goes wrong with a text of it: a trap whose way out is to add what stands in the text is none.
+    /// What goes wrong with a text of it: a trap whose way out is to add what is in the text is none.
     pub fn traps_of<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a String> {
         let is_open = |trap: &&String| {
             let added = trap.rsplit_once(": add ");

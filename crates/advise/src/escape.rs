@@ -1,6 +1,6 @@
 //! How a value is escaped where it stands: between a language's quotes, in a URL, in a shell.
 //!
-//! Quotes themselves stand in the templates.
+//! Quotes themselves are in the templates.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 

@@ -16,7 +16,7 @@ const TABLE: &[u8] = packed!("clients");
 pub struct RealClient {
     /// One word: `pgjdbc`.
     pub name: String,
-    /// As it stands in a sentence.
+    /// As it is in a sentence.
     pub library: String,
     /// Who sits on it and so waits like it; may be empty.
     #[serde(default)]

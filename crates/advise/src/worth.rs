@@ -5,7 +5,7 @@
 
 use looptax_model::record::{Estimate, Figure};
 
-/// A loss that lies below this, in percent of one core, vanishes in what else goes on in a machine.
+/// A loss that is below this, in percent of one core, vanishes in what else goes on in a machine.
 const NOTHING_PCT: f64 = 1.0;
 /// A loss that lies above this, in percent of one core, is felt.
 const MUCH_PCT: f64 = 10.0;

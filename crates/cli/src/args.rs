@@ -448,7 +448,7 @@ pub(crate) struct CompareArgs {
     pub(crate) slice_ms: Option<u32>,
     /// Repeat the schedule of an earlier run.
     ///
-    /// Repeat the schedule of an earlier run (the seed stands in its record).
+    /// Repeat the schedule of an earlier run (the seed is in its record).
     #[arg(hide_short_help = true, long, value_name = "HEX")]
     pub(crate) seed: Option<String>,
     /// Print the plan and exit.

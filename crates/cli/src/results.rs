@@ -81,7 +81,7 @@ pub(crate) fn write_page(args: &ResultArgs, writer: &RecordWriter, path: Option<
         return Ok(());
     };
     let source = Source { record: &writer.record, path, no_samples: None };
-    // What could not be read stands on the page.
+    // What could not be read is on the page.
     let text = page(&[source], &mut Vec::new());
     looptax_store::save_text(&text, html, Existing::Replace)?;
     Ok(())

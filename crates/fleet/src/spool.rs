@@ -20,7 +20,7 @@ use crate::lines::{from_lines, to_lines};
 const MOST_BYTES: u64 = 64 << 20;
 /// Only the owner reads what waits.
 const PRIVATE: u32 = 0o600;
-/// Files of reports end in this; whatever else lies in the folder is left alone.
+/// Files of reports end in this; whatever else is in the folder is left alone.
 const ENDING: &str = "jsonl";
 /// A file that could not be read as a report is put aside under this ending, and not tried again.
 const BROKEN: &str = "broken";

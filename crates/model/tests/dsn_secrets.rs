@@ -56,7 +56,7 @@ fn percent(text: &str) -> String {
     encoded.collect()
 }
 
-/// Only what ends the part it stands in, and `%` itself.
+/// Only what ends the part it is in, and `%` itself.
 fn least(text: &str, ends: &str) -> String {
     let encoded = text.chars().map(|c| match c {
         c if ends.contains(c) || "%\t".contains(c) => percent(&c.to_string()),

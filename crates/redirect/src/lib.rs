@@ -2,7 +2,7 @@
 //!
 //! The kernel stops the program in `connect` (seccomp user notification); a supervisor connects a Unix
 //! socket in its place and puts it under the program's own descriptor number. From then on the program
-//! holds a native socket: nobody stands in its data path. A few calls that would show the difference
+//! holds a native socket: nobody is in its data path. A few calls that would show the difference
 //! (names, TCP options, a second `connect`) are answered for it. Whatever is in doubt, the program's own
 //! `connect` goes on over TCP, and the reason is counted.
 //!
@@ -27,7 +27,7 @@
 //! For a `connect` to a mapped address the supervisor connects a Unix socket as the program's own user, groups and
 //! rights, copies what the program had set, and puts it under the program's descriptor number; event queues that
 //! watch the old socket are made to watch the new one first, while there is a way back.
-//! From there on the program has a native socket, and nobody stands in its data path.
+//! From there on the program has a native socket, and nobody is in its data path.
 //! The new socket's abstract name says what the program believes its two ends to be, so there is no table that
 //! could be lost or grow.
 //! Whatever is in doubt, the program's own `connect` goes on over TCP, and the reason is counted.

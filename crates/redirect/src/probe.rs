@@ -32,7 +32,7 @@ pub struct Features {
     pub needs_no_new_privileges: bool,
 }
 
-/// What stands in the way.
+/// What is in the way.
 #[derive(Debug, thiserror::Error)]
 pub enum Obstacle {
     /// The kernel cannot stop calls for a supervisor.

@@ -70,7 +70,7 @@ fn read_pairs(packed: &Samples) -> Option<Vec<u32>> {
         }
         samples.resize(samples.len() + n_same as usize, latency_ns);
     }
-    // The stream's checksum stands behind its last byte, and nothing behind that.
+    // The stream's checksum is behind its last byte, and nothing behind that.
     let is_whole = bytes.next().is_none() && zlib.into_inner().into_inner().is_empty();
     is_whole.then_some(samples)
 }

@@ -26,7 +26,7 @@ pub struct Original {
 
 #[derive(Debug)]
 pub(crate) enum State {
-    /// It is, and it and the folder that it lies in are held open, so that a path that leads elsewhere meanwhile changes
+    /// It is, and it and the folder that it is in are held open, so that a path that leads elsewhere meanwhile changes
     /// nothing.
     There { folder: Folder, file: File },
     Absent {
@@ -79,7 +79,7 @@ impl Original {
     }
 
     /// A file that is not there and is to be made like another one: with its owner and permissions. Its folder may be
-    /// missing too, and not what that lies in.
+    /// missing too, and not what that is in.
     ///
     /// # Errors
     /// [`SwitchError::Exists`] where there is one, or anything else; [`SwitchError::Read`] where that cannot be seen.

@@ -2,7 +2,7 @@
 //!
 //! The only room that writes files that looptax did not make. `plan` and `stack` say what would be written, `carry`
 //! writes it, has it read and proved, or puts it back. [`Work`] lays down first what is to be written, and has each step
-//! in a journal on disk before it is done: after an interruption both say what lies there ([`Switch::standing`]), and the
+//! in a journal on disk before it is done: after an interruption both say what is there ([`Switch::standing`]), and the
 //! switch can be finished or undone.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 

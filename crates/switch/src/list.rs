@@ -22,7 +22,7 @@ pub struct Switch {
     pub title: String,
     /// How it stands, as its journal says.
     pub standing: SwitchStanding,
-    /// Its files, and what lies there now.
+    /// Its files, and what is there now.
     pub files: Vec<ListedFile>,
     /// What it changed beside files, where it prepared the way for switches.
     pub fix: Option<Fix>,

@@ -400,7 +400,7 @@ impl Edits {
             let edited = Some(other).filter(|it| it.content == known).and_then(|it| it.edited(&rewrites));
             let edited = edited.ok_or_else(|| {
                 let what = format!("`{}` became another one while it was read, or is not UTF-8", named.display());
-                Failure::usage(what, "the same command reads it anew")
+                Failure::usage(what, "the same command reads it again")
             })?;
             plan.add(edited, &named, lines_of(words));
         }

@@ -22,7 +22,7 @@ use crate::line::{Line, Question};
 
 /// So much of what it says is told.
 const MOST_BYTES: u64 = 4 << 10;
-/// What it says lies in memory: so much is kept at most, and what was said last of it once it is more.
+/// What it says is in memory: so much is kept at most, and what was said last of it once it is more.
 const MOST_KEPT: u64 = 1 << 20;
 /// Ours, and nothing for a program that is told to read its files.
 const SECRETS: [&str; 2] = ["LOOPTAX_PASSWORD", "LOOPTAX_ADMIN_PASSWORD"];

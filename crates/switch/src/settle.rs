@@ -1,4 +1,4 @@
-//! What lies at the place of a switch's file, and what a killed looptax left beside it.
+//! What is at the place of a switch's file, and what a killed looptax left beside it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -89,7 +89,7 @@ pub(crate) fn original_of(file: &PlannedFile) -> Result<Original, SwitchError> {
     Ok(Original::held(path(), folder, held, bytes, Vec::new()))
 }
 
-/// Says what lies at a file's place now.
+/// Says what is at a file's place now.
 pub(crate) fn look(file: &PlannedFile) -> FileHolds {
     let folder = match folder_of(file) {
         Err(error) if is_missing(&error) && file.created.is_some() => return FileHolds::Old,

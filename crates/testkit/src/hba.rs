@@ -57,7 +57,7 @@ struct Rule {
 #[derive(Debug, Clone)]
 pub struct File {
     rules: Vec<Rule>,
-    /// As it lies on the disk.
+    /// As it is on the disk.
     pub text: String,
 }
 

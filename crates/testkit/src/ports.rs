@@ -1,7 +1,7 @@
 //! Addresses for the servers that a test starts.
 //!
 //! A port that the kernel chooses is free for a moment only: given back, it may be chosen for the next who
-//! asks, or for a connection of another test. These are given once, and lie below those that it chooses from.
+//! asks, or for a connection of another test. These are given once, and are below those that it chooses from.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -12,7 +12,7 @@ use crate::{Draws, Renewal, WireError};
 pub struct Reply {
     /// Bytes that the reply took, counted from the front.
     pub bytes: usize,
-    /// Where the data itself (a row's value, a bulk string, the echoed bytes) lies in them; empty
+    /// Where the data itself (a row's value, a bulk string, the echoed bytes) is in them; empty
     /// where the reply carries none. The two arms' data are held against each other.
     pub data: Range<usize>,
 }

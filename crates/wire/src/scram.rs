@@ -24,7 +24,7 @@ pub(crate) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 const MOST_ROUNDS: u32 = 100_000;
 /// Random bytes of a nonce, a multiple of three, so that base64 needs no padding.
 const NONCE_BYTES: usize = 24;
-/// What stands before the first message: no channel binding, nobody else's rights.
+/// What is before the first message: no channel binding, nobody else's rights.
 const HEADER: &str = "n,,";
 
 pub(crate) struct Exchange {

@@ -1,6 +1,6 @@
 //! What an attacker has run: says with which rights it runs, where only the judge reads it.
 //!
-//! Built by `cargo lab attacks` alone, three times: as a server that only stands in for one (no `cfg`), as a program
+//! Built by `cargo lab attacks` alone, three times: as a server that only is in for one (no `cfg`), as a program
 //! that leaves a mark (`--cfg marks`), and as a library that leaves one when it is loaded (`--cfg loaded`). A program
 //! built with `--cfg needs` needs that library. The file for marks is named when it is built.
 

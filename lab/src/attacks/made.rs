@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::ground::{Ground, write};
 use crate::workspace::run_to_success;
 
-/// Names by which servers are known: programs of root's that anybody may run, and that only stand in for them.
+/// Names by which servers are known: programs of root's that anybody may run, and that only are in for them.
 pub(super) const SERVERS: [&str; 6] = ["redis-server", "mariadbd", "postgres", "memcached", "pgbouncer", "php-fpm8.2"];
 
 const SOURCE: &str = include_str!("../../data/attacks/marker.rs");

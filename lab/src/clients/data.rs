@@ -21,7 +21,7 @@ const TRACES_HEAD: &str = "# Written by `cargo lab clients trace --write`; not b
 pub(crate) struct Client {
     /// As `clients/run` and `--client-like` know it.
     pub(crate) name: String,
-    /// As it stands in a sentence.
+    /// As it is in a sentence.
     pub(crate) library: String,
     /// Who else waits like that because it sits on this library.
     #[serde(default)]

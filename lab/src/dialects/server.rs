@@ -184,7 +184,7 @@ fn fill_redis(server: &Private) -> Result<()> {
     Ok(())
 }
 
-/// An account lies in a database, which is that of its URL.
+/// An account is in a database, which is that of its URL.
 fn fill_mongodb(server: &Private) -> Result<()> {
     let mut root = server.talk()?;
     for case in accounts() {

@@ -171,7 +171,7 @@ impl Reader {
     }
 }
 
-/// A history in which the original's run lies at the mutant's place.
+/// A history in which the original's run is at the mutant's place.
 fn remember(original: &Original, place: &Place) -> Result<()> {
     let path = place.file("looptax/history.sqlite");
     if path.exists() {

@@ -21,7 +21,7 @@ const FILES: [(&str, &str); 9] = [
     ("packaging/looptax-find.service", "examples/looptax-find.service"),
     ("packaging/looptax-containers.conf", "examples/looptax-containers.conf"),
 ];
-/// Folders of the checkout, and where their files lie in the folder.
+/// Folders of the checkout, and where their files are in the folder.
 const FOLDERS: [(&str, &str); 3] =
     [("docs/man", "man"), ("packaging/systemd", "systemd"), ("packaging/sysusers.d", "sysusers.d")];
 /// Files of the folder, and what their compressed copies are called before the ending.

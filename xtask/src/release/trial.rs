@@ -1,6 +1,6 @@
 //! Starts the static binary where nothing else is: a root without C library, `/etc/passwd` and any other program.
 //!
-//! The root has what the kernel gives, `/proc` and `/dev`, and an empty `/tmp`. It lies in namespaces of its own, so
+//! The root has what the kernel gives, `/proc` and `/dev`, and an empty `/tmp`. It is in namespaces of its own, so
 //! the trial needs no rights.
 
 use std::fs;

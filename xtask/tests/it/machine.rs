@@ -141,7 +141,7 @@ impl Machine {
     pub(crate) fn add_file(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        // What lies there may be a link to a program of the real machine, which has to stay as it is.
+        // What is there may be a link to a program of the real machine, which has to stay as it is.
         let _was_there = fs::remove_file(&path);
         fs::write(&path, text).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");

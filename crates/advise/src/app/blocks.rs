@@ -1,7 +1,7 @@
 //! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them, as Bacula,
 //! `FreeRADIUS`, Sphinx, Logstash, Play and programs in Lua write them.
 //!
-//! Read line by line; a line that holds a whole block is left out. What stands in a branch is in doubt.
+//! Read line by line; a line that holds a whole block is left out. What is in a branch is in doubt.
 
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str, is_program: bool) -> Read {
     (walk.settings, Vec::new())
 }
 
-/// A line without what stands behind `#`, `//` or `--`, unless that is in quotes or within a word.
+/// A line without what is behind `#`, `//` or `--`, unless that is in quotes or within a word.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
@@ -197,7 +197,7 @@ fn is_templated(text: &str) -> bool {
     ["%{", "{{", "#{", "$ENV{", "%%"].iter().any(|it| text.contains(it))
 }
 
-/// Play's `key = ${?NAME}` counts where that variable is set, else what stands before it.
+/// Play's `key = ${?NAME}` counts where that variable is set, else what is before it.
 fn join_optional(settings: &mut Vec<Setting>) {
     let mut joined: Vec<Setting> = Vec::new();
     for mut setting in std::mem::take(settings) {

@@ -128,7 +128,7 @@ fn has_unfit(app: &App, fields: &Fields) -> bool {
     path.contains(|it| app.unfit.contains(it))
 }
 
-/// Whether something else may count than what stands there.
+/// Whether something else may count than what is there.
 fn is_uncertain(bound: &Bound) -> bool {
     let roles = [Role::Url, Role::Host, Role::Port, Role::Socket, Role::Scheme];
     let in_doubt = |role: &Role| {
@@ -265,7 +265,7 @@ fn of_several(text: &str) -> (&str, &str) {
 }
 
 /// The new address with the old one's scheme where both mean the same kind of server: one program knows `postgresql` and
-/// not `postgres`, and what stands behind a plus is a driver.
+/// not `postgres`, and what is behind a plus is a driver.
 fn with_scheme_of(old: &str, new: String) -> String {
     let families = [["postgres", "postgresql", "pgsql"], ["mysql", "mysql2", "mariadb"]];
     let family = |scheme: &str| {

@@ -1,4 +1,4 @@
-//! How a file is written, by its name, else by what stands in it.
+//! How a file is written, by its name, else by what is in it.
 
 use super::table::Format;
 
@@ -9,7 +9,7 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     };
     let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let end = name.rsplit('.').next().unwrap_or_default();
-    // What they are copies of stands before these.
+    // What they are copies of is before these.
     let name = ["example", "sample", "dist", "bak", "orig", "old", "default", "local", "tpl", "j2"]
         .iter()
         .find(|it| **it == end)

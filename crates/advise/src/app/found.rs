@@ -34,7 +34,7 @@ pub struct Reading {
 /// Whether user and password are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// They stand in the source, or none are needed.
+    /// They are in the source, or none are needed.
     Known,
     /// They do not; why, for a person.
     Unknown(String),
@@ -87,7 +87,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether it stands in a web server's or a proxy's file, whose variables are no environment's.
+    /// Whether it is in a web server's or a proxy's file, whose variables are no environment's.
     pub fn is_of_a_proxy(&self) -> bool {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
     }

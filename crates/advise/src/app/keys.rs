@@ -98,7 +98,7 @@ pub(super) fn is_about_a_database(name: &str) -> bool {
     snake(name).split(['_', '/']).any(is_database_word)
 }
 
-/// What stands in the place of a value until somebody, or another program, fills it in.
+/// What is in the place of a value until somebody, or another program, fills it in.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let is_between = |open: &str, close: &str| {
         let inside = text.strip_prefix(open).and_then(|it| it.strip_suffix(close));

@@ -210,7 +210,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     };
     let key_at = body.strip_prefix(prefix).map_or(0, |rest| body.len() - rest.trim_start().len());
     let body_at = 0;
-    // The parameter of a module stands behind the last comma.
+    // The parameter of a module is behind the last comma.
     let separator = match body[key_at..].rfind(',').filter(|_| prefix == "modparam(") {
         Some(comma) => comma + 1,
         None => separator(&body[key_at..], kind)?,
@@ -296,7 +296,7 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
     }
 }
 
-/// A value as it stands in its line.
+/// A value as it is in its line.
 struct Literal {
     value: Value,
     n_bytes: usize,

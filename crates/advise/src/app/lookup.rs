@@ -230,7 +230,7 @@ fn address(
         host: place.host,
         port: place.port,
         user: or_none(Role::User),
-        // An empty one of SQL stands in the file: it is known. To the others it means none.
+        // An empty one of SQL is in the file: it is known. To the others it means none.
         password: password.and_then(Result::ok).filter(|it| !it.is_empty() || has_accounts(app)).map(Secret::new),
         database: or_none(Role::Database),
         socket: place.socket,

@@ -115,7 +115,7 @@ fn settings(text: &str, provider: Provider) -> Vec<(String, Setting)> {
     named.collect()
 }
 
-/// A pool's setting: what stands there without quotes PHP takes apart at these signs, or calculates with them
+/// A pool's setting: what is there without quotes PHP takes apart at these signs, or calculates with them
 /// (`php-fpm -tt` of 8.2 says what it makes of them).
 fn as_php_has_it(setting: Setting) -> Setting {
     if setting.quotes != Quotes::Bare(Bare::Ini) {

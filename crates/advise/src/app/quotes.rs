@@ -2,7 +2,7 @@
 
 use looptax_model::dsn::masked;
 
-/// How a value stands in its file.
+/// How a value is in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
     /// Between these, and what would end it or mean something there as the dialect has it.

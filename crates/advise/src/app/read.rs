@@ -293,7 +293,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let mut by_path = whose(&|pattern| fits_path(pattern, path));
     let is_by_ending = |pattern: &str| pattern.starts_with("**/*.") && fits_path(pattern, path);
     if !whose(&is_by_ending).is_empty() {
-        // Many programs have files that end so: what stands in it says more than its name.
+        // Many programs have files that end so: what is in it says more than its name.
         let named = by_path.clone();
         let is_new = |app: &&App| !named.iter().any(|it| ptr::eq(*it, *app));
         by_path.extend(by_content(source).into_iter().filter(is_new));
@@ -314,7 +314,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     by_name
 }
 
-/// Whose configuration it may be by what stands in it, however it is called.
+/// Whose configuration it may be by what is in it, however it is called.
 fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     let text = String::from_utf8_lossy(source.bytes);
     let format = format_of(source.path, &text);

@@ -93,7 +93,7 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
     Some(Rewrite { at: at..at, text })
 }
 
-/// What stands around a setting in a line of its own, by what stands before its neighbour: blanks, and where the
+/// What stands around a setting in a line of its own, by what is before its neighbour: blanks, and where the
 /// neighbour is itself an item of a list, `- "NAME=value"`, its dash and quotes.
 fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     let blanks = before.len() - before.trim_start_matches([' ', '\t']).len();
@@ -131,7 +131,7 @@ fn is_list_item(setting: &Setting) -> bool {
     setting.quotes == Quotes::Bare(Bare::Part) && setting.joins == Joins::Line
 }
 
-/// A setting taken away: its line with it where nothing else stands there, else what parts it from its neighbour.
+/// A setting taken away: its line with it where nothing else is there, else what parts it from its neighbour.
 pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     let place = setting.place();
     if setting.joins == Joins::Pair {
@@ -167,7 +167,7 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     if before.trim().is_empty() && rest.trim().is_empty() {
         return Some(nothing_at(line));
     }
-    // What stands behind it on the line moves to its place.
+    // What is behind it on the line moves to its place.
     at.end += rest.len() - rest.trim_start_matches([' ', '\t']).len();
     Some(nothing_at(at))
 }

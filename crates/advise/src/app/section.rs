@@ -46,7 +46,7 @@ impl<'a> Section<'a> {
         found
     }
 
-    /// A setting's value, without quotes and what stands behind `;`.
+    /// A setting's value, without quotes and what is behind `;`.
     pub fn value(&self, key: &str) -> Option<String> {
         let line = &self.text[self.line_of(key)?];
         let value = line.split_once('=')?.1.split(';').next()?.trim();

@@ -31,7 +31,7 @@ pub(crate) struct Setting {
     pub(crate) line: usize,
     /// The byte of the text that `item` begins at.
     pub(crate) start: usize,
-    /// Name and value as they stand in the file, with nothing else of the line.
+    /// Name and value as they are in the file, with nothing else of the line.
     pub(crate) item: String,
     /// The last part of the name in `item`, without quotes.
     pub(crate) key: Range<usize>,
@@ -39,7 +39,7 @@ pub(crate) struct Setting {
     pub(crate) literal: Range<usize>,
     /// How a new value is quoted there.
     pub(crate) quotes: Quotes,
-    /// A sign that stands there twice where it is meant, since once it begins a variable.
+    /// A sign that is there twice where it is meant, since once it begins a variable.
     pub(crate) doubled: Option<char>,
     /// How another setting is put beside it.
     pub(crate) joins: Joins,
@@ -122,7 +122,7 @@ impl Setting {
         }
     }
 
-    /// Takes a sign that stands there twice for itself, and once for what only the program can evaluate.
+    /// Takes a sign that is there twice for itself, and once for what only the program can evaluate.
     pub(crate) fn read_doubled(&mut self, sign: char) {
         let twice = format!("{sign}{sign}");
         if let Value::Text(text) = &self.value {
@@ -133,7 +133,7 @@ impl Setting {
         self.doubled = Some(sign);
     }
 
-    /// Takes a sign for the name of the section that the setting stands in.
+    /// Takes a sign for the name of the section that the setting is in.
     pub(crate) fn read_section(&mut self, sign: &str) {
         if let ([section, _, ..], Value::Text(text)) = (&*self.path, &mut self.value) {
             *text = text.replace(sign, section);
@@ -145,7 +145,7 @@ impl Setting {
         self.quotes.can_hold(value)
     }
 
-    /// Where it stands in the text.
+    /// Where it is in the text.
     pub(crate) fn place(&self) -> Range<usize> {
         self.start..self.start + self.item.len()
     }

@@ -292,7 +292,7 @@ pub(crate) struct App {
     /// Why its kind is not certain where nothing decides; empty where no other kind can be meant.
     #[serde(default)]
     pub(crate) unsaid: String,
-    /// Texts that all stand in its file, whatever that is called; empty where its names tell nothing.
+    /// Texts that all are in its file, whatever that is called; empty where its names tell nothing.
     #[serde(default)]
     pub(crate) content: Vec<String>,
     /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`, `library:NAME`, `program:NAME` and so on.

@@ -24,7 +24,7 @@ impl Parsed {
     }
 }
 
-/// What stands before another URL: JDBC's, R2DBC's, Quarkus' word, what Celery has before `SQLAlchemy`'s URL of its results, and
+/// What is before another URL: JDBC's, R2DBC's, Quarkus' word, what Celery has before `SQLAlchemy`'s URL of its results, and
 /// `OpenDKIM`'s word.
 const HEADS: [&str; 6] = ["jdbc:", "r2dbc:", "pool:", "vertx-reactive:", "db+", "dsn:"];
 

@@ -1,6 +1,6 @@
 //! XML, by the events of its parser: attributes and texts with their places.
 //!
-//! `<property name="url" value="…"/>` and `<property name="url">…</property>` are settings called `url` of what they stand in,
+//! `<property name="url" value="…"/>` and `<property name="url">…</property>` are settings called `url` of what they are in,
 //! as Spring, Hibernate and JPA write them; any other attribute and text is called by its own name.
 
 use quick_xml::Reader;

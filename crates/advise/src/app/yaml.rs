@@ -218,7 +218,7 @@ impl Walk<'_> {
         let path = self.path();
         let key = self.frames.last().and_then(|frame| frame.key.as_ref());
         let key_at = key.map_or(at.start..at.start, |(_, at)| at.clone());
-        // What is not there stands behind the colon.
+        // What is not there is behind the colon.
         let colon = self.text[key_at.end..].find(':').filter(|_| text.is_empty() && at.is_empty());
         let is_missing = colon.filter(|it| self.text[key_at.end..][..*it].trim_matches(['"', '\'', ' ']).is_empty());
         let at = is_missing.map_or(at, |it| key_at.end + it + 1..key_at.end + it + 1);
@@ -272,7 +272,7 @@ impl Walk<'_> {
     /// In a block settings have lines of their own, between braces commas.
     fn joins(&self, start: usize) -> Joins {
         let before = self.text[..start].rsplit('\n').next().unwrap_or_default();
-        // The first setting of an item of a list stands behind its dash.
+        // The first setting of an item of a list is behind its dash.
         if before.chars().all(|it| it == '-' || it.is_whitespace()) { Joins::Line } else { Joins::With(", ") }
     }
 

@@ -72,7 +72,7 @@ fn hidden(socket: &str) -> &'static str {
     }
 }
 
-/// Whether it lies where services may have folders of their own.
+/// Whether it is where services may have folders of their own.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }

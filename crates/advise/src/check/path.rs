@@ -23,7 +23,7 @@ pub enum End {
     Missing {
         path: String,
     },
-    /// What lies there is no socket.
+    /// What is there is no socket.
     NotASocket,
     /// A socket that nobody listens on.
     Refused,
@@ -115,7 +115,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
     }
 }
 
-/// Whether it lies where services have folders of their own.
+/// Whether it is where services have folders of their own.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }

@@ -10,7 +10,7 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 ///
 /// # Source
 /// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); what the drivers
-/// make of that stands in their own code.
+/// make of that is in their own code.
 pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     let (demand, next, how) = match address.tls.as_deref() {
         Some(demand) => (

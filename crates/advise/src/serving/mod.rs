@@ -19,7 +19,7 @@ pub struct ServerFile {
     socket: &'static [&'static str],
     /// The setting of the socket's mode; `None` if the server has none.
     mode: Option<Mode>,
-    /// Whether the setting names the folder that the socket lies in.
+    /// Whether the setting names the folder that the socket is in.
     pub is_folder: bool,
     /// Whether a server that listens on a socket listens at no port.
     pub is_exclusive: bool,

@@ -27,7 +27,7 @@ fn check(path: &str, text: &str, expected: &str) {
     assert_eq!(all, [expected], "{text}");
 }
 
-/// The lines to change, without what stands there now.
+/// The lines to change, without what is there now.
 #[track_caller]
 fn check_lines(path: &str, text: &str, port: u16, expected: &[&str]) {
     let found = found_in(path, text, &[]);

@@ -1,4 +1,4 @@
-//! What stands behind a web server: PHP-FPM, uWSGI and memcached, each at a port and at a socket that answer differently.
+//! What is behind a web server: PHP-FPM, uWSGI and memcached, each at a port and at a socket that answer differently.
 
 use std::path::{Path, PathBuf};
 

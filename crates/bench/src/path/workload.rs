@@ -57,7 +57,7 @@ pub enum Workload {
     },
     /// pgbench's built-in transaction, "TPC-B (sort of)".
     Tpcb {
-        /// What stands before the tables' names: empty, or a schema with its dot.
+        /// What is before the tables' names: empty, or a schema with its dot.
         schema: String,
         /// Branches; ten tellers and [`TPCB_ACCOUNTS`] accounts belong to each.
         scale: u32,

@@ -58,7 +58,7 @@ impl Running {
 fn end_with_answer(slice: &mut Slice) {
     slice.active_ns = slice.latency_sum_ns;
     slice.drain_ns = 0;
-    // One number per request stands in the slice itself.
+    // One number per request is in the slice itself.
     slice.n_unsampled = 0;
 }
 

@@ -35,7 +35,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Self { source, dialect, symbols, quoted, at, n_parentheses: 0, has_sql: false }
     }
 
-    /// The statement that starts at `at`, or none where only white space and comments stand before
+    /// The statement that starts at `at`, or none where only white space and comments are before
     /// its end. Leaves `at` behind the `;`, on the backslash, or at the end of the text.
     pub(crate) fn statement(&mut self) -> Result<Option<Statement>, ScriptError> {
         let mut statement =
@@ -132,7 +132,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Ok(())
     }
 
-    /// MySQL and MariaDB run what stands in `/*! … */` and `/*M! … */`.
+    /// MySQL and MariaDB run what is in `/*! … */` and `/*M! … */`.
     fn is_plain_comment(&self, text: &str) -> bool {
         let is_run = text.starts_with("/*!") || text.starts_with("/*M!");
         text.starts_with("/*") && !(is_run && self.dialect == Dialect::Mysql)

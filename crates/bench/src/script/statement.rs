@@ -15,7 +15,7 @@ pub(crate) const MAX_PARAMETERS: usize = 255;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub(crate) script_idx: usize,
-    /// Where the statement stands in its script.
+    /// Where the statement is in its script.
     pub(crate) span: Range<usize>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) dialect: Dialect,

@@ -175,7 +175,7 @@ fn a_run_over_its_time_is_ended_with_all_that_it_started() {
     check_gone(&file);
 }
 
-/// The process whose number stands in `file` is gone, or about to be collected by init. A signal that
+/// The process whose number is in `file` is gone, or about to be collected by init. A signal that
 /// it was sent may find it before it has had a core to die on.
 #[track_caller]
 fn check_gone(file: &std::path::Path) {

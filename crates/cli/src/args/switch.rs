@@ -149,7 +149,7 @@ pub(crate) struct SwitchArgs {
     /// Print a unified diff; change nothing.
     ///
     /// Print what would be written as a unified diff, for configuration management; change nothing. Passwords
-    /// stand in it where they stand in the file.
+    /// are in it where they are in the file.
     #[arg(long, conflicts_with = "json")]
     pub(crate) patch: bool,
     /// Put the old files back: of this switch, or of the last one.

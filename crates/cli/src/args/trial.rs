@@ -102,7 +102,7 @@ pub(crate) struct TrialArgs {
     pub(crate) precise: bool,
     /// Repeat the order of an earlier trial.
     ///
-    /// Repeat the order of an earlier trial (the seed stands in its record).
+    /// Repeat the order of an earlier trial (the seed is in its record).
     #[arg(hide_short_help = true, long, value_name = "HEX")]
     pub(crate) seed: Option<String>,
     /// Print the plan and exit.

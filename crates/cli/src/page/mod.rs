@@ -23,7 +23,7 @@ pub(crate) struct Source<'a> {
     pub(crate) no_samples: Option<String>,
 }
 
-/// The page of these records; what could not be read stands on it, and in `notes`.
+/// The page of these records; what could not be read is on it, and in `notes`.
 pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
     let names: Vec<String> = sources.iter().map(name).collect();
     let mut shown = Vec::new();

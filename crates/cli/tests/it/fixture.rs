@@ -141,7 +141,7 @@ impl Server {
         })
     }
 
-    /// One whose socket lies below this folder.
+    /// One whose socket is below this folder.
     pub(crate) fn start_below(kind: Kind, folder: &str) -> Option<Self> {
         Self::start_changed(kind, Scratch::below(Path::new(folder)), |_| {})
     }

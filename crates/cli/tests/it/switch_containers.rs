@@ -335,8 +335,7 @@ fn what_a_container_takes_from_another_file_moves_with_it() {
     let scene = Scene::new(compose);
     let file = scene.scratch.file("shop.env");
     fs::write(&file, variables).unwrap();
-    let check =
-        || Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run().words();
+    let check = || Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
     assert!(check().contains(&format!("{} line 3", file.display())), "{}", check());
     let plan = scene.switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
@@ -385,7 +384,7 @@ fn an_object_of_another_manifest_counts_and_stays() {
     )
     .unwrap();
     fs::write(&scene.file, pod.replace("    - configMapRef: {name: shop}\n", "")).unwrap();
-    let check = Looptax::new(exe(), &scene.scratch).args(["check", "--app", scene.file.to_str().unwrap()]).run();
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run();
     assert!(check.words().contains("objects.yaml line 6") && !check.stdout.contains("own.example"), "{}", check.stdout);
     // What Kustomize leaves out is not there.
     fs::write(scene.scratch.file("kustomization.yaml"), "resources: [docker-compose.yml]\n").unwrap();

@@ -65,7 +65,7 @@ pub fn key_value_for(id: u64, n_bytes: usize) -> Vec<u8> {
 
 /// Creates and fills the table in MariaDB or MySQL with the ids 1 to `n_rows`.
 ///
-/// `execute` runs one statement; `schema` stands before the table's name: empty, or a database and a dot. The table must not
+/// `execute` runs one statement; `schema` is before the table's name: empty, or a database and a dot. The table must not
 /// be there yet: nothing is ever dropped here.
 ///
 /// # Errors
@@ -86,7 +86,7 @@ pub fn populate_mysql(
 
 /// Creates and fills the table in PostgreSQL with the ids 1 to `n_rows`, and vacuums it once.
 ///
-/// `execute` runs one statement; `schema` stands before the table's name: empty, or a schema and a dot. Nothing rests on the
+/// `execute` runs one statement; `schema` is before the table's name: empty, or a schema and a dot. Nothing rests on the
 /// session, which a pooler may give to others. The table must not be there yet: nothing is ever dropped here.
 ///
 /// # Errors
@@ -197,7 +197,7 @@ fn set_in_lots(
 /// What runs the statements, with what was being done in its errors.
 struct Filling<'a, E> {
     execute: E,
-    /// What stands before tables' names.
+    /// What is before tables' names.
     schema: &'a str,
 }
 

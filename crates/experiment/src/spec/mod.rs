@@ -210,7 +210,7 @@ pub fn new_seed() -> Result<u64, Failure> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// A seed as it stands in a record.
+/// A seed as it is in a record.
 ///
 /// # Errors
 /// A usage failure for what is no hexadecimal number.

@@ -43,7 +43,7 @@ impl Scratch {
         }
     }
 
-    /// Where data lie in it.
+    /// Where data are in it.
     pub(super) fn place(&self, rows: u32) -> Place {
         let place =
             Place { has_own_site: false, schema: String::new(), prefix: String::new(), ttl_s: Some(KEY_TTL_S), rows };

@@ -28,9 +28,9 @@ const DUMPED_ROW_BYTES: u64 = 188;
 /// Size of a value where none is asked for, in bytes.
 pub(crate) const VALUE_BYTES: usize = dataset::KEY_VALUE_BYTES;
 
-/// Where a workload's data lie on a server.
+/// Where a workload's data are on a server.
 pub(crate) struct Place {
-    /// What stands before a table's name: empty, or a schema or database with its dot.
+    /// What is before a table's name: empty, or a schema or database with its dot.
     pub schema: String,
     pub prefix: String,
     /// How long written keys live, in seconds; for ever without it.
@@ -102,7 +102,7 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
     })
 }
 
-/// Documents lie in a collection that is called as sysbench's table.
+/// Documents are in a collection that is called as sysbench's table.
 fn documents(word: &str, place: &Place) -> Option<Workload> {
     let database = place.schema.strip_suffix('.');
     let collection = Collection { database: database.map(str::to_owned), name: dataset::TABLE.to_owned() };

@@ -108,7 +108,7 @@ impl Load {
 }
 
 impl Ask {
-    /// The routes of a server in the mapping: servers stand there one after the other, an address each.
+    /// The routes of a server in the mapping: servers are there one after the other, an address each.
     pub(crate) fn routes_of(&self, server: usize) -> std::ops::Range<usize> {
         let before: usize = self.servers[..server].iter().map(|it| it.from.len()).sum();
         before..before + self.servers[server].from.len()

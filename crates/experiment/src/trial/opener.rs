@@ -1,4 +1,4 @@
-//! Connections to the application's own pages, which lie on this machine: plain, or with TLS that trusts whoever answers.
+//! Connections to the application's own pages, which are on this machine: plain, or with TLS that trusts whoever answers.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Whether an application that listens answers, too: what stands in front of it may listen long before it.
+//! Whether an application that listens answers, too: what is in front of it may listen long before it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

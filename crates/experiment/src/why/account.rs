@@ -1,4 +1,4 @@
-//! What was sampled of a comparison, as it stands in its record: layers by epoch, and the chains of all.
+//! What was sampled of a comparison, as it is in its record: layers by epoch, and the chains of all.
 
 use std::collections::HashMap;
 

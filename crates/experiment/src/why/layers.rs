@@ -61,7 +61,7 @@ struct User {
 enum Meaning {
     /// The chain belongs to this layer.
     Layer(usize),
-    /// The chain belongs to system calls where only helpers lie below this frame; else it says nothing.
+    /// The chain belongs to system calls where only helpers are below this frame; else it says nothing.
     Entry,
     /// The frame counts for its caller.
     Helper,

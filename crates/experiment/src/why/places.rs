@@ -58,7 +58,7 @@ pub(crate) enum Frame {
     Kernel(u64),
     /// A byte of a file that a process had mapped.
     InFile { file: FileId, offset: u64 },
-    /// An address that no file lies behind: code made at run time.
+    /// An address that no file is behind: code made at run time.
     Anonymous { pid: u32, address: u64 },
     /// An address that was no longer, or never, part of its process.
     Unknown,

@@ -15,7 +15,7 @@ use crate::why::places::{FileId, Frame, Places};
 /// The name of the kernel's own code in each process, where a file's path stands elsewhere.
 pub(crate) const VDSO: &str = "[vdso]";
 
-/// Paths of mappings that no file with symbols lies behind.
+/// Paths of mappings that no file with symbols is behind.
 /// Source: Linux, `tools/perf/util/map.c`, `is_anon_memory` and `is_no_dso_memory`.
 const WITHOUT_FILE: [&str; 5] = ["//anon", "/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV"];
 

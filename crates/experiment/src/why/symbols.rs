@@ -19,7 +19,7 @@ use crate::why::places::{FileId, Frame, FrameId, Interner, Places};
 
 /// The module of the kernel proper; modules that were loaded have their names in brackets.
 pub(crate) const KERNEL: &str = "kernel";
-/// The module of code that no file lies behind.
+/// The module of code that no file is behind.
 pub(crate) const ANONYMOUS: &str = "[anonymous]";
 /// The module of what was no longer part of its process.
 pub(crate) const UNKNOWN: &str = "[unknown]";

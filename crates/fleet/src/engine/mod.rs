@@ -38,7 +38,7 @@ pub struct Collector {
 /// The statements that make everything anew, with the roles that are wanted.
 ///
 /// # Errors
-/// [`FleetError::NoEngine`] for files; [`FleetError::Destination`] for a cluster whose name cannot stand in SQL.
+/// [`FleetError::NoEngine`] for files; [`FleetError::Destination`] for a cluster whose name cannot are in SQL.
 pub fn script(destination: &Destination, options: &InitOptions) -> Result<String, FleetError> {
     options.check()?;
     match &destination.place {

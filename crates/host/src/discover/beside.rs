@@ -31,7 +31,7 @@ pub enum FoundBy {
     Process,
     /// The user whose listener is on the port has one with such a name.
     User,
-    /// It lies where packages put it.
+    /// It is where packages put it.
     UsualPlace,
 }
 

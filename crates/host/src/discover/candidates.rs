@@ -57,7 +57,7 @@ fn postgres_in(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a socket lies there that nobody in any namespace listens on.
+/// Whether a socket is there that nobody in any namespace listens on.
 fn is_deserted(path: &Path, networks: &Networks) -> bool {
     let Ok(Some(found)) = read::look_at_link(path) else {
         return false;

@@ -82,7 +82,7 @@ pub(crate) struct Ends<'a> {
 pub(crate) struct Arrival {
     pub(crate) inode: u64,
     pub(crate) way: Way,
-    /// Of the server's end; a Unix socket's lies in the client's.
+    /// Of the server's end; a Unix socket's is in the client's.
     network: NamespaceId,
     at: Acceptor,
 }
@@ -320,7 +320,7 @@ impl Endpoint {
     }
 
     /// Whether a Unix socket has the name that the server was bound to: one that listens there, or the
-    /// server's end of a connection, which lies in the client's namespace.
+    /// server's end of a connection, which is in the client's namespace.
     fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
         socket.name.as_ref().is_some_and(|it| self.is_named(network, it, socket.file))
     }

@@ -1,6 +1,6 @@
 //! What the eyes counted, put down to services: who asks which server over which way.
 //!
-//! Workers stand behind their leader. A process that has ended stands behind the one that started it, under the name
+//! Workers are behind their leader. A process that has ended is behind the one that started it, under the name
 //! that the kernel noted.
 
 use std::collections::{BTreeMap, HashMap};
@@ -148,7 +148,7 @@ pub fn server_with_file((inode, device): (u64, u32), servers: &[Server]) -> Opti
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| endpoint.file == file))
 }
 
-/// Who stands behind a process.
+/// Who is behind a process.
 pub(crate) struct Parties<'a> {
     pub(crate) families: &'a Families<'a>,
     /// Of the servers' processes, their places in the list.
@@ -170,7 +170,7 @@ impl Parties<'_> {
         Party { name: called(leader), process: Some(leader.clone()), home: leader.home.clone() }
     }
 
-    /// A worker that has ended stands behind its leader; what another program started, for itself.
+    /// A worker that has ended is behind its leader; what another program started, for itself.
     fn of_ended(&self, end: &End) -> Party {
         let parent = self.families.process(end.parent);
         match parent.filter(|it| it.name == end.comm) {

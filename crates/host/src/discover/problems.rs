@@ -13,7 +13,7 @@ use crate::discover::owners::Owners;
 use crate::discover::process::Process;
 use crate::discover::servers::{Place, Server, SocketFile};
 
-/// Something that stands in the way, or that we could not see.
+/// Something that is in the way, or that we could not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Processes of other users that we may not look into: whose their sockets are is inferred, or open.

@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// What lies at a socket's path.
+/// What is at a socket's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketFile {
     /// The socket that the server listens on.
@@ -90,7 +90,7 @@ impl Endpoint {
         self.file == Some((found.st_ino as u32, device))
     }
 
-    /// Whether both are one listening socket's, whatever lies at its path.
+    /// Whether both are one listening socket's, whatever is at its path.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_at = match (&self.place, &other.place) {
             (Place::Path { path, .. }, Place::Path { path: others, .. }) => path == others,
@@ -295,7 +295,7 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
     }
 }
 
-/// What lies at `path` for us, where that is the very file that a socket was bound to. Whose root folder the
+/// What is at `path` for us, where that is the very file that a socket was bound to. Whose root folder the
 /// path counts from is not known, so another file there, or none, says nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
     let found = read::look_at_link(path).ok().flatten();
@@ -312,7 +312,7 @@ pub(crate) fn is_socket(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Socket
 }
 
-/// What lies at `path` for `process`, held against the file that its socket was bound to. A relative
+/// What is at `path` for `process`, held against the file that its socket was bound to. A relative
 /// path counts from the folder that the process is in now.
 fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
     match process.view().and_then(|it| it.look_at_link(path)) {

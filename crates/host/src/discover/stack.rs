@@ -57,7 +57,7 @@ pub struct Stack {
     pub links: Vec<Link>,
 }
 
-/// The stack of these servers, whose peers stand in the same order.
+/// The stack of these servers, whose peers are in the same order.
 pub(crate) fn stack(
     servers: &[Server],
     peers: &[Peers],

@@ -61,7 +61,7 @@ pub fn known_as(process: &Process) -> String {
     application_server(process).map_or_else(|| process.program_name(), str::to_owned)
 }
 
-/// Whether all that a process asks stands in files of its own, or of the pages that it runs: nothing of it is in its
+/// Whether all that a process asks is in files of its own, or of the pages that it runs: nothing of it is in its
 /// environment.
 pub fn asks_by_its_files(process: &Process) -> bool {
     let program = process.program_name();

@@ -29,7 +29,7 @@ impl Words {
         self.ports.contains(&port)
     }
 
-    /// Whether a socket's path or abstract name is named, or for PostgreSQL's the folder that it lies in.
+    /// Whether a socket's path or abstract name is named, or for PostgreSQL's the folder that it is in.
     pub(crate) fn name_path(&self, path: &Path) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let folder = path.parent().filter(|_| name.starts_with(".s.PGSQL."));

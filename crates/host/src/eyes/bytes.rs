@@ -145,7 +145,7 @@ pub struct Bytes {
 
 impl Loaded {
     /// # Errors
-    /// What stands in the way: rights, the kernel's age, its lockdown, the processor.
+    /// What is in the way: rights, the kernel's age, its lockdown, the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
         let mut loaded = Self::without_connections()?;
         loaded.choose(chosen)?;
@@ -280,7 +280,7 @@ fn place_key(place: ServerPlace) -> [u64; 3] {
     [hi, lo, port_and_network(port, network)]
 }
 
-/// Two numbers of 32 bits, as they lie in memory.
+/// Two numbers of 32 bits, as they are in memory.
 fn port_and_network(port: u16, network: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&u32::from(port).to_ne_bytes());

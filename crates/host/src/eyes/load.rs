@@ -11,7 +11,7 @@ use crate::kernel;
 /// Has the kernel admit an object: the program that lists what is there, and those of tracepoints.
 ///
 /// # Errors
-/// What stands in the way: rights, the kernel's age, its lockdown.
+/// What is in the way: rights, the kernel's age, its lockdown.
 pub(super) fn admitted<'a>(
     object: &[u8],
     tracepoints: impl IntoIterator<Item = (&'a str, &'a str)>,

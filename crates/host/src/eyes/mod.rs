@@ -179,7 +179,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// # Errors
-    /// What stands in the way: rights, the kernel's age, its lockdown.
+    /// What is in the way: rights, the kernel's age, its lockdown.
     pub fn new(reach: Reach) -> Result<Self, Refused> {
         let programs = load::admitted(PROGRAMS, reach.tracepoints())?;
         Ok(Self { programs, reach })

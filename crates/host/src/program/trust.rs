@@ -1,4 +1,4 @@
-//! Whether only root can change what lies at a path: the file, each folder on the way to it, and each link.
+//! Whether only root can change what is at a path: the file, each folder on the way to it, and each link.
 //!
 //! A [`Walk`] to the path judges each component by its descriptor. What was judged is given back as a descriptor: a
 //! name is not used twice.

@@ -211,7 +211,7 @@ fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
 }
 
 /// Which share of a request's CPU time is its own and not the sampler's, both arms together: the two kinds of epochs took
-/// turns. An interruption costs the same whatever it interrupts, and each is a sample: it lies on the layers by their size.
+/// turns. An interruption costs the same whatever it interrupts, and each is a sample: it is on the layers by their size.
 fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate> {
     let [with, without] = [sampled, own].map(|epochs| -> Option<Estimate> {
         let both = |[base, other]: Amounts| -> Vec<f64> {

@@ -151,7 +151,7 @@ impl Address {
         }
     }
 
-    /// The socket's file: PostgreSQL's clients are told the folder that it lies in.
+    /// The socket's file: PostgreSQL's clients are told the folder that it is in.
     pub fn socket_file(&self) -> Option<PathBuf> {
         let path = self.socket.as_deref()?;
         Some(match self.protocol {
@@ -198,7 +198,7 @@ impl Parts {
         let written = url.host_str().filter(|host| !host.is_empty() && !is_hostless);
         let names_path = matches!(protocol, Protocol::Fastcgi | Protocol::Memcached);
         let is_socket = is_socket || written.is_none() && names_path && url.path().len() > 1;
-        // What stands behind the host is the page's own.
+        // What is behind the host is the page's own.
         let page = (protocol == Protocol::Http).then(|| page_of(&url));
         let query = Query::new(url.query().filter(|_| page.is_none()).unwrap_or_default());
         Ok(Self {

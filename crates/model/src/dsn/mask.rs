@@ -51,7 +51,7 @@ fn in_login(text: &str) -> Option<Range<usize>> {
     }
 }
 
-/// Whether `user:password@` stands in a text without a scheme; not so in `127.0.0.1:3306=@name` and
+/// Whether `user:password@` is in a text without a scheme; not so in `127.0.0.1:3306=@name` and
 /// `[::1]:5432=/run/a@b`.
 fn is_login(text: &str, colon: usize, at: usize) -> bool {
     let behind = &text[at + 1..];

@@ -100,9 +100,9 @@ pub enum Topic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// This stands in the way of nothing.
+    /// This is in the way of nothing.
     Pass,
-    /// Good to know; it stands in the way of nothing by itself.
+    /// Good to know; it is in the way of nothing by itself.
     Note,
     /// It could not be found out.
     Unknown,
@@ -143,7 +143,7 @@ pub enum SwitchVerdict {
     AlreadyThere,
     /// It would.
     WouldWork,
-    /// Nothing is known that stands in the way, and something is open.
+    /// Nothing is known that is in the way, and something is open.
     Open,
     /// It would not.
     WouldNotWork,

@@ -10,7 +10,7 @@ use crate::record::Client;
 pub struct ClientLike {
     /// `mysqlnd`.
     pub name: String,
-    /// As it stands in a sentence: "PHP's mysqlnd".
+    /// As it is in a sentence: "PHP's mysqlnd".
     pub library: String,
     /// The client model of each arm, in the order of the arms.
     pub models: Vec<Client>,

@@ -79,7 +79,7 @@ codes! {
         FolderDenied,
         /// The socket's own permissions do not let the client in.
         SocketDenied,
-        /// What lies at the path is not a socket.
+        /// What is at the path is not a socket.
         NotASocket,
         /// Nobody listens on the socket.
         SocketDeserted,
@@ -93,7 +93,7 @@ codes! {
         PathNotTried,
         /// The socket that is yet to be made will let the client in.
         SocketWillLetIn,
-        /// Something lies where the socket is to be made.
+        /// Something is where the socket is to be made.
         PathTaken,
         /// Others go to the same port, at which no process would listen any more.
         PortUsedByOthers,

@@ -115,7 +115,7 @@ pub struct AaCheck {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub mean_theta_z: Option<f64>,
-    /// How many p-values lie below some levels.
+    /// How many p-values are below some levels.
     pub p_values_below: PValuesBelow,
     /// Half the width of the widest interval, points; `null` where that is unbounded.
     #[serde(default, deserialize_with = "Real::read")]
@@ -127,7 +127,7 @@ pub struct AaCheck {
     pub thetas: Vec<f64>,
 }
 
-/// How many p-values lie below a level.
+/// How many p-values are below a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PValuesBelow {
     /// Below 0.01.

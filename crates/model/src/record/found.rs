@@ -1,4 +1,4 @@
-//! What `looptax find` saw: servers, their clients, and what stands in the way.
+//! What `looptax find` saw: servers, their clients, and what is in the way.
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
@@ -177,7 +177,7 @@ pub struct FoundPeer {
     pub user: Option<String>,
     /// Its container or service.
     pub home: Option<String>,
-    /// Whether all that it asks stands in files, its own or those of the pages that it runs, and nothing in its
+    /// Whether all that it asks is in files, its own or those of the pages that it runs, and nothing in its
     /// environment: a web server, a proxy, a pooler, PHP-FPM.
     #[serde(default)]
     pub asks_by_its_files: bool,

@@ -58,7 +58,7 @@ pub struct PastVerdict {
 }
 
 impl PastRun {
-    /// What is remembered of `record`, which lies at `path`.
+    /// What is remembered of `record`, which is at `path`.
     pub fn from_record(record: &Record, path: Option<String>) -> Self {
         let verdicts = record.comparisons.iter().flat_map(|comparison| {
             comparison.tax.iter().map(|tax| PastVerdict {

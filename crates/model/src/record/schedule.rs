@@ -1,6 +1,6 @@
 //! When what ran: enough to repeat the order of everything with the same seed.
 //!
-//! The plan, not what came of it: that stands in the epochs.
+//! The plan, not what came of it: that is in the epochs.
 
 use crate::stats::range::{Amount, Level, ProperPercent, SmallCount};
 use schemars::JsonSchema;

@@ -19,7 +19,7 @@ pub struct Storms {
     pub seed: Hex64,
     /// The client that was connected like: `mysqlnd`.
     pub client: String,
-    /// As it stands in a sentence: "PHP's mysqlnd".
+    /// As it is in a sentence: "PHP's mysqlnd".
     pub library: String,
     /// Program and versions that were traced for it.
     pub seen: String,

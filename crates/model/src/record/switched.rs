@@ -115,7 +115,7 @@ pub enum FileRemarkCode {
     Managed,
     /// It belongs to a package.
     Conffile,
-    /// It lies in a git work tree.
+    /// It is in a git work tree.
     GitTree,
     /// Its folder takes no new file of this user.
     FolderClosed,
@@ -186,7 +186,7 @@ pub struct ListedSwitch {
     pub title: String,
     /// How it stands.
     pub standing: SwitchStanding,
-    /// Its files, and what lies there now.
+    /// Its files, and what is there now.
     pub files: Vec<ListedFile>,
 }
 
@@ -217,11 +217,11 @@ pub enum SwitchStanding {
 pub struct ListedFile {
     /// Where it lies.
     pub path: String,
-    /// What lies there now.
+    /// What is there now.
     pub holds: FileHolds,
 }
 
-/// What lies at the place of a file.
+/// What is at the place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileHolds {

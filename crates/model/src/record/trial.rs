@@ -43,7 +43,7 @@ pub struct Trial {
     /// What the servers counted, all arms together, where they tell.
     #[serde(default)]
     pub counted: Vec<TrialCount>,
-    /// What each server's way adds to a page, where each was tried by itself; it stands in the comparison in which all were
+    /// What each server's way adds to a page, where each was tried by itself; it is in the comparison in which all were
     /// moved together.
     #[serde(default)]
     pub bill: Option<TrialBill>,

@@ -1,4 +1,4 @@
-//! The words that stand in a record: placements and client models.
+//! The words that are in a record: placements and client models.
 //!
 //! Names only. Whoever branches on one compares the enum, never the text.
 

@@ -51,7 +51,7 @@ impl Estimate {
         self.lo <= truth && truth <= self.hi
     }
 
-    /// Whether the whole interval lies in `[lo, hi]`, ends included.
+    /// Whether the whole interval is in `[lo, hi]`, ends included.
     pub fn lies_within(&self, lo: f64, hi: f64) -> bool {
         lo <= self.lo && self.hi <= hi
     }

@@ -95,7 +95,7 @@ impl Exchange<'_> {
             self.put_back(copies, &old, watches)?;
             return Err(FallbackReason::Shared.into());
         }
-        // It was only looked at, or lies in a queue on its way to somebody: nobody is left to go back to.
+        // It was only looked at, or is in a queue on its way to somebody: nobody is left to go back to.
         held.passes();
         Ok(Some(self.begun(&watches)))
     }

@@ -72,7 +72,7 @@ impl Markup {
         self.close("tr").close("thead")
     }
 
-    /// A table with a caption that stands in a box of its own, so that it can be wider than the page.
+    /// A table with a caption that is in a box of its own, so that it can be wider than the page.
     pub(super) fn table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide", caption, body)
     }

@@ -298,7 +298,7 @@ impl AtRate {
                 requests_per_s: closed_per_s,
                 opened_per_s: closed_per_s,
             };
-            // A hop stands in each chain that has it.
+            // A hop is in each chain that has it.
             if !known.contains(&one) {
                 known.push(one);
             }

@@ -23,7 +23,7 @@ const CLOSING: &str = "own time, without the functions that they call; [k]: of t
 pub(crate) struct HotTable {
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
-    /// The function stands in the first row of its three.
+    /// The function is in the first row of its three.
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) closing: &'static str,
 }
@@ -109,7 +109,7 @@ fn shown((name, is_kernel): Name<'_>, text: Text) -> String {
     match name.chars().count() {
         n if n <= room => format!("{mark}{name}"),
         n => {
-            // Its end says more: what stands before it are namespaces and classes.
+            // Its end says more: what is before it are namespaces and classes.
             let end: String = name.chars().skip(n - (room - 3)).collect();
             format!("{mark}...{end}")
         }

@@ -43,7 +43,7 @@ pub(crate) struct PartStory {
 }
 
 impl PartStory {
-    /// What stands below the claims: a caption, the titles and the rows of each table that there is.
+    /// What is below the claims: a caption, the titles and the rows of each table that there is.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
         let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
             ("Throughput over connections", &POINT_HEAD, &self.points),

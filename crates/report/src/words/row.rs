@@ -151,7 +151,7 @@ fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> 
     }
 }
 
-/// The statistic of latency that the verdict stands on.
+/// The statistic of latency that the verdict is on.
 pub(crate) fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
     if load.is_flat_out() { &latency.mean } else { &latency.p50 }
 }

@@ -83,7 +83,7 @@ fn way(arm: &Arm, text: Text) -> String {
     }
 }
 
-/// `arms` stand in the order of the columns, and so do the figures of a row.
+/// `arms` are in the order of the columns, and so do the figures of a row.
 fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), text: Text) -> Vec<CommandRow> {
     let is_flat_out = comparison.load.is_flat_out();
     let mut means = arms.iter().filter_map(|arm| arm.latency_us.mean.known());

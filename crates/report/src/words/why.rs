@@ -71,7 +71,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
         tls(why, comparison).into_iter().for_each(&mut add);
     }
     if let [first, _, ..] = &comparison.why[..] {
-        // The same samples stand behind all pairs.
+        // The same samples are behind all pairs.
         let line = format!("{}{}", before(&[place]), sampling(first, text));
         lines.insert(0, line);
     }

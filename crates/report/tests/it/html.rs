@@ -126,7 +126,7 @@ pub(crate) fn text_of(page: &str) -> String {
     words.join(" ")
 }
 
-/// Everything that the terminal says of a record stands in the page, figure for figure.
+/// Everything that the terminal says of a record is in the page, figure for figure.
 #[track_caller]
 fn check_says_the_same(record: &Record) {
     let wide = Style { width: 2_000, color: false, unicode: true };

@@ -17,7 +17,7 @@ use crate::diagnose::local::own_address;
 #[derive(Debug)]
 pub struct SocketOf {
     pub file: String,
-    /// The folder it lies in: what PostgreSQL's clients want.
+    /// The folder it is in: what PostgreSQL's clients want.
     pub folder: String,
     /// How it was found, for a person.
     pub words: String,

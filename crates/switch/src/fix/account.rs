@@ -266,7 +266,7 @@ fn digest(state: &AccountState) -> Digest {
     Digest::of_bytes(format!("{made}\n{}", lines.join("\n")).as_bytes())
 }
 
-/// The server's words without the password: servers tell the place of a mistake with what stands there.
+/// The server's words without the password: servers tell the place of a mistake with what is there.
 fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
     if password.is_empty() || clear == shown {
         return text.to_owned();

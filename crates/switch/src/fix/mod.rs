@@ -1,4 +1,4 @@
-//! What stands in the way of a switch, mended: an account that the socket lacks, a line of `pg_hba.conf`.
+//! What is in the way of a switch, mended: an account that the socket lacks, a line of `pg_hba.conf`.
 //!
 //! The points of a check say what has to be run or written. Each mending is a switch of its own in the journal, with
 //! what takes it back, which is known before anything is done. Nothing here asks or shows; a password is never in the

@@ -64,7 +64,7 @@ impl Followed {
     }
 
     /// What has to be written so that the variables have these values; `None` where that is not known, or not to be
-    /// written. `near` are the connection's own: a new one stands below the first of them that is set.
+    /// written. `near` are the connection's own: a new one is below the first of them that is set.
     pub(crate) fn edits(&self, wanted: &[Variable], near: &[String]) -> Option<Vec<Elsewhere>> {
         let place_of = |name: &String| self.places.iter().position(|it| it.names.contains(name));
         let home = near.iter().find_map(place_of);

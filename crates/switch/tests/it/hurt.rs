@@ -168,7 +168,7 @@ fn who_may_not_write_the_folder_is_told_and_changes_nothing() {
     assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "old"));
 }
 
-/// A house whose journal lies on a disk of 64 KiB.
+/// A house whose journal is on a disk of 64 KiB.
 fn with_a_small_journal() -> House {
     let mut house = House::new();
     let data = house.root.path().join("small");

@@ -1,4 +1,4 @@
-//! What stands in the way of a switch, mended and taken back on real servers of our own.
+//! What is in the way of a switch, mended and taken back on real servers of our own.
 //!
 //! This program is started again as the servers' reaper, hence a main of its own; a server that is not installed counts
 //! as ignored.

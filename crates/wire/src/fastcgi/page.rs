@@ -55,7 +55,7 @@ impl<S: Stream> Connection<S> {
         Self { stream, folder: folder.to_owned(), worker: None }
     }
 
-    /// Asks which process answers; the site's scripts lie in `folder`.
+    /// Asks which process answers; the site's scripts are in `folder`.
     ///
     /// `limit` is the stream's own time limit, for the text of errors; the stream enforces it.
     ///

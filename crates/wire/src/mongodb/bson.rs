@@ -33,7 +33,7 @@ pub(super) struct Element<'a> {
     /// Its name; a place's number in an array.
     pub(super) name: &'a [u8],
     pub(super) kind: u8,
-    /// Where its value lies in the bytes that the document is read from.
+    /// Where its value is in the bytes that the document is read from.
     pub(super) value: Range<usize>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Elements<'a> {
         Ok(Some(Element { name, kind, value: value_at..end }))
     }
 
-    /// The next one of this name; what stands before it is passed.
+    /// The next one of this name; what is before it is passed.
     #[inline]
     pub(super) fn named(&mut self, name: &str) -> Result<Option<Element<'a>>, Broken> {
         while let Some(element) = self.element()? {
@@ -88,7 +88,7 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// What stands before the first zero.
+/// What is before the first zero.
 #[inline]
 fn cstring(bytes: &[u8]) -> Result<&[u8], Broken> {
     let n = bytes.iter().position(|byte| *byte == 0).ok_or(Broken)?;

@@ -20,7 +20,7 @@ pub(super) const ANSWER_LIMIT: usize = (16 << 20) + (16 << 10);
 const OP_MSG: i32 = 2013;
 /// Length, number, number of what is answered, kind.
 const HEADER_BYTES: usize = 16;
-/// Where the message's number stands in it.
+/// Where the message's number is in it.
 const NUMBER_AT: usize = 4;
 /// Header, flags, and the byte that says that a document follows.
 const FRONT_BYTES: usize = HEADER_BYTES + 5;
@@ -45,7 +45,7 @@ impl Command {
         Self { bytes, number: 0 }
     }
 
-    /// Where these bytes stand in it; they are there once.
+    /// Where these bytes are in it; they are there once.
     pub(super) fn position(&self, wanted: &[u8]) -> usize {
         let mut windows = self.bytes.windows(wanted.len());
         windows.position(|it| it == wanted).expect("the caller has put them there")

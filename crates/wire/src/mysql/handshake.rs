@@ -145,7 +145,7 @@ impl Agreed {
             | CapabilityFlags::CLIENT_PLUGIN_AUTH
             | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA;
         // A cleared `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) says that MariaDB's own
-        // capabilities stand in the reserved bytes; ours must be cleared too, or they go unread.
+        // capabilities are in the reserved bytes; ours must be cleared too, or they go unread.
         let is_mariadb = !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
         let (specific, mariadb) = if is_mariadb {
             let metadata = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA

@@ -119,7 +119,7 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Errors
     /// [`WireError::Server`] when the server refuses the statement, [`WireError::Malformed`] when it answers as to
-    /// one without a result, [`WireError::TooLong`] over 16 MiB of rows (counted as they lie in memory), [`WireError::Unsupported`] when the server
+    /// one without a result, [`WireError::TooLong`] over 16 MiB of rows (counted as they are in memory), [`WireError::Unsupported`] when the server
     /// asks for a local file (it gets none), and what [`Self::login`] names for the stream.
     pub fn query(&mut self, sql: &str) -> Result<Rows, WireError> {
         let answer = text::query(&mut self.packets, self.session.dialect, sql)?;

@@ -238,7 +238,7 @@ impl Replies {
         Ok(false)
     }
 
-    /// Where the first column's value lies in a row.
+    /// Where the first column's value is in a row.
     fn first_value(&self, row: &[u8]) -> Option<Range<usize>> {
         // The bitmap of NULLs begins with two unused bits.
         const NULL_FIRST: u8 = 1 << 2;
@@ -258,7 +258,7 @@ impl Replies {
     }
 }
 
-/// Where the first column's value lies in a row of the text protocol; empty for NULL.
+/// Where the first column's value is in a row of the text protocol; empty for NULL.
 fn first_text(row: &[u8]) -> Option<Range<usize>> {
     const NULL: u8 = 0xfb;
     if row.first() == Some(&NULL) {

@@ -86,7 +86,7 @@ fn pending(known_bytes: usize) -> Result<Option<Answer>, WireError> {
     Ok(None)
 }
 
-/// Where the first column's value lies in a `DataRow`'s body; empty for NULL and without columns.
+/// Where the first column's value is in a `DataRow`'s body; empty for NULL and without columns.
 ///
 /// # Source
 /// PostgreSQL documentation, "Message Formats", `DataRow`: column count (2 bytes), then for each

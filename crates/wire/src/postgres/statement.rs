@@ -133,7 +133,7 @@ fn begin(tag: u8, out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the length of the message whose length stands at `start`.
+/// Writes the length of the message whose length is at `start`.
 fn end(start: usize, out: &mut [u8]) {
     let n_bytes = (out.len() - start) as u32;
     out[start..start + 4].copy_from_slice(&n_bytes.to_be_bytes());

@@ -87,7 +87,7 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
     }
 }
 
-/// The hexadecimal number at the front; what stands behind a semicolon means nothing.
+/// The hexadecimal number at the front; what is behind a semicolon means nothing.
 fn length(line: &[u8]) -> Result<u64, WireError> {
     let number = line.split(|byte| *byte == b';').next().unwrap_or_default();
     let number = number.trim_ascii();

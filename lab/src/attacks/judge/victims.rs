@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::super::ground::{Ground, clear, write};
 
-/// The victims: name, mode, and what stands there; `SECRET` is the secret.
+/// The victims: name, mode, and what is there; `SECRET` is the secret.
 const FILES: [(&str, u32, &str); 11] = [
     ("shadow", 0o600, "root:SECRET:20000:0:99999:7:::\n"),
     ("motd", 0o644, "welcome\n"),

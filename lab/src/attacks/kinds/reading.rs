@@ -117,7 +117,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     Readiness::ready(Reading { ground, servers, _hers: hers })
 }
 
-/// A server that stands in a folder, as its kind does, with words that name its files.
+/// A server that is in a folder, as its kind does, with words that name its files.
 fn started(ground: &Ground, name: &str, folder: &Path, mounts: Option<&str>) -> Result<Option<(Ours, u16)>> {
     let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let kind = if mounts.is_some() { "mounted" } else { "linked" };

@@ -1,4 +1,4 @@
-//! A web server of root's and what stands behind it, which is hers: whose test of its files is run, and as whom.
+//! A web server of root's and what is behind it, which is hers: whose test of its files is run, and as whom.
 
 use std::fs;
 use std::net::TcpListener;

@@ -20,10 +20,10 @@ struct Case {
     /// As `clients.toml` and `moved.toml` call the driver.
     client: &'static str,
     what: &'static str,
-    /// As it stands in the URL.
+    /// As it is in the URL.
     scheme: &'static str,
     user: &'static str,
-    /// Whether the user stands in the URL; else only the program knows it.
+    /// Whether the user is in the URL; else only the program knows it.
     is_spelled: bool,
     /// Of the URL, to demand TLS.
     option: &'static str,

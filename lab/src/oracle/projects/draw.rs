@@ -1,4 +1,4 @@
-//! What a project is drawn to be: its form, its server, what stands in the way, and how its application runs.
+//! What a project is drawn to be: its form, its server, what is in the way, and how its application runs.
 //!
 //! Plain data from one seed; nothing is started here.
 

@@ -18,7 +18,7 @@ pub(super) enum Ending {
     Moved,
     /// It was on the socket already.
     There,
-    /// Not written: something stands in the way.
+    /// Not written: something is in the way.
     Blocked,
     /// Not written: something is not known, or the lines are for a person.
     Left,
@@ -226,7 +226,7 @@ fn is_never(code: PointCode) -> bool {
     )
 }
 
-/// Whether a point says what stands in the way.
+/// Whether a point says what is in the way.
 fn explains(obstacle: Obstacle, code: PointCode) -> bool {
     use PointCode as Code;
     match obstacle {

@@ -12,7 +12,7 @@ pub struct Included {
     pub text: String,
 }
 
-/// Words of programs that set things which stand in no assignment.
+/// Words of programs that set things which are in no assignment.
 const HIDDEN: [&str; 8] = ["eval", "extract", "exec(", "GLOBALS", "globals()", "locals()", "setattr", "$$"];
 
 /// Names and files, as far as these are literal: beside the file that reads them, or from the root.

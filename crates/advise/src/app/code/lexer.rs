@@ -6,7 +6,7 @@ use super::Language;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A string; `None` where a variable stands in it.
+    /// A string; `None` where a variable is in it.
     Text(Option<String>),
     /// A name or a number, with PHP's `$`.
     Word,

@@ -3,7 +3,7 @@
 //!
 //! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and
 //! escapes; `condition` tells what does not always run; `walk` follows assignments, `define` and nested lists to their literals; `expression`
-//! says what stands in a literal's place; `calls` finds the calls of
+//! says what is in a literal's place; `calls` finds the calls of
 //! database drivers. No lexer of these languages keeps to their literals alone,
 //! and none of them tells all four.
 

@@ -43,7 +43,7 @@ pub struct Neighbour {
     pub image: Option<String>,
 }
 
-/// What lies at a path within a container.
+/// What is at a path within a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Brought {
     /// This path of the machine. A relative one counts from the folder of the file.

@@ -94,7 +94,7 @@ fn plain(path: &str) -> &str {
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)
 }
 
-/// Whether one lies in the other.
+/// Whether one is in the other.
 fn touches(one: &str, other: &str) -> bool {
     let (one, other) = (plain(one), plain(other));
     let is_in = |inner: &str, outer: &str| {

@@ -61,7 +61,7 @@ const POOLERS: [Pooler; 2] = [
 const CLOUD_SQL: &str = "/cloudsql";
 
 /// # Source
-/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: nothing else lies in the
+/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: nothing else is in the
 /// folder.
 pub(super) const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
 pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
@@ -151,7 +151,7 @@ fn is_cloud_sql(image: &str) -> bool {
     own.is_some_and(|it| hosts.contains(&it))
 }
 
-/// Whether a container stands in front of a server that may be anywhere, and speaks its protocol.
+/// Whether a container is in front of a server that may be anywhere, and speaks its protocol.
 pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     let image = container.image.as_deref().map(repository).unwrap_or_default();
     match protocol {
@@ -226,7 +226,7 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     let own = databases.iter().find_map(|it| of_query(it.1, "unix-socket").filter(|_| it.0 == *name));
     let mount = own.as_deref().unwrap_or(CLOUD_SQL).trim_end_matches('/').to_owned();
     if !is_own_folder(&mount) {
-        return Err(format!("its socket's folder `{mount}` is not one of its own"));
+        return Err(format!("its socket's folder `{mount}` is not a separate folder"));
     }
     let options = if own.is_none() { vec![format!("{name}?unix-socket={mount}")] } else { Vec::new() };
     let socket = match protocol {
@@ -411,7 +411,7 @@ mod tests {
         let own = serving(", PGBOUNCER_SOCKET_DIR=/s, PGBOUNCER_PORT=5432, PGBOUNCER_SOCKET_MODE=0777");
         assert_eq!(own, Ok(("/s/.s.PGSQL.5432".to_owned(), None)));
         assert!(serving(", PGBOUNCER_SOCKET_MODE=0770").is_err_and(|it| it.contains("mode 0770")));
-        assert!(serving(", PGBOUNCER_SOCKET_DIR=/tmp/").is_err_and(|it| it.contains("of its own")));
+        assert!(serving(", PGBOUNCER_SOCKET_DIR=/tmp/").is_err_and(|it| it.contains("a separate folder")));
     }
 
     #[test]
@@ -441,7 +441,7 @@ mod tests {
             ("[--unix-socket=/cloudsql, p:r:i]", "says otherwise"),
             ("[-u, /cloudsql, p:r:i]", "says otherwise"),
             ("['p:r:$(I)']", "says otherwise"),
-            ("[p:r:i, 'p:r:i?unix-socket=/tmp']", "of its own"),
+            ("[p:r:i, 'p:r:i?unix-socket=/tmp']", "a separate folder"),
             ("[p:r:i?port=x]", "its port is"),
         ] {
             let found = serving(words, Protocol::Postgres);

@@ -127,7 +127,7 @@ impl Share {
 }
 
 /// For each connection that a container has to another one of the file, what has both share the socket, or why that is left
-/// to people; `None` for one that goes elsewhere. `beside` are the names of files that lie there too.
+/// to people; `None` for one that goes elsewhere. `beside` are the names of files that are there too.
 pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
     if is_manifest(whole.own()) {
         all_of(&pods::File::read(whole), found)

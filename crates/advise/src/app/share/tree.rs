@@ -235,7 +235,7 @@ impl Build<'_> {
 
     fn close(&mut self, at: &Range<usize>) -> Option<()> {
         let open = self.open.pop()?;
-        // The parser counts what stands behind a bracket to it.
+        // The parser counts what is behind a bracket to it.
         let end = if open.is_flow { at.start + 1 } else { open.end };
         let is_flow = open.is_flow;
         let kind = if open.is_map {

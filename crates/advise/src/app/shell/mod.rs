@@ -459,7 +459,7 @@ impl<'a> Walk<'a> {
         let mut options = None;
         while let Some(word) = words_left.next() {
             let text = self.raw(word);
-            // The value stands in this word, or is the next one.
+            // The value is in this word, or is the next one.
             let mut take = |from: usize| {
                 let (at, is_open) = if from < word.at.end {
                     (from..word.at.end, word.is_open)

@@ -1,6 +1,6 @@
 //! Apache: `ProxyPass`, `ProxyPassMatch`, `BalancerMember` and `SetHandler "proxy:…"`.
 //!
-//! A socket stands before the URL, `unix:/run/app.sock|http://127.0.0.1:8000/`, which stays as it is: its host goes on being
+//! A socket is before the URL, `unix:/run/app.sock|http://127.0.0.1:8000/`, which stays as it is: its host goes on being
 //! the request's `Host` and what `ProxyPassReverse` takes out of answers.
 
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// The first word that is an address; blocks and directive that it stands in.
+/// The first word that is an address; blocks and directive that it is in.
 fn target(
     sink: &mut Sink<'_>,
     (blocks, directive): (&[String], &str),

@@ -6,7 +6,7 @@ use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 use crate::app::setting::Value;
 
-/// A `reverse_proxy` whose block is still open: what it speaks stands there.
+/// A `reverse_proxy` whose block is still open: what it speaks is there.
 struct Open {
     depth: usize,
     addresses: Vec<(Range<usize>, Range<usize>)>,

@@ -1,4 +1,4 @@
-//! Every place of a proxy's file that names a port, whatever directive it stands in.
+//! Every place of a proxy's file that names a port, whatever directive it is in.
 //!
 //! Of most directives nobody here knows what they do (`grpc_pass`, a `map`, a module's own), so that all of them count
 //! but those that are known to connect to nobody. Text in, lines out; whose machine a host is, the caller knows.
@@ -64,7 +64,7 @@ const CONNECT_TO_NOBODY: [&str; 46] = [
 pub struct NamedPort {
     /// The lines that its directive takes, counted from one.
     pub lines: RangeInclusive<usize>,
-    /// What stands before the port: empty, an address, a name, or something with a variable in it.
+    /// What is before the port: empty, an address, a name, or something with a variable in it.
     pub host: String,
 }
 
@@ -121,7 +121,7 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     found
 }
 
-/// What stands before the port, each time that a word has it.
+/// What is before the port, each time that a word has it.
 fn hosts(word: &str, port: u16) -> Vec<&str> {
     // What Apache has behind a socket is a name, which nobody connects to.
     let is_on_socket = word.contains("unix:") && word.contains('|');

@@ -9,7 +9,7 @@ use crate::app::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Se
 pub(super) const MOST_DEPTH: usize = 64;
 
 pub(super) struct Behind {
-    /// The blocks that it stands in, from the outside.
+    /// The blocks that it is in, from the outside.
     pub(super) blocks: Vec<String>,
     /// What hands requests to it: `fastcgi_pass`.
     pub(super) directive: String,

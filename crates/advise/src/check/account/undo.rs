@@ -18,7 +18,7 @@ pub struct AccountStatement {
     /// Without the semicolon.
     text: String,
     kind: Kind,
-    /// As it stands there, in quotes.
+    /// As it is there, in quotes.
     user: String,
     host: String,
 }
@@ -152,7 +152,7 @@ fn first_of(text: &str, words: &[&str]) -> Option<usize> {
     found.min()
 }
 
-/// Where a word stands in a statement, and not in somebody's name or password.
+/// Where a word is in a statement, and not in somebody's name or password.
 fn outside_quotes(text: &str, word: &str) -> Option<usize> {
     let mut quote = None;
     let mut is_escaped = false;

@@ -24,7 +24,7 @@ fn fits(pattern: &[char], name: &[char]) -> bool {
 /// in any order.
 ///
 /// # Source
-/// MySQL counts what stands before the first wildcard (`get_sort` in `sql/auth/sql_auth_cache.cc`). MariaDB takes
+/// MySQL counts what is before the first wildcard (`get_sort` in `sql/auth/sql_auth_cache.cc`). MariaDB takes
 /// one without `%` before any with it, then the one for the longer names, then the one with more plain characters
 /// (seen with 10.11).
 pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {

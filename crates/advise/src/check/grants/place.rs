@@ -68,7 +68,7 @@ impl Place {
         wider
     }
 
-    /// As it stands in a grant; `pattern` is its schema's name there.
+    /// As it is in a grant; `pattern` is its schema's name there.
     fn text(&self, pattern: &str) -> String {
         match self {
             Self::Server => "*.*".to_owned(),

@@ -16,7 +16,7 @@ impl Grant {
 /// The statements that take `GRANT … TO …` back from an account whose `SHOW GRANTS` said `before`; `None` where they
 /// could not bring that back exactly.
 ///
-/// `on` is what stands between `ON` and `TO`, `account` what stands behind: both as they are written.
+/// `on` is what stands between `ON` and `TO`, `account` what is behind: both as they are written.
 pub(in crate::check) fn revokes(statement: &str, on: &str, account: &str, before: &[String]) -> Option<Vec<String>> {
     let added = Some(read(statement)).filter(Grant::is_plain)?;
     let before: Vec<Grant> = before.iter().map(|line| read(line)).collect();

@@ -17,7 +17,7 @@ pub enum Origin {
     Unknown,
 }
 
-/// What stands in the address's column, a mask of its own with it.
+/// What is in the address's column, a mask of its own with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// `all`.

@@ -92,7 +92,7 @@ impl HbaLine {
         self.options.iter().any(|option| option.starts_with("map="))
     }
 
-    /// As it stands in the file, but for spaces and the way a mask is written.
+    /// As it is in the file, but for spaces and the way a mask is written.
     pub(super) fn shown(&self) -> String {
         let list = |names: &[Name]| {
             let names =

@@ -137,7 +137,7 @@ fn edited(shape: &Shape, words: &Words, text: &str) -> Result<String, String> {
     let meant = (Some(&*words.user), Some(&*words.password), Some(&*words.database));
     let is_place_holder = |word: &String| word.contains("${") || word.contains("<%");
     if whom != meant && [&words.user, &words.password].into_iter().any(is_place_holder) {
-        // For all that anybody knows, something else stands there when it is read.
+        // For all that anybody knows, something else is there when it is read.
         return Ok(text.to_owned());
     }
     if whom != meant {

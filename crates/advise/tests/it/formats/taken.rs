@@ -388,7 +388,7 @@ fn a_file_that_one_service_takes_is_edited_and_one_that_several_take_is_not() {
         assert!(!new.contains("REDIS_HOST"), "{new}");
     }
     let in_brackets = compose("    env_file: a.env\n    environment: {X: y}\n", "", &[("a.env", ENV)]);
-    assert!(in_brackets.edited().is_err_and(|it| it.contains("not plain lines")));
+    assert!(in_brackets.edited().is_err_and(|it| it.contains("not on separate plain lines")));
     // Another service takes it, mounts its folder, or Compose asks for it: the own environment wins.
     let own = "environment:|- REDIS_HOST=/run/redis/redis.sock|- REDIS_PORT=0|";
     let taken = |name: &str| format!("    env_file: {name}\n");

@@ -47,7 +47,7 @@ impl SitePage {
         })
     }
 
-    /// Its request to PHP-FPM, whose scripts lie in `folder`.
+    /// Its request to PHP-FPM, whose scripts are in `folder`.
     pub(crate) fn script(self, folder: &str, is_last: bool) -> Result<fastcgi::Page, WireError> {
         let query = match self {
             Self::Sized { bytes } => format!("{}={bytes}", site::BYTES),

@@ -1,4 +1,4 @@
-//! What stands in the way on the server, mended where somebody asked for that.
+//! What is in the way on the server, mended where somebody asked for that.
 
 use looptax_host::discover::Survey;
 use looptax_model::dsn::{Address, Protocol, Secret};

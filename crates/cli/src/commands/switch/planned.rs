@@ -13,7 +13,7 @@ use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// What stands behind web servers, and has no list of sessions that would prove a move.
+/// What is behind web servers, and has no list of sessions that would prove a move.
 const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
 
 /// The plan, without passwords.

@@ -128,7 +128,7 @@ impl Php {
         Some(place.fill(&format!("{fpm} {words} & exec {nginx} {front}")))
     }
 
-    /// As it stands behind the program's name: `8.2`, or nothing.
+    /// As it is behind the program's name: `8.2`, or nothing.
     pub(crate) fn version(&self) -> &str {
         let name = self.fpm.file_name().and_then(|it| it.to_str());
         name.and_then(|it| it.strip_prefix("php-fpm")).unwrap_or_default()

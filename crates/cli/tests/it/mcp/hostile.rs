@@ -32,7 +32,7 @@ fn messages() -> Vec<Value> {
     all.collect()
 }
 
-/// What stands in a value's place.
+/// What is in a value's place.
 fn values() -> Vec<Value> {
     let strings = [
         "--yes",

@@ -105,7 +105,7 @@ pub(super) const HAPROXY: Front = Front {
 
 const MODULES: [&str; 5] = ["mpm_event", "authz_core", "dir", "proxy", "proxy_fcgi"];
 
-/// What stands behind: its file, others beside it, and how it is started.
+/// What is behind: its file, others beside it, and how it is started.
 #[derive(Clone, Copy)]
 pub(super) struct Back {
     pub(super) program: &'static str,

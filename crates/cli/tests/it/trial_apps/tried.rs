@@ -26,7 +26,7 @@ pub(super) fn of_front_page(place: &Place, command: &[&str]) -> Vec<OsString> {
     words(place, &["--url", &url, "--json=r.json", "--"]).into_iter().chain(words(place, command)).collect()
 }
 
-/// Words with what stands in them filled in.
+/// Words with what is in them filled in.
 pub(super) fn words(place: &Place, words: &[&str]) -> Vec<OsString> {
     words.iter().map(|it| place.fill(it).into()).collect()
 }

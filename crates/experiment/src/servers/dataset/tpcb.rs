@@ -21,7 +21,7 @@ const TELLERS: u32 = 10;
 
 /// Creates and fills pgbench's tables: `n_accounts` accounts over `scale` branches.
 ///
-/// `execute` runs one statement; `schema` stands before tables' names: empty, or a schema and a dot. The tables must not be
+/// `execute` runs one statement; `schema` is before tables' names: empty, or a schema and a dot. The tables must not be
 /// there yet: nothing is ever dropped here.
 ///
 /// # Errors

@@ -40,7 +40,7 @@ pub(crate) enum Standing {
     Foreign,
 }
 
-/// A folder that was looked at, held, with the one that it lies in.
+/// A folder that was looked at, held, with the one that it is in.
 struct Held {
     all: Folder,
     name: OsString,

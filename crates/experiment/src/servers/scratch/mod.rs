@@ -129,7 +129,7 @@ impl Scratch {
         removed.map_err(failed("remove", &self.path(name)))
     }
 
-    /// The folder that a path of the server's part lies in, and its last component. The server's account may write
+    /// The folder that a path of the server's part is in, and its last component. The server's account may write
     /// there: no link is followed.
     fn place(&self, name: &str) -> io::Result<(Folder, String)> {
         let whole = if name.is_empty() { INNER.to_owned() } else { format!("{INNER}/{name}") };

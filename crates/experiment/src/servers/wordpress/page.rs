@@ -163,7 +163,7 @@ impl WordPress {
     }
 }
 
-/// What stands behind the mark in the last line.
+/// What is behind the mark in the last line.
 fn marked(body: &str) -> Option<&str> {
     body.trim_end().lines().next_back()?.strip_prefix(MARK)
 }

@@ -7,7 +7,7 @@ use looptax_model::dsn::Protocol;
 use super::{VALUE_BYTES, scale};
 use crate::spec::Requests;
 
-/// Makes the data that the workload asks for; `schema` stands before the names of tables.
+/// Makes the data that the workload asks for; `schema` is before the names of tables.
 ///
 /// # Errors
 /// The statement or the keys that failed.

@@ -7,7 +7,7 @@ use super::{Counted, Page, Problem};
 /// What a line may ask by: whatever changes nothing.
 const METHODS: [&str; 2] = ["GET", "HEAD"];
 
-/// Reads a list. Empty lines, and what begins with `#`, are no pages; a page that stands there twice is asked for twice
+/// Reads a list. Empty lines, and what begins with `#`, are no pages; a page that is there twice is asked for twice
 /// as often.
 pub fn from_list(text: &str, resolve: Resolve<'_>) -> (Vec<Page>, Vec<Problem>) {
     let mut counted = Counted::default();

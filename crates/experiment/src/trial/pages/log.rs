@@ -47,7 +47,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
-    /// The site's name, where it stands in front.
+    /// The site's name, where it is in front.
     site: Option<String>,
     method: Vec<u8>,
     target: Vec<u8>,

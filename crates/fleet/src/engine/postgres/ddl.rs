@@ -48,7 +48,7 @@ pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 
     )
 }
 
-/// The same where rows of that month lie in the partition for all others: they go into their own. In a transaction.
+/// The same where rows of that month are in the partition for all others: they go into their own. In a transaction.
 pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3]) -> [String; 5] {
     let name = table.name;
     let [ending, from, to] = month;

@@ -120,7 +120,7 @@ fn by_month() -> impl Iterator<Item = &'static Table> {
     TABLES.into_iter().filter(|it| ddl::is_by_month(it))
 }
 
-/// Makes a month's partition: its name's ending, its first day and the next one's. Rows of that month that lie in the
+/// Makes a month's partition: its name's ending, its first day and the next one's. Rows of that month that are in the
 /// partition for all others go into it.
 fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<(), FleetError> {
     let schema = engine.schema.clone();

@@ -50,7 +50,7 @@ pub enum Warning {
         /// The ratio, 0.97 to 1.00 when all is well.
         ratio: f64,
     },
-    /// The rate jumps between two modes; the figures stand in the diagnostics.
+    /// The rate jumps between two modes; the figures are in the diagnostics.
     TwoModes { side: Side, ratio: f64 },
     /// The interval is much wider than counting alone makes it: a quieter machine helps more than time.
     EnvironmentLimited {

@@ -20,7 +20,7 @@ pub(super) const CASES: &[Case] = &[
     ("stuck", stuck),
 ];
 
-/// One thread's address lies in memory that is filled in when another has connected: `userfaultfd(2)`.
+/// One thread's address is in memory that is filled in when another has connected: `userfaultfd(2)`.
 fn stuck(told: &Told<'_>) {
     const API: u64 = 0xaa;
     const SAY_API: u64 = 0xc018_aa3f;

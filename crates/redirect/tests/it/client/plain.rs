@@ -189,7 +189,7 @@ fn lengths(told: &Told<'_>) {
     }
 }
 
-/// The address lies in memory that cannot be written to.
+/// The address is in memory that cannot be written to.
 fn read_only(told: &Told<'_>) {
     let bytes = raw::raw(told.to, 16);
     unsafe {

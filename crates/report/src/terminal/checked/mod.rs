@@ -1,4 +1,4 @@
-//! The result of `looptax check`, for a terminal: what it comes to, what stands in the way with what to do, what else
+//! The result of `looptax check`, for a terminal: what it comes to, what is in the way with what to do, what else
 //! is good to know; how each point is known where that is asked for. Every name comes from outside and is cleaned.
 
 pub(super) mod change;
@@ -24,7 +24,7 @@ pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: St
     }
 }
 
-/// The points alone that stand in the way or are open, with what to do.
+/// The points alone that are in the way or are open, with what to do.
 pub(super) fn obstacles(points: &[Point], style: Style) -> String {
     let told = Told { is_verbose: false, style };
     let in_the_way = { points.iter() }.filter(|it| it.outcome > Outcome::Note);

@@ -1,4 +1,4 @@
-//! What stands in the cells of the tables of `looptax find`.
+//! What is in the cells of the tables of `looptax find`.
 
 use crate::format::Text;
 

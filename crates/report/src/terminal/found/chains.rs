@@ -50,7 +50,7 @@ fn write_chain(chain: &FoundChain, found: &Found, lines: &mut Lines) {
     }
 }
 
-/// Why nobody stands before the first program, where it is one that is asked.
+/// Why nobody is before the first program, where it is one that is asked.
 fn who_asks(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     let first = chain.hops.first().filter(|_| !chain.begins_here)?;
     let (name, pid) = (first.client.as_ref()?, first.client_pid?);
@@ -86,7 +86,7 @@ fn names(chain: &FoundChain, text: Text) -> String {
     format!("{before}{start}{onward}")
 }
 
-/// What stands behind a process's name; a process that was told already is named only.
+/// What is behind a process's name; a process that was told already is named only.
 fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u32>>, text: Text) -> String {
     if !told.insert(client) || told.len() > MOST_NAMES {
         return String::new();

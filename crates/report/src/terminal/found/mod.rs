@@ -1,4 +1,4 @@
-//! What `looptax find` saw, for a terminal: servers, who pays, who does not, what stands in the way.
+//! What `looptax find` saw, for a terminal: servers, who pays, who does not, what is in the way.
 //!
 //! Every name comes from outside and is cleaned.
 
@@ -67,7 +67,7 @@ fn clients_of(found: &Found, lines: &mut Lines) {
     }
 }
 
-/// Where the figures come from, and what stands in the way.
+/// Where the figures come from, and what is in the way.
 fn write_words(found: &Found, lines: &mut Lines) {
     costs::write(found, lines);
     let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();

@@ -2,7 +2,7 @@
 //!
 //! `cost` says what a request over TCP costs here, `rates` and `counts` how many there are, `shares` whose they are, `chains` what a page goes through,
 //! `paths` which links are a chain and
-//! `missing` which may be. `listing` puts everything together, `notes` has the words for what stands in the
+//! `missing` which may be. `listing` puts everything together, `notes` has the words for what is in the
 //! way, `spelled` a command, `names` the users' names. `watched` is what `watch` counted, `cpu_sums` the
 //! CPU time beside it.
 

@@ -1,4 +1,4 @@
-//! What stands in the way, in words, with the next step.
+//! What is in the way, in words, with the next step.
 
 use std::path::Path;
 

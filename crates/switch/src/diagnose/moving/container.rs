@@ -1,6 +1,6 @@
 //! The socket of a server in a container, for the port that the container publishes.
 //!
-//! It counts only where it lies in a folder that we see too, and is the very file that the server listens
+//! It counts only where it is in a folder that we see too, and is the very file that the server listens
 //! on. Everything else leaves the port on TCP.
 
 use looptax_host::discover::{NamespaceId, Place, Published, Server, SocketFile};

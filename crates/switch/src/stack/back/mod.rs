@@ -1,4 +1,4 @@
-//! What stands behind web servers: who listens at an address, whom its socket will let in, the test of its files, what
+//! What is behind web servers: who listens at an address, whom its socket will let in, the test of its files, what
 //! has it read them.
 //!
 //! What is known of each is `known`; one file for each program. Nothing is written here.

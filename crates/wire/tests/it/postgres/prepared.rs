@@ -1,4 +1,4 @@
-//! The prepared query: what is sent for a key, and where the value lies in a reply.
+//! The prepared query: what is sent for a key, and where the value is in a reply.
 
 use looptax_wire::postgres::PreparedQuery;
 use looptax_wire::{Codec, Reply, WireError};

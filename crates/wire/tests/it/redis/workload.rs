@@ -1,4 +1,4 @@
-//! The measured commands: what is sent for a key, and where the value lies in a reply.
+//! The measured commands: what is sent for a key, and where the value is in a reply.
 
 use looptax_wire::redis::{Get, Ping, Set};
 use looptax_wire::{Codec, Reply};

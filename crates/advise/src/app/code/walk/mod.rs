@@ -1,4 +1,4 @@
-//! From tokens to settings: where the walk is, and what stands there.
+//! From tokens to settings: where the walk is, and what is there.
 //!
 //! It is made of three: `statement` finds where a value begins, `list` follows what is nested, and
 //! `literal` makes a setting of what is not.

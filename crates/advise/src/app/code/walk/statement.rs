@@ -169,7 +169,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether anything stands before this token in its line.
+    /// Whether anything is before this token in its line.
     fn is_indented(&self) -> bool {
         self.starts.start_of(self.starts.line(self.start())) < self.start()
     }

@@ -1,7 +1,7 @@
 //! The `pg_hba.conf` that a server reads.
 //!
 //! Where it lies is a setting, of the command line or of the configuration with all that it includes; where
-//! none says, it lies in the folder that the server was started on. What cannot be followed is no file.
+//! none says, it is in the folder that the server was started on. What cannot be followed is no file.
 //!
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.
@@ -184,7 +184,7 @@ impl Configuration<'_> {
     }
 }
 
-/// The setting that a line is about, in lower case, and what stands behind its name.
+/// The setting that a line is about, in lower case, and what is behind its name.
 fn name_of(line: &str) -> Option<(String, &str)> {
     let line = line.trim_start();
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
