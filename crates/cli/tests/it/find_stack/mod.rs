@@ -36,6 +36,7 @@ http {
   scgi_temp_path «folder»/scgi;
   server {
     listen «listen»;
+    fastcgi_read_timeout 600; proxy_read_timeout 600; uwsgi_read_timeout 600;
     location / { «upstream» }
   }
 }
@@ -176,15 +177,23 @@ fn name(found: &Value, pid: Option<u64>, program: Option<&str>) -> String {
 /// Looks until the chains are those of the list: a proxy connects onward when it wants to.
 #[track_caller]
 fn expect_chains(scratch: &Scratch, first: u32, expected: &[&[&str]]) -> Value {
-    let mut last = Vec::new();
-    let mut all = Value::Null;
+    let mut seen = Vec::new();
+    let mut last = Value::Null;
     let is_so = (0..20).any(|_| {
-        all = crate::find::found(scratch);
-        last = chains(&all, first);
-        last == expected
+        last = crate::find::found(scratch);
+        let chains = chains(&last, first);
+        let is_so = chains == expected;
+        if !seen.contains(&chains) {
+            seen.push(chains);
+        }
+        is_so
     });
-    assert!(is_so, "expected {expected:#?}, found {last:#?}\n{:#}\n{:#}", all["chains"], all["servers"]);
-    all
+    let (notes, all, servers) = (&last["notes"], &last["chains"], &last["servers"]);
+    assert!(
+        is_so,
+        "expected {expected:#?} from {first}, found one after another {seen:#?}\n{notes:#}\n{all:#}\n{servers:#}"
+    );
+    last
 }
 
 /// Lets every account look into the site's folder, and write there: workers run as accounts of their own.

@@ -1,10 +1,10 @@
 <?php
-// Holds a connection to the database until it is told to end, or for a minute.
+// Holds a connection to the database until it is told to end, or for ten minutes.
 $host = '«host»';
 $socket = '«mysql_socket»';
 $db = new mysqli($host, '«user»', '«password»', '«database»', «port», $socket ?: null);
 touch('«folder»/up-' . getmypid());
-for ($i = 0; $i < 6000 && !file_exists('«folder»/done'); $i++) {
+for ($i = 0; $i < 60000 && !file_exists('«folder»/done'); $i++) {
     $db->query('SELECT 1');
     usleep(10000);
     clearstatcache();

@@ -1,4 +1,4 @@
-# Holds a connection to PostgreSQL until it is told to end, or for a minute.
+# Holds a connection to PostgreSQL until it is told to end, or for ten minutes.
 import os, time
 import psycopg2
 
@@ -6,7 +6,7 @@ def app(environ, start):
     db = psycopg2.connect(host='«host»', port=«pg_port», user='«user»', password='«password»', dbname='«database»', sslmode='disable')
     db.autocommit = True
     open('«folder»/up-%d' % os.getpid(), 'w').close()
-    for _ in range(6000):
+    for _ in range(60_000):
         db.cursor().execute('SELECT 1')
         time.sleep(0.01)
         if os.path.exists('«folder»/done'):

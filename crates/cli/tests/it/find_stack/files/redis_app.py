@@ -1,4 +1,4 @@
-# Holds a connection to Redis until it is told to end, or for a minute.
+# Holds a connection to Redis until it is told to end, or for ten minutes.
 import os, socket, time
 
 def app(environ, start):
@@ -9,7 +9,7 @@ def app(environ, start):
     else:
         db = socket.create_connection((where, «port»))
     open('«folder»/up-%d' % os.getpid(), 'w').close()
-    for _ in range(6000):
+    for _ in range(60_000):
         db.sendall(b'PING\r\n')
         db.recv(256)
         time.sleep(0.01)
