@@ -61,6 +61,11 @@ impl Eye {
         self.over_tcp.is_none() && self.over_socket.is_none()
     }
 
+    /// How the server asked over the socket who the account is, if it was asked there and has several ways.
+    pub(super) fn method(&self) -> Option<&'static str> {
+        self.over_socket.as_ref().and_then(Conversation::method)
+    }
+
     /// Sessions of the account whose transport the server tells, but for ours.
     pub(super) fn sessions(&mut self) -> Result<Vec<Session>, String> {
         let own: Vec<u64> =

@@ -5,13 +5,16 @@
 use looptax_host::eyes::{Counted, Counts};
 use looptax_model::dsn::Protocol;
 
-use super::seen::{FEWEST_COUNTED, Seen};
+use super::seen::{Asks, FEWEST_COUNTED, Seen};
 
 /// More connections over TCP than these may have used one port twice, which is counted once.
 const MOST_COUNTED: u64 = 1000;
 
+/// The start and two of SCRAM.
+const MOST_OF_METHOD: u64 = 3;
+
 /// So many turns at most are those of logins, if the server refused all; `None` where that is not known. `method` is how
-/// `PostgreSQL`'s protocol asks who the account is, if that is known.
+/// `PostgreSQL`'s protocol asks who any account is, if that is known.
 ///
 /// # Source
 /// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and two
@@ -27,17 +30,27 @@ pub(super) fn most_login_turns(
     match protocol {
         Protocol::Mysql => Some(6 * n_opened),
         Protocol::Postgres => {
-            let of_method = match method {
-                Some("none") => 1,
-                Some("password" | "md5") => 2,
-                _ => 3,
-            };
+            let of_method = method.map_or(MOST_OF_METHOD, turns_of);
             let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
             // One that had ended before it was seen may have been a short one by libpq; no turn of it comes later.
             let is_over = has_libpq.is_none() && counted.client.as_ref().is_some_and(|it| it.has_ended);
             Some(if is_over { most.min(counted.counts.n_turns()) } else { most })
         }
         _ => None,
+    }
+}
+
+/// So many turns there are at least if each of these connections logs in; `None` where that is not known.
+pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
+    method.filter(|_| protocol == Protocol::Postgres).map(|it| n_opened * turns_of(it))
+}
+
+/// The turns of a login at `PostgreSQL` by a method.
+fn turns_of(method: &str) -> u64 {
+    match method {
+        "none" => 1,
+        "password" | "md5" => 2,
+        _ => MOST_OF_METHOD,
     }
 }
 
@@ -110,6 +123,13 @@ impl Seen {
         counts_who_is_in && has_come && is_none_in
     }
 
+    /// Whether the application came more than once and let go each time, and no more was answered than its logins.
+    pub(super) fn asks_nothing(&self) -> bool {
+        let is_known = !self.is_unknown && self.n_lasting_of_application == 0;
+        let is_no_more = |it: Asks| it.of_whole_logins.is_some_and(|least| it.n_turns <= least);
+        is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
+    }
+
     /// The same where only the server counts, by what is left of all connections. Nobody else may be about then.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
@@ -163,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_asked_let_it_in_if_more_was_answered_than_logins_that_it_refuses() {
-        let asks = |n_turns, of_logins| Asks { n_opened: 2, n_turns, of_logins };
+        let asks = |n_turns, of_logins| Asks { n_opened: 2, n_turns, of_logins, of_whole_logins: None };
         let with = |protocol, now| Seen {
             protocol: Some(protocol),
             unasked: Some("a pooler".to_owned()),
@@ -187,7 +207,7 @@ mod tests {
 
     #[test]
     fn by_the_kernel_s_count_the_application_was_let_in_if_more_was_answered_than_refused() {
-        let asks = |n_opened, n_turns| Asks { n_opened, n_turns, of_logins: Some(6 * n_opened) };
+        let asks = |n_opened, n_turns| Asks { n_opened, n_turns, of_logins: Some(6 * n_opened), of_whole_logins: None };
         let base = Seen { first_over_socket: Some(S(1)), n_refused: Some(3), n_counted: Some(9), ..Seen::default() };
         let with = |protocol, now, asked_before| Seen {
             protocol: Some(protocol),

@@ -15,6 +15,7 @@ mod seen;
 mod watch;
 mod watched;
 mod watches;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
+use super::words::plural;
+
 /// So long nothing of the application may open or have a connection over TCP before it counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
 /// A refusal has to last this long before it counts: a program that restarts may be refused at first.
@@ -23,11 +25,13 @@ pub(super) struct Asks {
     pub(super) n_turns: u64,
     /// So many of them at most are those of logins, if the server refused all; `None` where that is not known.
     pub(super) of_logins: Option<u64>,
+    /// So many there are at least if each connection logs in; `None` where the method is not known.
+    pub(super) of_whole_logins: Option<u64>,
 }
 
 impl Default for Asks {
     fn default() -> Self {
-        Self { n_opened: 0, n_turns: 0, of_logins: Some(0) }
+        Self { n_opened: 0, n_turns: 0, of_logins: Some(0), of_whole_logins: Some(0) }
     }
 }
 
@@ -35,7 +39,9 @@ impl Asks {
     pub(super) fn add(&mut self, other: Self) {
         self.n_opened += other.n_opened;
         self.n_turns += other.n_turns;
-        self.of_logins = self.of_logins.zip(other.of_logins).map(|(one, more)| one + more);
+        let sum = |one: Option<u64>, more: Option<u64>| one.zip(more).map(|(one, more)| one + more);
+        self.of_logins = sum(self.of_logins, other.of_logins);
+        self.of_whole_logins = sum(self.of_whole_logins, other.of_whole_logins);
     }
 }
 
@@ -197,6 +203,12 @@ impl Seen {
         is_last.then(|| self.at_the_end())
     }
 
+    /// Who connects over TCP after the application was reloaded, or never let go of what it opened since.
+    fn still_over_tcp(&self) -> BTreeSet<&str> {
+        let still = { self.over_tcp.iter() }.filter(|it| it.is_open || it.at >= self.reloaded);
+        still.map(|it| &*it.who).collect()
+    }
+
     fn at_the_end(&self) -> Judgement {
         let still = self.still_over_tcp();
         if !still.is_empty() {
@@ -211,6 +223,9 @@ impl Seen {
         }
         if self.is_proof() {
             return Judgement::Holds(self.how_it_is_known());
+        }
+        if self.asks_nothing() {
+            return Judgement::Fails(StepCode::LoginsRefused, self.words_of_nothing());
         }
         if self.n_unclear > 0 || self.is_asked && self.n_over_tcp > 0 {
             let words = format!(
@@ -227,157 +242,6 @@ impl Seen {
         }
         Judgement::Unproved(self.words_of_nothing())
     }
-
-    /// Who has not let go of what it had before the file was written.
-    fn words_of_held(&self) -> String {
-        let came = if self.is_over_socket() { "others came over the socket, and" } else { "nothing new connected:" };
-        let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
-        format!("{came} {} still has its connection over TCP of before: restart or reload it", who.join(", "))
-    }
-
-    /// What came where nothing came of the application.
-    fn words_of_nothing(&self) -> String {
-        if self.is_unknown && self.has_come_itself() {
-            let whose = self.whose();
-            return format!(
-                "somebody came over the socket{whose}, and nothing says that it is the application; --user or --pid names it"
-            );
-        }
-        if self.has_come_itself() && !self.is_over_socket() {
-            let counted = self.by_kernel.map_or_else(String::new, |it| {
-                let (connections, questions) = (plural(it.n_opened, "connection"), plural(it.n_turns, "question"));
-                let refused = it.of_logins.map_or_else(String::new, |n| format!(", as refused logins have up to {n}"));
-                format!(
-                    "; the kernel counted {} {connections}, {} answered {questions}{refused}",
-                    it.n_opened, it.n_turns
-                )
-            });
-            let why =
-                { self.unasked.as_ref() }.map_or_else(String::new, |it| format!("; the server was not asked: {it}"));
-            let whose = self.whose();
-            return format!(
-                "the application connected to the socket{whose}, and nothing shows that it was let in{counted}{why}"
-            );
-        }
-        if !self.strangers.is_empty() {
-            let who: Vec<&str> = self.strangers.iter().map(|it| &**it).collect();
-            return format!(
-                "over the socket came {} only, and nothing shows that it is the application; --pid names another",
-                who.join(", ")
-            );
-        }
-        if self.n_over_tcp > 0 {
-            return format!(
-                "{} short {} came over TCP, whose could not be seen, and none over the socket",
-                self.n_over_tcp,
-                plural(self.n_over_tcp, "connection")
-            );
-        }
-        "nothing connected, neither over the socket nor over TCP".to_owned()
-    }
-
-    fn how_it_is_known(&self) -> String {
-        let whose = self.whose();
-        let how = match (&self.unasked, self.by_kernel) {
-            (Some(why), by_kernel) => {
-                let n = by_kernel.map_or(self.n_of_application, |it| it.n_opened.max(self.n_of_application));
-                let connections = plural(n, "connection");
-                format!(
-                    "the kernel saw {n} {connections} of the application to the socket{whose}; the server was not asked there: {why}"
-                )
-            }
-            (None, _) if self.n_listed > 0 => {
-                let n = self.n_listed;
-                format!("the server saw {n} {} over the socket{whose}", plural(n, "session"))
-            }
-            (None, Some(Asks { n_opened, n_turns, .. })) => {
-                let (connections, questions) = (plural(n_opened, "connection"), plural(n_turns, "question"));
-                let refused = match self.n_refused {
-                    Some(0) => ", and the server refused none",
-                    _ => ", more than were refused",
-                };
-                format!(
-                    "the kernel counted {n_opened} {connections} to the socket{whose}, with {n_turns} {questions} that were answered{refused}"
-                )
-            }
-            (None, None) => {
-                let counted = self.n_counted_over_socket();
-                let connections = plural(counted, "connection");
-                format!(
-                    "the server counted {counted} {connections}, and the kernel saw none of them over TCP, as it did before"
-                )
-            }
-        };
-        if self.over_tcp.is_empty() {
-            format!("{how}, and none of the application over TCP")
-        } else {
-            format!("{how}, and none of the application over TCP since, after the last ones ended")
-        }
-    }
-
-    fn whose(&self) -> String {
-        if self.over_socket.is_empty() {
-            return String::new();
-        }
-        let mut who: Vec<&str> = self.over_socket.iter().map(|it| &**it).collect();
-        let n_more = who.len().saturating_sub(3);
-        who.truncate(3);
-        let more = if n_more > 0 { " and others" } else { "" };
-        format!(" ({}{more})", who.join(", "))
-    }
-
-    /// Who connects over TCP after the application was reloaded, or never let go of what it opened since.
-    fn still_over_tcp(&self) -> BTreeSet<&str> {
-        let still = { self.over_tcp.iter() }.filter(|it| it.is_open || it.at >= self.reloaded);
-        still.map(|it| &*it.who).collect()
-    }
-
-    fn words_of_tcp(&self, still: &BTreeSet<&str>) -> String {
-        let who: Vec<&str> = still.iter().copied().collect();
-        let who = who.join(", ");
-        if self.is_over_socket() {
-            return format!("still over TCP: {who}, beside others over the socket");
-        }
-        if self.has_come_itself() {
-            return format!(
-                "over TCP came {who}, over the socket{}, and nothing shows that it was let in",
-                self.whose()
-            );
-        }
-        format!("still over TCP: {who}")
-    }
-
-    fn refusals(&self) -> String {
-        let Some(n) = self.n_refused else {
-            let n = self.by_kernel.map_or(0, |it| it.n_opened);
-            let whose = self.whose();
-            return format!(
-                "the application connected to the socket {n} times{whose}, and the server counted no new session"
-            );
-        };
-        format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
-    }
-
-    /// What else is to be known.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if !self.others.is_empty() {
-            let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
-            notes.push(format!("others still use the account over TCP, by their own files: {}", who.join(", ")));
-        }
-        if self.n_unclear > 0 {
-            notes.push(format!(
-                "{} short {} over TCP came from processes like the application's; whose account it was could not be seen",
-                self.n_unclear,
-                plural(self.n_unclear, "connection")
-            ));
-        }
-        notes
-    }
-}
-
-fn plural(n: u64, word: &'static str) -> String {
-    if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 #[cfg(test)]
@@ -482,7 +346,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_server_that_tells_of_no_refusals_shows_them_by_counting_nobody() {
-        let by_kernel = Some(Asks { n_opened: 4, n_turns: 8, of_logins: Some(12) });
+        let by_kernel = Some(Asks { n_opened: 4, n_turns: 8, of_logins: Some(12), of_whole_logins: None });
         let mut seen = Seen {
             protocol: Some(Protocol::Postgres),
             by_kernel,
@@ -500,6 +364,26 @@ pub(super) mod tests {
         assert_eq!(fails_with(&Seen { n_counted_at_most: Some(1), ..seen.clone() }, 6, true), None);
         // Who came may be somebody else.
         assert_eq!(fails_with(&Seen { is_unknown: true, ..seen }, 6, true), None);
+    }
+
+    #[test]
+    fn who_never_asks_anything_after_its_login_is_taken_to_be_refused() {
+        let with = |n_turns, of_whole_logins| Seen {
+            protocol: Some(Protocol::Postgres),
+            by_kernel: Some(Asks { n_opened: 8, n_turns, of_logins: Some(40), of_whole_logins }),
+            n_of_application: 8,
+            // Others are let in.
+            n_counted: Some(9),
+            n_opened_by_all: 17,
+            ..Seen::default()
+        };
+        assert_eq!(fails_with(&with(24, Some(24)), 60, true), Some(StepCode::LoginsRefused));
+        assert_eq!(fails_with(&with(24, Some(24)), 6, false), None);
+        assert_eq!(fails_with(&with(25, Some(24)), 60, true), None);
+        assert_eq!(fails_with(&with(24, None), 60, true), None);
+        // One that waits, and one who may be somebody else.
+        assert_eq!(fails_with(&Seen { n_lasting_of_application: 1, ..with(24, Some(24)) }, 60, true), None);
+        assert_eq!(fails_with(&Seen { is_unknown: true, ..with(24, Some(24)) }, 60, true), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::clock::Since;
 use super::application::{Application, Kin, is_looptax, named};
 use super::counter::Asking;
 use super::eye::{Eye, Session};
-use super::let_in::most_login_turns;
+use super::let_in::{least_login_turns, most_login_turns};
 use super::log::Logs;
 use super::seen::{Asks, Judgement, OverTcp, Seen};
 use super::watched::Watched;
@@ -61,7 +61,7 @@ pub struct Watch {
     earlier_inodes: BTreeSet<u64>,
     /// Whether the application had one of them, and could still ask over it at the last look.
     is_earlier_open: bool,
-    /// How a pooler asks over the socket who the account is.
+    /// How the server or pooler asks over the socket who the account is.
     method: Option<&'static str>,
     /// Who asks over TCP before anything is written, as long as nobody knows who the application is.
     asking: Vec<Process>,
@@ -127,7 +127,7 @@ impl Watch {
             is_guessed: false,
             earlier_inodes: BTreeSet::new(),
             is_earlier_open: false,
-            method: of.method_of_pooler(limits),
+            method: of.method_of_pooler(limits).or_else(|| eye.method()),
             asking: Vec::new(),
             seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
@@ -144,9 +144,9 @@ impl Watch {
             // Only the server's list over the socket says which clients are of the account.
             return Self::begin(of, named, self.application.user());
         }
-        let socket = of.socket.as_deref();
         let open = |it| self.eye.open_socket(&of.address, it, self.limits);
-        self.seen.unasked = socket.and_then(open);
+        self.seen.unasked = of.socket.as_deref().and_then(open);
+        self.method = self.eye.method();
         self.of = of;
         self.restart();
         self
@@ -471,13 +471,16 @@ impl Watch {
     pub(super) fn take_asked(&mut self, all: &[Asking]) {
         let now = self.start.elapsed();
         let (protocol, is_earlier_open) = (self.of.address.protocol, self.is_earlier_open);
+        // A server may ask another account otherwise.
+        let of_pooler = self.method.filter(|_| self.of.is_pooler());
         let counts = self.seen.by_kernel.get_or_insert_default();
         for Asking { counted, client, has_libpq } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
             let n_opened = counted.counts.n_opened;
-            let of_logins = most_login_turns(protocol, self.method, *has_libpq, counted);
+            let of_logins = most_login_turns(protocol, of_pooler, *has_libpq, counted);
             // What is asked over a connection of before says nothing of the new ones.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
-            let asks = Asks { n_opened, n_turns, of_logins };
+            let of_whole_logins = least_login_turns(protocol, self.method, n_opened);
+            let asks = Asks { n_opened, n_turns, of_logins, of_whole_logins };
             let end = counted.client.as_ref();
             let is_own = end.is_some_and(|it| self.application.has_asked(it, client.as_ref()));
             self.seen.n_opened_by_all += asks.n_opened;

@@ -47,10 +47,13 @@ impl Watched {
         self.socket.as_deref().is_some_and(is_socket) || endpoints.into_iter().any(|it| is_at(asked, it))
     }
 
+    pub(super) fn is_pooler(&self) -> bool {
+        self.server.as_ref().is_some_and(|it| it.kind.is_pooler())
+    }
+
     /// How a pooler, which is not asked, wants to know over the socket who the account is; `None` if that was not found out.
     pub(super) fn method_of_pooler(&self, limits: Limits) -> Option<&'static str> {
-        let is_pooler = self.server.as_ref().is_some_and(|it| it.kind.is_pooler());
-        let socket = self.socket.as_ref().filter(|_| is_pooler)?;
+        let socket = self.socket.as_ref().filter(|_| self.is_pooler())?;
         log_in(&self.address, &Endpoint::Unix(socket.clone()), limits).ok()?.method()
     }
 

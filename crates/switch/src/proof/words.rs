@@ -1,0 +1,152 @@
+//! What is said of what was seen: the words of each judgement.
+
+use std::collections::BTreeSet;
+
+use super::seen::{Asks, Seen};
+
+impl Seen {
+    /// Who has not let go of what it had before the file was written.
+    pub(super) fn words_of_held(&self) -> String {
+        let came = if self.is_over_socket() { "others came over the socket, and" } else { "nothing new connected:" };
+        let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
+        format!("{came} {} still has its connection over TCP of before: restart or reload it", who.join(", "))
+    }
+
+    /// What came where nothing came of the application.
+    pub(super) fn words_of_nothing(&self) -> String {
+        if self.is_unknown && self.has_come_itself() {
+            let whose = self.whose();
+            return format!(
+                "somebody came over the socket{whose}, and nothing says that it is the application; --user or --pid names it"
+            );
+        }
+        if self.has_come_itself() && !self.is_over_socket() {
+            let counted = self.by_kernel.map_or_else(String::new, |it| {
+                let (connections, questions) = (plural(it.n_opened, "connection"), plural(it.n_turns, "question"));
+                let refused = it.of_logins.map_or_else(String::new, |n| format!(", as refused logins have up to {n}"));
+                format!(
+                    "; the kernel counted {} {connections}, {} answered {questions}{refused}",
+                    it.n_opened, it.n_turns
+                )
+            });
+            let why =
+                { self.unasked.as_ref() }.map_or_else(String::new, |it| format!("; the server was not asked: {it}"));
+            let whose = self.whose();
+            return format!(
+                "the application connected to the socket{whose}, and nothing shows that it was let in{counted}{why}"
+            );
+        }
+        if !self.strangers.is_empty() {
+            let who: Vec<&str> = self.strangers.iter().map(|it| &**it).collect();
+            return format!(
+                "over the socket came {} only, and nothing shows that it is the application; --pid names another",
+                who.join(", ")
+            );
+        }
+        if self.n_over_tcp > 0 {
+            return format!(
+                "{} short {} came over TCP, whose could not be seen, and none over the socket",
+                self.n_over_tcp,
+                plural(self.n_over_tcp, "connection")
+            );
+        }
+        "nothing connected, neither over the socket nor over TCP".to_owned()
+    }
+
+    pub(super) fn how_it_is_known(&self) -> String {
+        let whose = self.whose();
+        let how = match (&self.unasked, self.by_kernel) {
+            (Some(why), by_kernel) => {
+                let n = by_kernel.map_or(self.n_of_application, |it| it.n_opened.max(self.n_of_application));
+                let connections = plural(n, "connection");
+                format!(
+                    "the kernel saw {n} {connections} of the application to the socket{whose}; the server was not asked there: {why}"
+                )
+            }
+            (None, _) if self.n_listed > 0 => {
+                let n = self.n_listed;
+                format!("the server saw {n} {} over the socket{whose}", plural(n, "session"))
+            }
+            (None, Some(Asks { n_opened, n_turns, .. })) => {
+                let (connections, questions) = (plural(n_opened, "connection"), plural(n_turns, "question"));
+                let refused = match self.n_refused {
+                    Some(0) => ", and the server refused none",
+                    _ => ", more than were refused",
+                };
+                format!(
+                    "the kernel counted {n_opened} {connections} to the socket{whose}, with {n_turns} {questions} that were answered{refused}"
+                )
+            }
+            (None, None) => {
+                let counted = self.n_counted_over_socket();
+                let connections = plural(counted, "connection");
+                format!(
+                    "the server counted {counted} {connections}, and the kernel saw none of them over TCP, as it did before"
+                )
+            }
+        };
+        if self.over_tcp.is_empty() {
+            format!("{how}, and none of the application over TCP")
+        } else {
+            format!("{how}, and none of the application over TCP since, after the last ones ended")
+        }
+    }
+
+    fn whose(&self) -> String {
+        if self.over_socket.is_empty() {
+            return String::new();
+        }
+        let mut who: Vec<&str> = self.over_socket.iter().map(|it| &**it).collect();
+        let n_more = who.len().saturating_sub(3);
+        who.truncate(3);
+        let more = if n_more > 0 { " and others" } else { "" };
+        format!(" ({}{more})", who.join(", "))
+    }
+
+    pub(super) fn words_of_tcp(&self, still: &BTreeSet<&str>) -> String {
+        let who: Vec<&str> = still.iter().copied().collect();
+        let who = who.join(", ");
+        if self.is_over_socket() {
+            return format!("still over TCP: {who}, beside others over the socket");
+        }
+        if self.has_come_itself() {
+            return format!(
+                "over TCP came {who}, over the socket{}, and nothing shows that it was let in",
+                self.whose()
+            );
+        }
+        format!("still over TCP: {who}")
+    }
+
+    pub(super) fn refusals(&self) -> String {
+        let Some(n) = self.n_refused else {
+            let n = self.by_kernel.map_or(0, |it| it.n_opened);
+            let whose = self.whose();
+            return format!(
+                "the application connected to the socket {n} times{whose}, and the server counted no new session"
+            );
+        };
+        format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
+    }
+
+    /// What else is to be known.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.others.is_empty() {
+            let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
+            notes.push(format!("others still use the account over TCP, by their own files: {}", who.join(", ")));
+        }
+        if self.n_unclear > 0 {
+            notes.push(format!(
+                "{} short {} over TCP came from processes like the application's; whose account it was could not be seen",
+                self.n_unclear,
+                plural(self.n_unclear, "connection")
+            ));
+        }
+        notes
+    }
+}
+
+pub(super) fn plural(n: u64, word: &'static str) -> String {
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
+}
