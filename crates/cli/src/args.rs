@@ -118,8 +118,11 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    let private = format!("private:{word}");
-    let target = [word, &private].into_iter().find(|it| target::parse(it).is_ok())?;
+    let target = if target::parse(word).is_ok() { word.clone() } else { target::meant(word)? };
+    let is_like_a_command = error.get(ContextKind::SuggestedSubcommand).is_some();
+    if is_like_a_command && target != format!("private:{word}") {
+        return None;
+    }
     let words = format!("`{word}` is not a command; to measure a server: looptax compare {target}");
     Some(command.error(ErrorKind::InvalidSubcommand, words))
 }
@@ -221,7 +224,7 @@ pub(crate) enum Command {
     #[command(after_long_help = SWITCH_EXIT_CODES)]
     Switch(Box<SwitchArgs>),
     /// Run a program unmodified, its local connections moved to sockets.
-    #[command(after_long_help = RUN_EXIT_CODES)]
+    #[command(after_long_help = RUN_EXIT_CODES, override_usage = "looptax run [OPTIONS] -- CMD…")]
     Run(RunArgs),
     /// List the runs of this machine, or show some as text, page or data.
     #[command(after_long_help = EXIT_CODES, mut_args(help::shown_in_short))]

@@ -9,4 +9,5 @@ pub mod analysis;
 pub mod dsn;
 pub mod failure;
 pub mod record;
+pub mod spelling;
 pub mod stats;

@@ -415,3 +415,35 @@ fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
         assert!(!plan(fine).contains("warning"), "{fine}");
     }
 }
+
+/// An error of usage with these words.
+#[track_caller]
+fn check_error(scratch: &Scratch, args: &[&str], words: &[&str]) {
+    let run = Looptax::new(exe(), scratch).args(args).run();
+    run.expect_code(2);
+    let flat = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in words {
+        assert!(flat.contains(word), "`{word}`: {flat}");
+    }
+}
+
+#[test]
+fn a_misspelt_word_is_answered_with_the_one_that_was_meant() {
+    let scratch = Scratch::new();
+    fs::write(scratch.file("wp-config.php"), "<?php").unwrap();
+    let file = scratch.file("wp-config.phpp");
+    check_error(&scratch, &["mysql"], &["to measure a server: looptax compare private:mysql"]);
+    check_error(&scratch, &["postgers"], &["to measure a server: looptax compare private:postgres"]);
+    check_error(&scratch, &["compare", "postgers"], &["did you mean `private:postgres`?"]);
+    check_error(&scratch, &["why", "private:rediss"], &["did you mean `private:redis`?"]);
+    let meant = format!("did you mean `{}`?", scratch.file("wp-config.php").display());
+    check_error(&scratch, &["check", file.to_str().unwrap()], &[&meant]);
+}
+
+#[test]
+fn the_usage_of_run_can_be_typed() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch).args(["run"]).run();
+    run.expect_code(125);
+    assert!(run.stderr.contains("Usage: looptax run [OPTIONS] -- CMD"), "{}", run.stderr);
+}
