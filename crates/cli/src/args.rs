@@ -141,6 +141,11 @@ impl Cli {
     }
 }
 
+/// `16`, `1k`.
+fn connections(typed: &str) -> Result<u32, String> {
+    typed::count(typed).ok_or_else(|| "a whole number, as 16 or 1k; several as 1,16".to_owned())
+}
+
 /// The options of a subcommand that were typed, by their long names.
 fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let Some((name, matches)) = matches.subcommand() else {
@@ -313,7 +318,7 @@ pub(crate) struct CompareArgs {
     /// Connections per transport, one comparison each (default: 1,16).
     ///
     /// Connections per arm, one comparison each. Default: 1,16; 1 on a running server.
-    #[arg(short, long, value_delimiter = ',', value_name = "N,…")]
+    #[arg(short, long, value_delimiter = ',', value_name = "N,…", value_parser = connections)]
     pub(crate) connections: Vec<u32>,
     /// What to request: point-select, read-write, get, set, ping, ...
     ///
