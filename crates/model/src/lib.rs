@@ -9,5 +9,4 @@ pub mod analysis;
 pub mod dsn;
 pub mod failure;
 pub mod record;
-pub mod spelling;
 pub mod stats;

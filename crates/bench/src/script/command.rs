@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use looptax_model::spelling::nearest;
+use looptax_model::failure::nearest;
 
 use crate::script::error::ScriptError;
 use crate::script::fault::{ParseFault, SUPPORTED};

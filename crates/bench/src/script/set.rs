@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use looptax_model::spelling::nearest;
+use looptax_model::failure::nearest;
 
 use crate::script::error::{ScriptError, SetError};
 use crate::script::expression::Code;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use crate::servers::startable;
 use looptax_model::dsn::{Address, AddressError, Kind, Protocol, Secret, is_address, masked, shown};
-use looptax_model::failure::Failure;
-use looptax_model::spelling::nearest;
+use looptax_model::failure::{Failure, nearest};
 use looptax_wire::Login;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \

@@ -2,7 +2,7 @@
 //!
 //! Used by the parser; `function` takes the names in its messages from here.
 
-use looptax_model::spelling::nearest;
+use looptax_model::failure::nearest;
 
 use super::function::Function;
 use crate::script::fault::ParseFault;

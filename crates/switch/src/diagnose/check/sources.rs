@@ -11,9 +11,8 @@ use looptax_advise::app::{self, Found, Included, Inside, Reading, Share, Source,
 use looptax_host::discover::{Process, Survey};
 use looptax_host::{Folder, kernel, read};
 use looptax_model::dsn::{Address, Protocol};
-use looptax_model::failure::Failure;
+use looptax_model::failure::{Failure, nearest};
 use looptax_model::record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
-use looptax_model::spelling::nearest;
 use rustix::fs::FileType;
 
 use super::bounded_read::Files;
