@@ -118,8 +118,11 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    let private = format!("private:{word}");
-    let target = [word, &private].into_iter().find(|it| target::parse(it).is_ok())?;
+    let target = if target::parse(word).is_ok() { word.clone() } else { target::meant(word)? };
+    let is_like_a_command = error.get(ContextKind::SuggestedSubcommand).is_some();
+    if is_like_a_command && target != format!("private:{word}") {
+        return None;
+    }
     let words = format!("`{word}` is not a command; to measure a server: looptax compare {target}");
     Some(command.error(ErrorKind::InvalidSubcommand, words))
 }
@@ -136,6 +139,11 @@ impl Cli {
             None | Some(_) => false,
         }
     }
+}
+
+/// `16`, `1k`.
+fn connections(typed: &str) -> Result<u32, String> {
+    typed::count(typed).ok_or_else(|| "a whole number, as 16 or 1k; several as 1,16".to_owned())
 }
 
 /// The options of a subcommand that were typed, by their long names.
@@ -221,7 +229,7 @@ pub(crate) enum Command {
     #[command(after_long_help = SWITCH_EXIT_CODES)]
     Switch(Box<SwitchArgs>),
     /// Run a program unmodified, its local connections moved to sockets.
-    #[command(after_long_help = RUN_EXIT_CODES)]
+    #[command(after_long_help = RUN_EXIT_CODES, override_usage = "looptax run [OPTIONS] -- CMD…")]
     Run(RunArgs),
     /// List the runs of this machine, or show some as text, page or data.
     #[command(after_long_help = EXIT_CODES, mut_args(help::shown_in_short))]
@@ -310,7 +318,7 @@ pub(crate) struct CompareArgs {
     /// Connections per transport, one comparison each (default: 1,16).
     ///
     /// Connections per arm, one comparison each. Default: 1,16; 1 on a running server.
-    #[arg(short, long, value_delimiter = ',', value_name = "N,…")]
+    #[arg(short, long, value_delimiter = ',', value_name = "N,…", value_parser = connections)]
     pub(crate) connections: Vec<u32>,
     /// What to request: point-select, read-write, get, set, ping, ...
     ///

@@ -1,8 +1,8 @@
-//! The process that enters network namespaces of others, and does nothing else.
+//! The process that enters network and host name namespaces of others, and does nothing else.
 //!
 //! Entering one takes `CAP_SYS_ADMIN`, which is root by another name. A forked process keeps that capability and no
-//! other; it is sent a namespace by its descriptor, opens a socket there that lists sockets, or the file of a limit, and sends that back. It
-//! reads nothing that others write. The program itself can give the capability up before it looks at anything.
+//! other; it is sent a namespace by its descriptor, opens a socket there that lists sockets, or the file of a limit, and sends
+//! that back, or a file in memory with the host's name. It reads nothing else that others write. The program itself can give the capability up before it looks at anything.
 //! The process ends with the program, which holds the other end of its socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -27,6 +27,7 @@ const LINE: RawFd = 0;
 /// What is opened in a namespace, as the number beside it says.
 const LISTER: i32 = 0;
 const QUEUE_LIMIT: i32 = 1;
+const HOST_NAME: i32 = 2;
 
 /// Our end, once the process was started.
 static OURS: Mutex<Option<OwnedFd>> = Mutex::new(None);
@@ -54,6 +55,14 @@ pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 /// As [`start`].
 pub(crate) fn queue_limit(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, QUEUE_LIMIT)
+}
+
+/// A file in memory that holds the host's name in another UTS namespace.
+///
+/// # Errors
+/// As [`start`].
+pub(crate) fn host_name(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    opened_in(namespace, HOST_NAME)
 }
 
 fn opened_in(namespace: BorrowedFd<'_>, what: i32) -> io::Result<OwnedFd> {
@@ -136,6 +145,12 @@ fn serve(line: RawFd) -> ! {
 }
 
 fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
+    if what == HOST_NAME {
+        move_into_link_name_space(namespace, Some(LinkNameSpaceType::HostNameAndNISDomainName))?;
+        let file = rustix::fs::memfd_create(c"host name", MemfdFlags::CLOEXEC)?;
+        rustix::io::write(&file, rustix::system::uname().nodename().to_bytes())?;
+        return Ok(file);
+    }
     move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?;
     if what == QUEUE_LIMIT {
         // The kernel shows the limit of the namespace that the file is opened in.

@@ -4,10 +4,12 @@
 
 use std::ops::Range;
 
+use looptax_model::failure::nearest;
+
 use crate::script::error::ScriptError;
 use crate::script::fault::{ParseFault, SUPPORTED};
 use crate::script::place::word;
-use crate::script::symbols::{Source, nearest};
+use crate::script::symbols::Source;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use looptax_model::failure::nearest;
+
 use crate::script::error::{ScriptError, SetError};
 use crate::script::expression::Code;
 use crate::script::fault::ParseFault;
@@ -12,7 +14,7 @@ use crate::script::parse::{Amount, Instruction, Kind, Script};
 use crate::script::place::{Place, word};
 use crate::script::spec::Definition;
 use crate::script::statement::{Piece, Statement};
-use crate::script::symbols::{Symbols, nearest};
+use crate::script::symbols::Symbols;
 
 /// Variables that a session has without a `\set`.
 pub(crate) const PRESET: [&str; 4] = ["client_id", "scale", "random_seed", "default_seed"];

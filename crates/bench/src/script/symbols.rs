@@ -84,21 +84,3 @@ pub(crate) fn is_name_character(c: char) -> bool {
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_character)
 }
-
-/// The candidate that looks most like `found`, if any does.
-pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Names are short; what is longer than any of them resembles none, and would take long to compare.
-    const MOST_CHARS: usize = 64;
-    if found.chars().count() > MOST_CHARS {
-        return None;
-    }
-    let found = found.to_ascii_lowercase();
-    // A third of the letters may be wrong: `radnom` is `random`, `foo` is not `pow`.
-    let most = (found.chars().count() / 3).clamp(1, 3);
-    candidates
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&found, name), name))
-        .filter(|(distance, _)| *distance <= most)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}

@@ -20,6 +20,11 @@ pub(crate) struct FindArgs {
     /// Look again every two seconds, until Ctrl-C; with --json one object a line for each look.
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Print every client, address, hop and note.
+    ///
+    /// Print every client, address, hop and note: without it the output is at most 40 lines.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     /// Measure what a request over TCP costs here (ten seconds).
     ///
     /// Measure what a request over TCP costs here (ten seconds, built-in echo server), for the CPU

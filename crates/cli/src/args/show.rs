@@ -73,9 +73,13 @@ pub(crate) struct GateArgs {
     pub(crate) arm: Option<String>,
 }
 
-/// `20%` or `20`.
+/// `20%` or `20`; less than one without the sign may be meant as a share.
 fn percent(typed: &str) -> Result<f64, String> {
-    typed::percent(typed)
+    let value = typed::percent(typed)
         .filter(|it| (-100.0..=100.0).contains(it))
-        .ok_or_else(|| "a percentage of throughput, as 20%".to_owned())
+        .ok_or_else(|| "a percentage of throughput, as 20%".to_owned())?;
+    if !typed.ends_with('%') && value != 0.0 && value.abs() < 1.0 {
+        return Err(format!("it may be {value} % or {share} %: write {value}% or {share}%", share = value * 100.0));
+    }
+    Ok(value)
 }

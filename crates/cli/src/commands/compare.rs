@@ -1,5 +1,6 @@
 //! `compare`: plan, targets one after the other, record, table.
 
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use looptax_experiment::comparison::{empty_record, measure_all, parts};
 use looptax_experiment::list_workloads;
 use looptax_experiment::plan::minutes;
 use looptax_experiment::spec::target::TargetSpec;
+use looptax_host::discover::{is_listened_at, process};
 use looptax_model::analysis::remedies;
 use looptax_model::failure::Failure;
 use looptax_model::record::WarningCode;
@@ -76,6 +78,9 @@ pub(crate) fn measure(
     }
     sys::require_measurable()?;
     let is_open = needs_agreement(settings);
+    if is_open {
+        require_listeners(settings)?;
+    }
     // Nobody agrees to what is not shown.
     terminal.words_for(is_open, &format!("{}\n", parts.text()));
     if is_open && !terminal::agrees("Measure the running server as planned?") {
@@ -138,6 +143,25 @@ fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
 }
 
 /// Running servers are measured only after somebody agreed.
+/// Refuses a server at whose address no process listens, before anybody is asked about it.
+fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
+    const LONGEST: Duration = Duration::from_secs(1);
+    let own = process(std::process::id());
+    for target in &settings.targets {
+        let TargetSpec::Running(running) = target else { continue };
+        let is_seen = own.as_ref().and_then(|own| is_listened_at(running.tcp, own));
+        // A rule of the kernel may lead to a container: only a refused connection is the proof.
+        let is_refused = || TcpStream::connect_timeout(&running.tcp, LONGEST).is_err();
+        if is_seen == Some(false) && is_refused() {
+            return Err(Failure::usage(
+                format!("no process listens at {}, the address in {}", running.tcp, running.shown),
+                "`looptax find` lists the servers of this machine",
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn needs_agreement(settings: &Experiment) -> bool {
     let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
     !settings.is_agreed && settings.targets.iter().any(is_running)

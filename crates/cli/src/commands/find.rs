@@ -9,7 +9,7 @@ use looptax_host::eyes::{Eyes, Loaded, Look, Reach, bytes};
 use looptax_model::failure::Failure;
 use looptax_model::record::{CostSource, Found, Note, NoteCode, StreamEvent, StreamLine};
 use looptax_report::found_openmetrics;
-use looptax_report::terminal::{self as report, First};
+use looptax_report::terminal as report;
 use looptax_store::save_for_all;
 use looptax_switch::diagnose::find::{cost, listing::listing, notes};
 use looptax_switch::{Kept, Switch, fallen_back};
@@ -141,7 +141,7 @@ fn watch(
         let later = survey(Some(&earlier));
         let found = list(Some(&earlier), &later, counted.as_ref());
         let is_read = match &mut screen {
-            Some(screen) => screen.show(&report::found(&found, First::Clients, terminal.style()))?,
+            Some(screen) => screen.show(&report::found(&found, args.verbose, terminal.style()))?,
             None => terminal::json_line(&StreamLine::from(StreamEvent::Found(Box::new(found))))?,
         };
         if !is_read {
@@ -213,6 +213,6 @@ fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failur
         if is_printed {
             return found_openmetrics(found);
         }
-        report::found(found, First::Servers, terminal.style())
+        report::found(found, args.verbose, terminal.style())
     })
 }

@@ -307,7 +307,9 @@ fn no_connections_are_no_comparison() {
 
 #[test]
 fn a_running_server_is_left_alone_until_somebody_agrees() {
-    check(&["redis://127.0.0.1:1"], 2, &["only when the plan is agreed to", "--yes"]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    check(&[&url], 2, &["only when the plan is agreed to", "--yes"]);
 }
 
 /// With `--write`, so that what was written must go again although the server is full.
@@ -414,4 +416,54 @@ fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
     for fine in ["40%", "50k"] {
         assert!(!plan(fine).contains("warning"), "{fine}");
     }
+}
+
+/// An error of usage with these words.
+#[track_caller]
+fn check_error(scratch: &Scratch, args: &[&str], words: &[&str]) {
+    let run = Looptax::new(exe(), scratch).args(args).run();
+    run.expect_code(2);
+    let flat = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in words {
+        assert!(flat.contains(word), "`{word}`: {flat}");
+    }
+}
+
+#[test]
+fn a_misspelt_word_is_answered_with_the_one_that_was_meant() {
+    let scratch = Scratch::new();
+    fs::write(scratch.file("wp-config.php"), "<?php").unwrap();
+    let file = scratch.file("wp-config.phpp");
+    check_error(&scratch, &["mysql"], &["to measure a server: looptax compare private:mysql"]);
+    check_error(&scratch, &["postgers"], &["to measure a server: looptax compare private:postgres"]);
+    check_error(&scratch, &["compare", "postgers"], &["did you mean `private:postgres`?"]);
+    check_error(&scratch, &["why", "private:rediss"], &["did you mean `private:redis`?"]);
+    let meant = format!("did you mean `{}`?", scratch.file("wp-config.php").display());
+    check_error(&scratch, &["check", file.to_str().unwrap()], &[&meant]);
+}
+
+#[test]
+fn the_usage_of_run_can_be_typed() {
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch).args(["run"]).run();
+    run.expect_code(125);
+    assert!(run.stderr.contains("Usage: looptax run [OPTIONS] -- CMD"), "{}", run.stderr);
+}
+
+#[test]
+fn values_of_options_say_how_they_are_written() {
+    let scratch = Scratch::new();
+    check_error(&scratch, &["compare", "echo", "-c", "sixteen"], &["a whole number, as 16 or 1k"]);
+    check_error(&scratch, &["compare", "echo", "-c", "17k"], &["`-c 17000` is not a number of connections"]);
+    let either = "it may be 0.2 % or 20 %: write 0.2% or 20%";
+    check_error(&scratch, &["gate", "last", "--max-tax", "0.2"], &[either]);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_before_anybody_is_asked() {
+    let scratch = Scratch::new();
+    let address = free_address();
+    let url = format!("redis://{address}");
+    let words = format!("no process listens at {address}, the address in {url}");
+    check_error(&scratch, &["compare", &url], &[&words, "looptax find"]);
 }

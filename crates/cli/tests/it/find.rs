@@ -126,7 +126,8 @@ fn memcached_serves_one_transport_per_process_and_is_told_to_need_a_second() {
         let seen = server_of(&found, instance.pid);
         let transport = if instance.tcp.is_some() { "tcp" } else { "unix" };
         assert_eq!(seen["endpoints"][0]["transport"], transport);
-        let has_note = found["notes"].to_string().contains(&format!("memcached {} listens only on TCP", instance.pid));
+        let has_note =
+            found["notes"].to_string().contains(&format!("memcached {} can be reached only over TCP", instance.pid));
         assert_eq!(has_note, instance.tcp.is_some());
     }
 }
@@ -244,12 +245,12 @@ fn a_socket_that_was_deleted_is_told_and_so_is_a_name_that_would_steer_the_termi
         Alive(Command::new(&copy).args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
-    let run = Looptax::new(exe(), &scratch).args(["find"]).run();
+    let run = Looptax::new(exe(), &scratch).args(["find", "--verbose"]).run();
     run.expect_code(0);
     let text = run.stdout.clone();
     assert!(!text.contains('\u{1b}'), "{text}");
     assert!(text.contains("evil"), "{text}");
-    let gone = format!("{} of redis-server {} is gone", server.socket(), server.it.pid);
+    let gone = format!("{} of redis-server {}", server.socket(), server.it.pid);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(&gone), "{text}");
 }
@@ -325,7 +326,7 @@ fn check_hidden(script: &str, words: &str) {
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
     let notes = found(&scratch)["notes"].to_string();
-    let named = format!("{} does not see the socket {socket}", client.0.id());
+    let named = format!("{} cannot see the socket {socket}", client.0.id());
     assert!(notes.contains(&named) && notes.contains(words), "{notes}");
 }
 
@@ -342,6 +343,39 @@ fn a_client_in_a_chroot_is_told_not_to_see_the_socket() {
          exec chroot TREE /bin/bash -c 'HOLD'",
         "a folder tree of its own (chroot)",
     );
+}
+
+#[test]
+fn a_server_with_a_root_folder_of_its_own_has_the_names_that_are_known_there() {
+    if !is_installed(Kind::Redis) || !is_root() || !is_there("unshare") || !is_there("ip") {
+        return;
+    }
+    let scratch = Scratch::below(Path::new("/tmp"));
+    let tree = scratch.file("tree");
+    let script = "ip link set lo up; hostname shop-box; mkdir -p TREE/etc TREE/data; \
+         for folder in usr bin lib lib64 dev proc; do [ -e /$folder ] || continue; \
+         mkdir TREE/$folder; mount --rbind /$folder TREE/$folder; done; \
+         echo 'shopkeeper:x:52417:52417::/:/bin/sh' > TREE/etc/passwd; \
+         chmod 755 TREE TREE/etc; chmod 644 TREE/etc/passwd; chown 52417 TREE/data; \
+         exec chroot --userspec=52417:52417 TREE redis-server --bind 127.0.0.1 --port 6391 --save '' --dir /data \
+         --unixsocket /data/redis.sock";
+    let script = script.replace("TREE", tree.to_str().unwrap());
+    let server = Alive(
+        Command::new("unshare")
+            .args(["--net", "--uts", "--mount", "bash", "-ec", &script])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let socket = tree.join("data/redis.sock");
+    patience::wait_for("the socket", Duration::from_secs(20), || socket.exists().then_some(()));
+    let found = found(&scratch);
+    let seen = server_of(&found, server.0.id());
+    assert_eq!(seen["user"], "shopkeeper", "{seen:#}");
+    assert_eq!(seen["home"], "host shop-box", "{seen:#}");
+    let run = Looptax::new(exe(), &scratch).args(["find", "--once"]).run();
+    run.expect_code(0);
+    assert!(run.words().contains("host shop-box"), "{}", run.stdout);
 }
 
 #[test]
@@ -364,7 +398,7 @@ fn clients_that_come_and_go_are_counted_by_what_they_leave() {
         (n_closed >= 120).then_some(found)
     });
     let notes = found["notes"].to_string();
-    let words = format!("{n_closed} connections over TCP to redis-server {pid} were closed");
+    let words = format!("{n_closed} to redis-server {pid}");
     assert!(notes.contains(&words), "{notes}");
 }
 

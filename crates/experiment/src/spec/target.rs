@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::servers::startable;
 use looptax_model::dsn::{Address, AddressError, Kind, Protocol, Secret, is_address, masked, shown};
-use looptax_model::failure::Failure;
+use looptax_model::failure::{Failure, nearest};
 use looptax_wire::Login;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
@@ -69,14 +69,25 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
         return Ok(TargetSpec::Private(Kind::Echo));
     }
     if let Some(kind) = word.strip_prefix("private:") {
-        return startable(kind)
-            .map(TargetSpec::Private)
-            .map_err(|_| Failure::usage(format!("`{word}` is not a target"), format!("targets: {FORMS}")));
+        return startable(kind).map(TargetSpec::Private).map_err(|_| unknown_target(word));
     }
     if is_address(word) {
         return running(word).map(|it| TargetSpec::Running(Box::new(it)));
     }
-    Err(Failure::usage(format!("`{}` is not a target", masked(word)), format!("targets: {FORMS}")))
+    Err(unknown_target(word))
+}
+
+/// The target that a misspelt word was probably meant as: `private:postgres` for `postgers`, `mysql` or `private:psotgres`.
+pub fn meant(word: &str) -> Option<String> {
+    let word = word.strip_prefix("private:").unwrap_or(word);
+    let kinds = Kind::startable().map(Kind::name);
+    let name = nearest(word, kinds)?;
+    Some(if name == Kind::Echo.name() { name.to_owned() } else { format!("private:{name}") })
+}
+
+fn unknown_target(word: &str) -> Failure {
+    let meant = meant(word).map_or_else(String::new, |it| format!("did you mean `{it}`? "));
+    Failure::usage(format!("`{}` is not a target", masked(word)), format!("{meant}targets: {FORMS}"))
 }
 
 fn running(word: &str) -> Result<Running, Failure> {
@@ -267,6 +278,20 @@ mod tests {
         refused("memcached://127.0.0.1");
         refused("unix:///run/redis.sock");
         refused("mysql://localhost?port=x");
+    }
+
+    #[test]
+    fn a_misspelt_target_is_named_as_it_was_meant() {
+        let hint = |word: &str| parse(word).unwrap_err().hint().unwrap().to_owned();
+        for (word, expected) in [
+            ("mysql", "did you mean `private:mysql`? targets: "),
+            ("postgers", "did you mean `private:postgres`? targets: "),
+            ("private:mariadbd", "did you mean `private:mariadb`? targets: "),
+            ("ehco", "did you mean `echo`? targets: "),
+            ("private:oracle", "targets: "),
+        ] {
+            assert!(hint(word).starts_with(expected), "{word}: {}", hint(word));
+        }
     }
 
     #[test]

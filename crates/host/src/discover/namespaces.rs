@@ -4,8 +4,9 @@
 //! lists what is there. That takes `CAP_SYS_ADMIN`; without it only the caller's own is seen.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use crate::{entrance, kernel};
 
@@ -13,6 +14,9 @@ use crate::discover::DiscoverError;
 use crate::discover::namespace_id::NamespaceId;
 use crate::discover::process::Process;
 use crate::discover::sock_diag::{self, Sockets};
+
+/// The kernel's limit of a host's name.
+const MOST_HOST_NAME: usize = 64;
 
 /// What was seen of the network namespaces.
 #[derive(Debug, Default)]
@@ -60,9 +64,25 @@ pub fn somaxconn(process: &Process) -> Option<u32> {
     } else {
         let namespace = namespace_of(process.network?, process.pid).ok()?;
         let file = entrance::queue_limit(namespace.as_fd()).ok()?;
-        std::io::read_to_string(std::fs::File::from(file)).ok()?
+        std::io::read_to_string(File::from(file)).ok()?
     };
     text.trim().parse().ok()
+}
+
+/// The host's name as a process has it, where its UTS namespace is another than ours and has another name; `None` as well if
+/// it cannot be read.
+pub fn host_name(process: &Process) -> Option<String> {
+    let namespace = kernel::open(process.file("ns/uts")).ok()?;
+    let own = kernel::metadata("/proc/self/ns/uts").ok()?;
+    if namespace.metadata().ok()?.ino() == own.ino() {
+        return None;
+    }
+    let file = File::from(entrance::host_name(namespace.as_fd()).ok()?);
+    let mut name = [0; MOST_HOST_NAME];
+    let n_bytes = file.read_at(&mut name, 0).ok()?;
+    let name = String::from_utf8_lossy(&name[..n_bytes]).into_owned();
+    let is_own = rustix::system::uname().nodename().to_bytes() == name.as_bytes();
+    (!is_own && !name.is_empty() && name != "(none)").then_some(name)
 }
 
 /// Lists the sockets of a process's network namespace.
@@ -72,7 +92,7 @@ fn sockets_of(network: NamespaceId, pid: u32) -> Result<Sockets, DiscoverError> 
     sock_diag::sockets(&lister)
 }
 
-fn namespace_of(network: NamespaceId, pid: u32) -> std::io::Result<std::fs::File> {
+fn namespace_of(network: NamespaceId, pid: u32) -> std::io::Result<File> {
     let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
     // The process may have moved, or another may have its number by now.
     if namespace.metadata()?.ino() != network.0 {

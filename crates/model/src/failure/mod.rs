@@ -3,9 +3,13 @@
 //! Each room owns its error type and says of each error by [`Explain`] what a person can do about it. [`Failure`]
 //! carries any of them to whoever tells the person; nobody on the way looks into it or knows its type.
 
+mod nearest;
+
 use std::error::Error;
 use std::fmt;
 use std::io;
+
+pub use nearest::nearest;
 
 /// An error that knows what to do about it. A type that knows nothing implements it with an empty body.
 pub trait Explain: Error + Send + Sync + 'static {

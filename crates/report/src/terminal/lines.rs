@@ -37,11 +37,13 @@ pub(super) struct Lines {
     text: String,
     /// Headings of columns that tables had no room for.
     left_out: Vec<&'static str>,
+    /// `3 of 15 servers`: rows that there was no room for.
+    left_out_rows: Vec<String>,
 }
 
 impl Lines {
     pub(super) fn new(style: Style) -> Self {
-        Self { style, text: String::new(), left_out: Vec::new() }
+        Self { style, text: String::new(), left_out: Vec::new(), left_out_rows: Vec::new() }
     }
 
     /// One line as it is, however long: what must be copied in one piece.
@@ -124,6 +126,28 @@ impl Lines {
         };
         let headings = std::mem::take(&mut self.left_out).join(", ");
         self.item(0, &format!("left out at this width: {headings}; --json has {them}"));
+    }
+
+    /// The first of these, and at most that many; the number of the others is printed at the end.
+    pub(super) fn first_of<'a, T>(&mut self, rows: &'a [T], most: usize, name: &str) -> &'a [T] {
+        let first = &rows[..rows.len().min(most)];
+        self.left_out_rows(rows.len() - first.len(), rows.len(), name);
+        first
+    }
+
+    /// So many of all the rows with this name, a plural, are not printed.
+    pub(super) fn left_out_rows(&mut self, n: usize, n_all: usize, name: &str) {
+        if n > 0 {
+            self.left_out_rows.push(format!("{n} of {n_all} {name}"));
+        }
+    }
+
+    /// Counts the rows that there was no room for, once for all of them.
+    pub(super) fn tell_left_out_rows(&mut self) {
+        let rows = std::mem::take(&mut self.left_out_rows);
+        if !rows.is_empty() {
+            self.item(0, &format!("left out: {}; --verbose lists all", rows.join(", ")));
+        }
     }
 
     /// Gives all lines as one text.

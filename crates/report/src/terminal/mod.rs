@@ -34,7 +34,7 @@ pub use checked::checked;
 pub use diff::diff;
 pub use doctor::doctor;
 pub use fleet::{collector_tables, fleet, fleet_hosts, fleet_machines, fleet_movers, fleet_pairs, reported};
-pub use found::{First, found};
+pub use found::found;
 pub use history::history;
 use lines::Lines;
 pub use lines::fitted;

@@ -5,7 +5,7 @@ use looptax_model::record::{
     FoundListener, FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
 };
 use looptax_report::found_openmetrics;
-use looptax_report::terminal::{First, Style, found};
+use looptax_report::terminal::{Style, found};
 
 fn of_mariadb() -> CostSource {
     CostSource {
@@ -80,7 +80,7 @@ pub(crate) fn look() -> Found {
         listeners: Vec::new(),
         notes: vec![Note {
             code: NoteCode::SocketMissing,
-            what: "memcached 5 listens only on TCP".to_owned(),
+            what: "memcached 5 can be reached only over TCP".to_owned(),
             next: Some("start it with `-s PATH`".to_owned()),
         }],
     }
@@ -92,12 +92,7 @@ pub(crate) fn at(width: usize) -> Style {
 
 #[test]
 fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
-    insta::assert_snapshot!(found(&look(), First::Servers, at(120)), @r"
-    servers
-      server        version   user   where            listens on                                 queue
-      mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306                             0 of 80
-                                                      /run/mysqld/mysqld.sock  mysql:mysql 0777  0 of 80
-
+    insta::assert_snapshot!(found(&look(), false, at(120)), @r"
     over TCP: these pay the loopback tax
       client        user      where                server        by        connections  requests/s  % of a core lost
       php-fpm8.2 8  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            9.00K       3.1 [2.8, 3.3]
@@ -107,11 +102,15 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
       client        user      where                server        by    connections
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
+    servers
+      server        version   user   where            listens on
+      mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306, /run/mysqld/mysqld.sock
+
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
     CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    memcached 5 can be reached only over TCP: start it with `-s PATH`
     next: looptax check 8 says whether the switch to the socket would work for that one
-    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
 }
 
@@ -122,7 +121,7 @@ fn a_narrow_terminal_has_sentences() {
     look.servers[0].endpoints.truncate(1);
     look.servers[0].endpoints[0].address = "/run/a/folder/of/a/socket/with/a/long/name/mysqld.sock".to_owned();
     look.clients[0].via = Some("docker-proxy 4711, on by unix (which leads to other servers too)".to_owned());
-    let text = found(&look, First::Clients, at(60));
+    let text = found(&look, false, at(60));
     insta::assert_snapshot!(text, @r"
     over TCP: these pay the loopback tax
       php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20,
@@ -134,8 +133,7 @@ fn a_narrow_terminal_has_sentences() {
     servers
       mariadbd 812: version 10.11.19, user mysql, where
         mariadb.service, listens on
-        /run/a/folder/of/a/socket/with/a/long/name/mysqld.sock,
-        queue 0 of 80
+        /run/a/folder/of/a/socket/with/a/long/name/mysqld.sock
 
     requests/s: TCP segments with data over 1.0 s; several
       requests in one segment count as one
@@ -143,16 +141,17 @@ fn a_narrow_terminal_has_sentences() {
       measured at full speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
+    memcached 5 can be reached only over TCP: start it with `-s
+      PATH`
     next: looptax check 7 says whether the switch to the socket
       would work for that one
-    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 60));
 }
 
 #[test]
 fn at_80_columns_the_least_important_ones_are_left_out() {
-    let text = found(&look(), First::Clients, at(80));
+    let text = found(&look(), false, at(80));
     insta::assert_snapshot!(text, @r"
     over TCP: these pay the loopback tax
       client        server        by        requests/s  % of a core lost
@@ -164,9 +163,8 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
     servers
-      server        version   listens on                                 queue
-      mariadbd 812  10.11.19  127.0.0.1:3306                             0 of 80
-                              /run/mysqld/mysqld.sock  mysql:mysql 0777  0 of 80
+      server        version   user   listens on
+      mariadbd 812  10.11.19  mysql  127.0.0.1:3306, /run/mysqld/mysqld.sock
 
     left out at this width: where, user, connections; --json has them
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
@@ -174,9 +172,9 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
     CPU time lost: requests/s times what TCP costs a request, as measured at full
       speed (probably more below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    memcached 5 can be reached only over TCP: start it with `-s PATH`
     next: looptax check 8 says whether the switch to the socket would work for that
       one
-    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 80));
 }
@@ -193,8 +191,8 @@ fn names_that_steer_or_flood_a_terminal_do_neither() {
     look.clients[0].peer.home = Some(evil.clone());
     look.clients[0].via = Some(evil.clone());
     look.cost_sources[0].source = evil;
-    for first in [First::Servers, First::Clients] {
-        let text = found(&look, first, at(100));
+    for is_verbose in [false, true] {
+        let text = found(&look, is_verbose, at(100));
         assert!(!text.contains('\u{1b}'));
         assert!(text.len() < 8 << 10, "{} bytes", text.len());
     }
@@ -207,7 +205,7 @@ fn without_a_figure_the_way_to_one_is_told() {
     for client in &mut look.clients {
         client.cpu_ms_per_s = None;
     }
-    let text = found(&look, First::Servers, at(120));
+    let text = found(&look, false, at(120));
     assert!(text.contains("--measure"), "{text}");
     assert!(!text.contains("% of a core lost"), "{text}");
 }
@@ -221,7 +219,7 @@ fn r20_what_was_measured_without_a_figure_is_told_and_not_advised_again() {
         what: "what a request over TCP costs was measured just now, without a figure".to_owned(),
         next: None,
     });
-    let text = found(&look, First::Servers, at(120));
+    let text = found(&look, false, at(120));
     assert!(!text.contains("--measure"), "{text}");
     assert!(text.contains("measured just now, without a figure"), "{text}");
 }
@@ -230,7 +228,7 @@ fn r20_what_was_measured_without_a_figure_is_told_and_not_advised_again() {
 fn r20_a_figure_of_an_undecided_run_says_that_it_is_one() {
     let mut look = look();
     look.cost_sources[0].is_undecided = true;
-    let text = found(&look, First::Servers, at(160));
+    let text = found(&look, false, at(160));
     assert!(text.contains("that run decided nothing, so the interval is wide"), "{text}");
 }
 
@@ -243,7 +241,7 @@ fn many_workers_of_one_program_are_shown_together() {
         client.peer.pid = Some(pid);
         look.clients.push(client);
     }
-    let text = found(&look, First::Clients, at(120));
+    let text = found(&look, false, at(120));
     assert!(text.contains("php-fpm8.2 (52 processes)"), "{text}");
     // 51 times 30.6 and 0.04 ms/s are 156 % of a core.
     assert!(text.contains("156.1 [142.3, 169.8]"), "{text}");
@@ -273,20 +271,20 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
     };
     look.listeners =
         vec![listener("127.0.0.1:4000", None, &[812, 900]), listener("127.0.0.1:6379", Some("redis or valkey"), &[])];
-    insta::assert_snapshot!(found(&look, First::Servers, at(140)), @r"
+    insta::assert_snapshot!(found(&look, false, at(140)), @r"
+    which connections lead to a server whose sockets are not known is seen by root only
+
     servers
-      server        version   user   where            listens on                                        queue
-      mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306 (by its user and its usual place)  0 of 80
-      mariadbd 900  10.11.19  mysql  mariadb.service  sockets that only root sees                       -
+      server        version   user   where            listens on
+      mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306 (by its user and its usual place)
+      mariadbd 900  10.11.19  mysql  mariadb.service  sockets that only root sees
 
     listening too, the process behind is not seen
       listens on      user   may be                                      connections
       127.0.0.1:6379  mysql  redis or valkey (by its usual place)        2
       127.0.0.1:4000  mysql  mariadbd 812 or mariadbd 900 (by its user)  2
 
-    which connections lead to a server whose sockets are not known is seen by root only
-
-    memcached 5 listens only on TCP: start it with `-s PATH`
+    memcached 5 can be reached only over TCP: start it with `-s PATH`
     ");
 }
 
@@ -326,16 +324,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         listener("127.0.0.1:17306", vec![812], vec![peer(20, 100.0)]),
         listener("127.0.0.1:8080", vec![], vec![peer(21, 1e6)]),
     ];
-    insta::assert_snapshot!(found(&seen, First::Servers, at(100)), @r"
-    servers
-      server        version   user   listens on
-      mariadbd 812  10.11.19  mysql  sockets that only root can tell as its own
-
-    listening too, the process behind is not seen
-      listens on       user    may be                      connections
-      127.0.0.1:17306  daemon  mariadbd 812 (by its user)  1
-      127.0.0.1:8080   daemon  -                           1
-
+    insta::assert_snapshot!(found(&seen, false, at(100)), @r"
     over TCP: these pay the loopback tax
       looptax 8: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback, connections
         3, requests/s 9.00K, % of a core lost 3.1 [2.8, 3.3]
@@ -352,12 +341,21 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       client        user      where                server        by    connections
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
+    servers
+      server        version   user   listens on
+      mariadbd 812  10.11.19  mysql  sockets that only root can tell as its own
+
+    listening too, the process behind is not seen
+      listens on       user    may be                      connections
+      127.0.0.1:17306  daemon  mariadbd 812 (by its user)  1
+      127.0.0.1:8080   daemon  -                           1
+
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
     CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more
       below that):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
+    memcached 5 can be reached only over TCP: start it with `-s PATH`
     next: looptax check 20 says whether the switch to the socket would work for that one
-    memcached 5 listens only on TCP: start it with `-s PATH`
     ");
 }
 
@@ -367,7 +365,7 @@ fn r25_a_program_that_asks_by_its_files_is_not_looked_for_in_its_environment() {
     for client in &mut look.clients {
         client.peer.asks_by_its_files = true;
     }
-    let text = found(&look, First::Servers, at(400));
+    let text = found(&look, false, at(400));
     assert!(!text.contains("--pid"), "{text}");
     assert!(text.contains("next: looptax check FILE"), "{text}");
     assert!(text.contains("for php-fpm8.2 8;"), "{text}");
@@ -387,7 +385,7 @@ fn r25_a_port_that_may_be_a_web_servers_says_so() {
         n_closed_last_minute: 0,
     };
     let look = Found { listeners: vec![listener], ..look() };
-    let text = found(&look, First::Servers, at(200));
+    let text = found(&look, false, at(200));
     assert!(text.contains("mariadbd 812 or nginx 5 (by its user)"), "{text}");
 }
 
@@ -463,7 +461,7 @@ fn a_next_step_of_several_notes_is_told_once_and_a_process_that_was_not_found_is
     };
     look.notes = vec![note("one", "do this"), note("two", "do this"), note("three", "do that")];
     (look.clients[0].peer.program, look.clients[0].peer.pid) = (None, None);
-    let text = found(&look, First::Servers, at(120));
-    assert!(text.ends_with("\none\ntwo: do this\nthree: do that\n"), "{text}");
+    let text = found(&look, false, at(120));
+    assert!(text.contains("\none\ntwo: do this\nthree: do that\nnext: "), "{text}");
     assert!(text.contains("\n  (not seen)  ") && !text.contains('?'), "{text}");
 }

@@ -7,6 +7,7 @@
 mod commands;
 mod formats;
 mod found;
+mod found_brief;
 mod found_chains;
 mod html;
 mod made_up;

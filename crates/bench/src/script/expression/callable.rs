@@ -2,10 +2,11 @@
 //!
 //! Used by the parser; `function` takes the names in its messages from here.
 
+use looptax_model::failure::nearest;
+
 use super::function::Function;
 use crate::script::fault::ParseFault;
 use crate::script::place::word;
-use crate::script::symbols::nearest;
 
 /// A function that can be called by name.
 pub(crate) struct Callable {

@@ -2,73 +2,67 @@
 
 use std::collections::BTreeSet;
 
-use looptax_model::record::{Figure, Found, FoundChain, FoundHop};
+use looptax_model::record::{Figure, Found, FoundChain, FoundHop, FoundServer};
 
 use super::super::lines::Lines;
 use super::cells::shown;
+use super::most::{Most, Part};
 use crate::format::{Text, counted, rate};
 
-/// More chains than these are counted.
-const MOST_CHAINS: usize = 8;
-/// More hops of a chain than these are counted.
-const MOST_HOPS: usize = 12;
 /// More names in a row than these are left out.
 const MOST_NAMES: usize = 12;
 /// Below this, in ms per second, the shown digits are all zero.
 const LEAST_SHOWN_MS: f64 = 0.05;
 
-pub(super) fn write(found: &Found, lines: &mut Lines) {
-    if found.chains.is_empty() {
+pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
+    let chains = lines.first_of(&found.chains, most.of(Part::Chains), "chains");
+    if chains.is_empty() {
         return;
     }
     lines.heading(0, "what a page goes through");
-    for chain in found.chains.iter().take(MOST_CHAINS) {
-        write_chain(chain, found, lines);
+    let mut n_left_out = 0;
+    for chain in chains {
+        n_left_out += write_chain(chain, found, most.of(Part::Hops), lines);
     }
-    let n_more = found.chains.len().saturating_sub(MOST_CHAINS);
-    if n_more > 0 {
-        lines.item(2, &format!("{n_more} more, with --json"));
+    let n_hops = chains.iter().map(|it| it.hops.len()).sum();
+    lines.left_out_rows(n_left_out, n_hops, "hops");
+    let words = Words { chains, found, text: lines.style.text() };
+    let words = [words.not_measured(), words.missing(), words.unknown_parts(), words.who_asks(), words.closed()];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    for line in lines.first_of(&words, most.of(Part::Explanations), "remarks on chains") {
+        lines.item(2, line);
     }
     lines.blank();
 }
 
-fn write_chain(chain: &FoundChain, found: &Found, lines: &mut Lines) {
+/// Gives how many of its hops are not printed.
+fn write_chain(chain: &FoundChain, found: &Found, most_hops: usize, lines: &mut Lines) -> usize {
     let text = lines.style.text();
     lines.item(2, &names(chain, text));
-    for hop in chain.hops.iter().take(MOST_HOPS) {
+    for hop in chain.hops.iter().take(most_hops) {
         lines.item(4, &hop_line(hop, found, text));
     }
-    let n_more = chain.hops.len().saturating_sub(MOST_HOPS);
-    if n_more > 0 {
-        lines.item(4, &format!("{n_more} more, with --json"));
+    let facts =
+        [asked_from_elsewhere(chain, found, text), cost(chain, found, text), onward_perhaps(chain, found, text)];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    if !facts.is_empty() {
+        lines.item(4, &facts.join("; "));
     }
-    if let Some(line) = who_asks(chain, found, text) {
-        lines.item(4, &line);
-    }
-    if let Some(line) = sum_line(chain, found, text) {
-        lines.item(4, &line);
-    }
+    chain.hops.len().saturating_sub(most_hops)
 }
 
-/// Why nobody is before the first program, where it is one that is asked.
-fn who_asks(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+/// The server that the first program of a chain is, if that one is asked by a program that is not in the chain.
+fn asked_first<'a>(chain: &'a FoundChain, found: &'a Found) -> Option<(&'a str, Option<&'a FoundServer>)> {
     let first = chain.hops.first().filter(|_| !chain.begins_here)?;
     let (name, pid) = (first.client.as_ref()?, first.client_pid?);
-    let name = shown(name, text);
-    let server = { found.servers.iter() }.find(|it| it.pid == pid);
+    Some((name, found.servers.iter().find(|it| it.pid == pid)))
+}
+
+fn asked_from_elsewhere(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let (name, server) = asked_first(chain, found)?;
     let n_remote = server.map_or(0, |it| it.n_remote);
-    if n_remote > 0 {
-        let connections = counted(n_remote, "connection");
-        return Some(format!("{name} is asked from elsewhere: {connections}"));
-    }
-    Some(if found.sees_all {
-        format!(
-            "who asks {name} is not seen: no client is connected now, and over a Unix socket what was closed leaves \
-             no trace"
-        )
-    } else {
-        format!("who asks {name} is seen by root only")
-    })
+    (n_remote > 0)
+        .then(|| format!("{} is asked from elsewhere: {}", shown(name, text), counted(n_remote, "connection")))
 }
 
 /// `nginx 812 -> php-fpm8.2 901 -> mariadbd 640 + redis-server 650`.
@@ -114,8 +108,7 @@ fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u3
 
 /// `php-fpm8.2 -> mariadbd: loopback, 5 connections of 5 processes, 1.20K requests/s, 4.1 [3.7, 4.4] ms/s lost`.
 fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
-    let client = hop.client.as_deref();
-    let client = client.map_or_else(|| "(not seen)".to_owned(), |it| shown(it, text));
+    let client = client(hop, text);
     let mut facts = vec![hop.way.to_string()];
     if hop.n_connections > 0 {
         let processes = (hop.n_processes > 1).then(|| format!(" of {} processes", hop.n_processes));
@@ -132,6 +125,10 @@ fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
     format!("{client} -> {}: {}", shown(&hop.server, text), facts.join(", "))
 }
 
+fn client(hop: &FoundHop, text: Text) -> String {
+    hop.client.as_deref().map_or_else(|| "(not seen)".to_owned(), |it| shown(it, text))
+}
+
 fn rates(hop: &FoundHop) -> Vec<String> {
     let plain = |per_s: f64| rate(per_s).trim_end_matches("/s").to_owned();
     if let Some((requests, opened)) = hop.requests_per_s.zip(hop.opened_per_s) {
@@ -144,7 +141,7 @@ fn rates(hop: &FoundHop) -> Vec<String> {
     let is_idle = |per_s: &f64| *per_s <= 0.0 && hop.closed_per_s.is_some();
     let open = { hop.requests_per_s }.filter(|it| hop.n_connections > 0 && !is_idle(it));
     let open = open.map(|it| format!("{} requests/s", plain(it)));
-    let closed = hop.closed_per_s.map(|it| format!("{} connections/s closed, a request or more each", plain(it)));
+    let closed = hop.closed_per_s.map(|it| format!("{} connections/s closed", plain(it)));
     open.into_iter().chain(closed).collect()
 }
 
@@ -167,77 +164,100 @@ fn lost(cost: Option<&Figure>) -> Option<String> {
     Some(format!("{} ms/s lost", ms_per_s(cost?)?))
 }
 
-fn sum_line(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
-    let cost = cost_line(chain, found, text);
-    let parts = [cost, left_out(chain, text), missing(chain, found, text)];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// What is known of all hops together, and what nobody measured.
-fn cost_line(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
-    let has_rates = found.rates_over_s.is_some();
+/// What is known of all hops together.
+fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     if !chain.hops.iter().any(|it| it.way.is_tcp()) {
-        let words = if chain.may_miss.is_empty() && found.sees_all {
-            "no hop over TCP: these pages pay no loopback tax"
-        } else {
-            "no hop over TCP is seen"
-        };
-        return Some(words.to_owned());
+        let is_all = chain.may_miss.is_empty() && found.sees_all;
+        return Some(if is_all { "no hop over TCP, no loopback tax" } else { "no hop over TCP is seen" }.to_owned());
     }
-    let sum = chain.cpu_ms_per_s.as_ref().and_then(ms_per_s);
-    let sum = sum.map(|it| format!("in all, TCP costs these pages {it} ms of CPU time per second"));
-    let kept = without(&chain.kinds_without_cost, "a request", text);
-    let each = "a connection for each request";
-    let short = without(&chain.kinds_without_connection_cost, each, text);
-    let open: Vec<String> = kept.into_iter().chain(short).collect();
-    let open = (has_rates && !open.is_empty()).then(|| {
-        let costs = if open.len() > 1 { "cost" } else { "costs" };
-        let open = open.join(", and ");
-        format!("what {open} {costs} over TCP was not measured here")
-    });
-    match (sum, open) {
-        (None, None) => None,
-        (Some(one), None) | (None, Some(one)) => Some(one),
-        (Some(sum), Some(open)) => Some(format!("{sum}; {open}, and is not in it")),
-    }
+    let sum = chain.cpu_ms_per_s.as_ref().and_then(ms_per_s)?;
+    let kinds: BTreeSet<&String> =
+        chain.kinds_without_cost.iter().chain(&chain.kinds_without_connection_cost).collect();
+    let without = if kinds.is_empty() { String::new() } else { format!(" without {}", listed(kinds, text)) };
+    Some(format!("in all{without}: {sum} ms/s lost"))
 }
 
 /// Servers that the chain may go on to.
-fn missing(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
-    let servers = found.servers.iter();
-    let servers = servers.filter(|it| chain.may_miss.contains(&it.pid));
-    let named = servers.take(MOST_NAMES).map(|it| {
-        let closed = counted(it.n_closed_last_minute, "connection");
-        format!("{} {} ({closed})", shown(&it.program, text), it.pid)
-    });
-    let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "a hop may be missing: within the last minute connections were closed whose owner was not seen, to {}",
-            named.join(", ")
-        )
-    })
+fn onward_perhaps(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let servers = found.servers.iter().filter(|it| chain.may_miss.contains(&it.pid)).take(MOST_NAMES);
+    let named: Vec<String> = servers.map(|it| format!("{} {}", shown(&it.program, text), it.pid)).collect();
+    (!named.is_empty()).then(|| format!("perhaps on to {}", named.join(", ")))
 }
 
-/// Hops with a cost of which nobody knows how much is this chain's.
-fn left_out(chain: &FoundChain, text: Text) -> Option<String> {
-    let hops = { chain.hops.iter() }.filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());
-    let names = hops.take(MOST_HOPS).map(|hop| {
-        let client = hop.client.as_deref();
-        let client = client.map_or_else(|| "(not seen)".to_owned(), |it| shown(it, text));
-        format!("{client} -> {}", shown(&hop.server, text))
-    });
-    let names: Vec<String> = names.collect();
-    (!names.is_empty()).then(|| {
-        format!("what {} costs is shared with others by parts that are not known, and is in no sum", names.join(", "))
-    })
+/// Sentences about all chains that are printed.
+struct Words<'a> {
+    chains: &'a [FoundChain],
+    found: &'a Found,
+    text: Text,
 }
 
-/// `a request to redis, http`; `None` where each kind has its cost.
-fn without(kinds: &[String], what: &str, text: Text) -> Option<String> {
-    let kinds: Vec<String> = kinds.iter().map(|it| shown(it, text)).collect();
-    (!kinds.is_empty()).then(|| format!("{what} to {}", kinds.join(", ")))
+impl Words<'_> {
+    /// Why no program is before the first one, if that is one that is asked.
+    fn who_asks(&self) -> Option<String> {
+        let asked = self.chains.iter().filter_map(|it| asked_first(it, self.found));
+        let unseen = asked.filter(|(_, server)| server.is_none_or(|it| it.n_remote == 0)).map(|it| it.0);
+        let names = nonempty(listed(unseen.collect::<BTreeSet<_>>(), self.text))?;
+        Some(if self.found.sees_all {
+            format!(
+                "who asks {names} is not seen: no client is connected now, and over a Unix socket what was closed \
+                 leaves no trace"
+            )
+        } else {
+            format!("who asks {names} is seen by root only")
+        })
+    }
+
+    fn closed(&self) -> Option<String> {
+        let mut hops = self.chains.iter().flat_map(|it| &it.hops);
+        let is_printed =
+            |hop: &FoundHop| hop.closed_per_s.is_some() && rates(hop).iter().any(|it| it.ends_with("closed"));
+        hops.any(is_printed).then(|| "a closed connection counts as one request: it had one or more".to_owned())
+    }
+
+    /// The kinds of servers whose cost was not measured.
+    fn not_measured(&self) -> Option<String> {
+        let tcp = || self.chains.iter().filter(|it| it.hops.iter().any(|hop| hop.way.is_tcp()));
+        let kept = listed(tcp().flat_map(|it| &it.kinds_without_cost).collect::<BTreeSet<_>>(), self.text);
+        let short = listed(tcp().flat_map(|it| &it.kinds_without_connection_cost).collect::<BTreeSet<_>>(), self.text);
+        let kept = nonempty(kept).map(|it| format!("a request to {it}"));
+        let short = nonempty(short).map(|it| format!("a connection for each request to {it}"));
+        let open: Vec<String> = kept.into_iter().chain(short).collect();
+        let costs = if open.len() > 1 { "cost" } else { "costs" };
+        (self.found.rates_over_s.is_some() && !open.is_empty())
+            .then(|| format!("what {} {costs} over TCP was not measured here, and is in no sum", open.join(", and ")))
+    }
+
+    fn missing(&self) -> Option<String> {
+        let is_meant = |it: &&FoundServer| self.chains.iter().any(|chain| chain.may_miss.contains(&it.pid));
+        let named = self.found.servers.iter().filter(is_meant).take(MOST_NAMES).map(|it| {
+            let closed = counted(it.n_closed_last_minute, "connection");
+            format!("{} {} ({closed})", shown(&it.program, self.text), it.pid)
+        });
+        let named = nonempty(named.collect::<Vec<_>>().join(", "))?;
+        Some(format!(
+            "perhaps: within the last minute connections were closed whose owner was not seen, to {named}; a hop may be missing"
+        ))
+    }
+
+    /// Hops with a cost of which it is not known how much belongs to each chain.
+    fn unknown_parts(&self) -> Option<String> {
+        let hops = self.chains.iter().flat_map(|it| &it.hops);
+        let hops = hops.filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());
+        let names = hops.map(|hop| format!("{} -> {}", client(hop, self.text), shown(&hop.server, self.text)));
+        let names: BTreeSet<String> = names.collect();
+        let names = nonempty(names.into_iter().take(MOST_NAMES).collect::<Vec<_>>().join(", "))?;
+        Some(format!("what {names} costs is shared with others by parts that are not known, and is in no sum"))
+    }
+}
+
+/// `redis, http`.
+fn listed(names: BTreeSet<impl AsRef<str>>, text: Text) -> String {
+    let names = names.into_iter().take(MOST_NAMES).map(|it| shown(it.as_ref(), text));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn nonempty(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
 }
 
 /// `13.3 [12.0, 14.9]`.

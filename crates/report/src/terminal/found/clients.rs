@@ -1,10 +1,11 @@
 //! The clients, those that lose most at the top.
 
-use looptax_model::record::{Figure, Found, FoundClient, FoundListener};
+use looptax_model::record::{Figure, Found, FoundClient, FoundListener, FoundPeer};
 
 use super::super::columns::{Step, Table};
 use super::super::lines::Lines;
 use super::cells::{NOT_SEEN, dash, shown};
+use super::most::{Most, Part};
 use super::servers::may_be;
 use crate::format::{Text, rate};
 
@@ -20,21 +21,91 @@ const NARROWER: [Step; 5] = [
     Step::Cut("client", 20),
 ];
 
-/// More clients than these are shown together where they are alike, as the workers of a web server are.
-const MOST_ROWS: usize = 12;
-
 /// A client with what is seen of the other end.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
-    pub(super) client: FoundClient,
+struct Row {
+    client: FoundClient,
     /// `mariadbd 812`, `127.0.0.1:17306 of user mysql, may be mariadbd 812 (by its user)`.
     end: String,
     /// Whether a server is there, or something speaks for one.
-    pub(super) may_be_a_server: bool,
+    may_be_a_server: bool,
+}
+
+/// All clients, by what they pay, each sort with the greatest loss first.
+#[derive(Debug)]
+pub(super) struct Clients {
+    paying: Sort,
+    /// Of sockets of which nothing says that they are a database's.
+    open: Sort,
+    on_socket: Sort,
+}
+
+/// Clients of one sort: each process, and those that are alike together, as the workers of a web server are.
+#[derive(Debug)]
+struct Sort {
+    each: Vec<Row>,
+    together: Vec<Row>,
+}
+
+impl Clients {
+    pub(super) fn new(found: &Found, text: Text) -> Self {
+        let (known, open): (Vec<Row>, Vec<Row>) = rows(found, text).into_iter().partition(|it| it.may_be_a_server);
+        let (paying, free): (Vec<Row>, Vec<Row>) = known.into_iter().partition(|it| it.client.peer.way.is_tcp());
+        Self { paying: Sort::new(paying), open: Sort::new(open), on_socket: Sort::new(free) }
+    }
+
+    pub(super) fn write(&self, found: &Found, most: Most, lines: &mut Lines) {
+        self.paying.write("over TCP: these pay the loopback tax", Part::Paying, "programs over TCP", most, lines);
+        let heading = "over TCP to a process that only root sees: these pay if it is a database";
+        self.open.write(heading, Part::Open, "programs that may pay", most, lines);
+        self.on_socket.write("on the socket already", Part::OnSocket, "programs on the socket", most, lines);
+        let is_empty = [&self.paying, &self.open, &self.on_socket].iter().all(|it| it.each.is_empty());
+        if is_empty && !found.servers.is_empty() {
+            let is_open = { found.servers.iter() }.any(|it| it.endpoints.is_empty());
+            let words = match (found.sees_all, is_open) {
+                (true, _) => "no client on this machine is connected just now",
+                (false, false) => "no connection of this machine to these sockets is open just now",
+                (false, true) => "which connections lead to a server whose sockets are not known is seen by root only",
+            };
+            lines.wrapped(0, words);
+            lines.blank();
+        }
+    }
+
+    /// Who loses most, but for looptax itself, whose requests end with its run.
+    pub(super) fn most_costly(&self) -> Option<&FoundPeer> {
+        let others = self.paying.each.iter().map(|it| &it.client.peer);
+        others.filter(|it| it.program.as_deref() != Some("looptax")).find(|it| it.pid.is_some())
+    }
+}
+
+impl Sort {
+    fn new(mut each: Vec<Row>) -> Self {
+        let sort = |rows: &mut Vec<Row>| {
+            rows.sort_by(|one, other| weight(&other.client).total_cmp(&weight(&one.client)));
+        };
+        let mut together = together(&each);
+        sort(&mut each);
+        sort(&mut together);
+        Self { each, together }
+    }
+
+    fn write(&self, heading: &str, part: Part, name: &str, most: Most, lines: &mut Lines) {
+        let text = lines.style.text();
+        let most = most.of(part);
+        let clients = if self.each.len() > most { &self.together } else { &self.each };
+        let rows = lines.first_of(clients, most, name).iter().map(|row| cells(row, text));
+        if rows.len() == 0 {
+            return;
+        }
+        lines.heading(0, heading);
+        Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(lines);
+        lines.blank();
+    }
 }
 
 /// All clients, also those of listening sockets whose process is not seen.
-pub(super) fn rows(found: &Found, text: Text) -> Vec<Row> {
+fn rows(found: &Found, text: Text) -> Vec<Row> {
     let of_servers = found.clients.iter().map(|client| {
         let server = found.servers.iter().find(|it| it.pid == client.server_pid);
         let server = server.map_or_else(dash, |it| shown(&it.program, text));
@@ -67,22 +138,8 @@ fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
     format!("{}{}{}", shown(&listener.address, text), user.unwrap_or_default(), may_be.unwrap_or_default())
 }
 
-pub(super) fn write(heading: &str, clients: &[&Row], lines: &mut Lines) {
-    if clients.is_empty() {
-        return;
-    }
-    let text = lines.style.text();
-    let mut clients: Vec<Row> =
-        if clients.len() > MOST_ROWS { together(clients) } else { clients.iter().copied().cloned().collect() };
-    clients.sort_by(|one, other| weight(&other.client).total_cmp(&weight(&one.client)));
-    let rows = clients.iter().map(|row| cells(row, text));
-    lines.heading(0, heading);
-    Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(lines);
-    lines.blank();
-}
-
 /// One row for all processes of a program that reach the same server over the same transport.
-fn together(clients: &[&Row]) -> Vec<Row> {
+fn together(clients: &[Row]) -> Vec<Row> {
     let mut groups: Vec<(Row, usize)> = Vec::new();
     for row in clients {
         match groups.iter_mut().find(|(group, _)| is_alike(group, row)) {
@@ -90,7 +147,7 @@ fn together(clients: &[&Row]) -> Vec<Row> {
                 add(&mut group.client, &row.client);
                 *n_processes += 1;
             }
-            None => groups.push(((*row).clone(), 1)),
+            None => groups.push((row.clone(), 1)),
         }
     }
     let named = groups.into_iter().map(|(mut group, n_processes)| {
@@ -137,7 +194,7 @@ fn add(group: &mut FoundClient, client: &FoundClient) {
 }
 
 /// What it loses, else what it asks.
-pub(super) fn weight(client: &FoundClient) -> f64 {
+fn weight(client: &FoundClient) -> f64 {
     let lost = client.cpu_ms_per_s.as_ref().and_then(Figure::known);
     let asks = client.peer.requests_per_s.unwrap_or(0.0);
     // A request costs some millionth of a second: those without a figure keep their place among the

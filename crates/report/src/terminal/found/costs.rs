@@ -6,9 +6,10 @@ use looptax_model::record::{CostSource, CountedBy, Found, FoundHop, NoteCode};
 
 use super::super::lines::Lines;
 use super::cells::shown;
+use super::most::{Most, Part};
 use crate::format::Text;
 
-pub(super) fn write(found: &Found, lines: &mut Lines) {
+pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     let Some(seconds) = found.rates_over_s else {
         return;
     };
@@ -26,7 +27,9 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
             "requests/s: counted by the kernel over {seconds:.1} s, with those of closed connections; several sent at once count as one"
         ),
     };
-    lines.item(0, &words);
+    if most.of(Part::Explanations) > 0 {
+        lines.item(0, &words);
+    }
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {
@@ -44,7 +47,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
         0,
         "CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):",
     );
-    for source in used {
+    for source in lines.first_of(&used, most.of(Part::Sources), "costs") {
         let Some(cost) = source.cpu_us_per_request.known() else {
             continue;
         };

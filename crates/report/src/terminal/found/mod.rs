@@ -1,4 +1,5 @@
-//! What `looptax find` saw, for a terminal: servers, who pays, who does not, what is in the way.
+//! What `looptax find` saw, for a terminal: who pays, who does not, what a page goes through, the servers, what is in the
+//! way. A screen of it, unless all is asked for.
 //!
 //! Every name comes from outside and is cleaned.
 
@@ -6,6 +7,8 @@ mod cells;
 mod chains;
 mod clients;
 mod costs;
+mod most;
+mod notes;
 mod servers;
 
 use looptax_model::record::{Found, FoundPeer};
@@ -14,62 +17,42 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, counted};
 pub(super) use cells::{NOT_SEEN, shown};
-use clients::Row;
+use clients::Clients;
+use most::{Most, Part};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum First {
-    /// The servers, which the rest refers to.
-    Servers,
-    /// Who pays: what changes on a screen that is renewed.
-    Clients,
-}
+/// Lines of the short form: a screen.
+const MOST_LINES: usize = 40;
+/// Names in one note of the short form.
+const MOST_NAMES: usize = 8;
 
-/// The text of `looptax find`. Ends with a line break.
-pub fn found(found: &Found, first: First, style: Style) -> String {
+/// The text of `looptax find`: a screen of it, or all. Ends with a line break.
+pub fn found(found: &Found, is_verbose: bool, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
-    let mut lines = Lines::new(style);
-    match first {
-        First::Servers => {
-            servers::write(found, &mut lines);
-            servers::write_listeners(found, &mut lines);
-            clients_of(found, &mut lines);
-            chains::write(found, &mut lines);
+    let clients = Clients::new(found, style.text());
+    let notes = notes::told(&found.notes, if is_verbose { usize::MAX } else { MOST_NAMES }, style.text());
+    let text = |most: Most| {
+        let mut lines = Lines::new(style);
+        clients.write(found, most, &mut lines);
+        chains::write(found, most, &mut lines);
+        servers::write(found, most, &mut lines);
+        servers::write_listeners(found, most, &mut lines);
+        lines.tell_left_out();
+        costs::write(found, most, &mut lines);
+        write_words(found, &notes, most, &mut lines);
+        lines.tell_left_out_rows();
+        if let Some(next) = clients.most_costly().and_then(|it| next(it, style.text())) {
+            lines.item(0, &next);
         }
-        First::Clients => {
-            clients_of(found, &mut lines);
-            chains::write(found, &mut lines);
-            servers::write(found, &mut lines);
-            servers::write_listeners(found, &mut lines);
-        }
+        lines.finish()
+    };
+    if is_verbose {
+        return text(Most::ALL);
     }
-    lines.tell_left_out();
-    write_words(found, &mut lines);
-    lines.finish()
+    text(Most::fitting(|most| text(most).lines().count() <= MOST_LINES))
 }
 
-fn clients_of(found: &Found, lines: &mut Lines) {
-    let rows = clients::rows(found, lines.style.text());
-    let (known, open): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|it| it.may_be_a_server);
-    let (paying, free): (Vec<&Row>, Vec<&Row>) = known.into_iter().partition(|it| it.client.peer.way.is_tcp());
-    clients::write("over TCP: these pay the loopback tax", &paying, lines);
-    let heading = "over TCP to a process that only root sees: these pay if it is a database";
-    clients::write(heading, &open, lines);
-    clients::write("on the socket already", &free, lines);
-    if rows.is_empty() && !found.servers.is_empty() {
-        let is_open = { found.servers.iter() }.any(|it| it.endpoints.is_empty());
-        let words = match (found.sees_all, is_open) {
-            (true, _) => "no client on this machine is connected just now",
-            (false, false) => "no connection of this machine to these sockets is open just now",
-            (false, true) => "which connections lead to a server whose sockets are not known is seen by root only",
-        };
-        lines.wrapped(0, words);
-        lines.blank();
-    }
-}
-
-/// Where the figures come from, and what is in the way.
-fn write_words(found: &Found, lines: &mut Lines) {
-    costs::write(found, lines);
+/// What else is known, and what is in the way.
+fn write_words(found: &Found, notes: &[String], most: Most, lines: &mut Lines) {
     let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();
     if n_remote > 0 {
         let others = if found.sees_all {
@@ -80,24 +63,8 @@ fn write_words(found: &Found, lines: &mut Lines) {
         let line = format!("{} {others} left out", counted(n_remote, "connection"));
         lines.item(0, &line);
     }
-    let rows = clients::rows(found, lines.style.text());
-    let paying = { rows.iter() }.filter(|it| it.may_be_a_server && it.client.peer.way.is_tcp());
-    let others = paying.map(|it| &it.client);
-    // What looptax itself sends just now ends with its run.
-    let others = others.filter(|it| it.peer.program.as_deref() != Some("looptax"));
-    let most = { others.filter(|it| it.peer.pid.is_some()) }
-        .max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
-    let text = lines.style.text();
-    let next = most.and_then(|it| next(&it.peer, text));
-    if let Some(next) = next {
-        lines.item(0, &next);
-    }
-    for (idx, note) in found.notes.iter().enumerate() {
-        // The same next step of several notes is told once, after the last one.
-        let next = note.next.as_ref().filter(|_| found.notes.get(idx + 1).is_none_or(|it| it.next != note.next));
-        let next = next.map(|next| format!(": {next}"));
-        let line = format!("{}{}", note.what, next.unwrap_or_default());
-        lines.item(0, &text.clean(&line));
+    for note in lines.first_of(notes, most.of(Part::Notes), "notes") {
+        lines.item(0, note);
     }
 }
 

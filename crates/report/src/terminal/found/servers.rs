@@ -1,10 +1,11 @@
 //! The servers, a line for each of their endpoints.
 
-use looptax_model::record::{Found, FoundEndpoint, FoundListener, FoundServer};
+use looptax_model::record::{EndpointTransport, Found, FoundEndpoint, FoundListener, FoundServer};
 
 use super::super::columns::{Step, Table};
-use super::super::lines::Lines;
-use super::cells::{dash, shown};
+use super::super::lines::{Lines, width};
+use super::cells::{dash, shown, shown_address};
+use super::most::{Most, Part};
 use crate::format::Text;
 use crate::heading::version;
 
@@ -13,8 +14,22 @@ const HEADER: [&str; 6] = ["server", "version", "user", "where", "listens on", "
 /// Paths stay whole, so that they can be copied.
 const NARROWER: [Step; 4] =
     [Step::LeaveOut("where"), Step::LeaveOut("user"), Step::LeaveOut("queue"), Step::LeaveOut("version")];
+/// On a screen a server has its line; all is whole where all is asked for.
+const NARROWER_ON_SCREEN: [Step; 6] = [
+    Step::LeaveOut("where"),
+    Step::LeaveOut("user"),
+    Step::LeaveOut("version"),
+    Step::Cut("server", LONGEST_NAME),
+    Step::Cut("listens on", LONGEST_ADDRESSES),
+    Step::LeaveOut("queue"),
+];
+const LONGEST_NAME: usize = 28;
+/// `4096 of 4096`, with the gaps.
+const LONGEST_QUEUE: usize = 16;
+/// Beside a server's name on the narrowest terminal that is usual.
+const LONGEST_ADDRESSES: usize = 46;
 
-pub(super) fn write(found: &Found, lines: &mut Lines) {
+pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     if found.servers.is_empty() {
         let words = if found.sees_all {
             "no database server is running here, as far as we can see"
@@ -28,20 +43,75 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
         return;
     }
     let text = lines.style.text();
-    let rows = found.servers.iter().flat_map(|it| rows(it, text));
     lines.heading(0, "servers");
-    Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(lines);
+    if most.is_all() {
+        let rows = found.servers.iter().flat_map(|it| rows(it, text));
+        Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(lines);
+    } else {
+        let servers = lines.first_of(&found.servers, most.of(Part::Servers), "servers");
+        let widest = |cell: fn(&FoundServer, Text) -> String| servers.iter().map(|it| width(&cell(it, text))).max();
+        let columns: [fn(&FoundServer, Text) -> String; 3] = [named, version_of, user];
+        let others = columns.map(|it| widest(it).unwrap_or(0) + 2);
+        let others: usize = others.into_iter().sum();
+        let room = Room {
+            columns: LONGEST_ADDRESSES.max(lines.style.width.saturating_sub(others + LONGEST_QUEUE)),
+            lines: most.of(Part::Addresses),
+        };
+        let mut n_left_out = 0;
+        let rows = servers.iter().flat_map(|it| short_rows(it, room, &mut n_left_out, text)).collect();
+        Table::new(&HEADER, rows).narrowed_by(&NARROWER_ON_SCREEN).write(lines);
+        let n_all = servers.iter().map(|it| it.endpoints.len()).sum();
+        lines.left_out_rows(n_left_out, n_all, "addresses");
+    }
     lines.blank();
 }
 
 fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
-    let first = [
-        format!("{} {}", shown(&server.program, text), server.pid),
-        server.version.as_deref().map_or_else(dash, |it| shown(version(it), text)),
-        shown(&server.user, text),
-        place(server, text),
-    ];
-    if server.endpoints.is_empty() {
+    let endpoints = server.endpoints.iter().map(|it| cells(it, text)).collect();
+    below(server, endpoints, text)
+}
+
+/// The room for the addresses of a server.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    columns: usize,
+    lines: usize,
+}
+
+/// Its addresses beside each other, as far as there is room; the others are counted, and added to `n_left_out`.
+fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Text) -> Vec<Vec<String>> {
+    let mut packed: Vec<String> = Vec::new();
+    let mut n_more = 0;
+    // One of each transport says the most.
+    let first_of = |is_tcp| server.endpoints.iter().position(|it| (it.transport == EndpointTransport::Tcp) == is_tcp);
+    let firsts = [first_of(true), first_of(false)];
+    let mut endpoints: Vec<(usize, &FoundEndpoint)> = server.endpoints.iter().enumerate().collect();
+    endpoints.sort_by_key(|(idx, _)| !firsts.contains(&Some(*idx)));
+    for (_, endpoint) in endpoints {
+        let address = address(endpoint, text);
+        let n_lines = packed.len();
+        match packed.last_mut() {
+            _ if n_more > 0 => n_more += 1,
+            // Room for the number of the others stays free.
+            Some(line) if width(line) + width(&address) + 8 <= room.columns => *line += &format!(", {address}"),
+            Some(_) if n_lines >= room.lines => n_more += 1,
+            _ => packed.push(address),
+        }
+    }
+    if let Some(line) = packed.last_mut().filter(|_| n_more > 0) {
+        *line += &format!(", +{n_more}");
+    }
+    *n_left_out += n_more;
+    let waiting = { server.endpoints.iter() }.filter(|it| it.n_waiting > 0).max_by_key(|it| it.n_waiting);
+    let queue = |idx| waiting.filter(|_| idx == 0).map_or_else(dash, queue);
+    let rows = packed.into_iter().enumerate().map(|(idx, line)| vec![line, queue(idx)]);
+    below(server, rows.collect(), text)
+}
+
+/// The columns of a server, with what it listens on beside and below them.
+fn below(server: &FoundServer, endpoints: Vec<Vec<String>>, text: Text) -> Vec<Vec<String>> {
+    let first = [named(server, text), version_of(server, text), shown(&server.user, text), place(server, text)];
+    if endpoints.is_empty() {
         let words = match (server.is_hidden, &server.home) {
             (false, _) => "nothing that we see",
             (true, Some(_)) => "sockets that only root sees",
@@ -50,33 +120,39 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
         let unseen = [words.to_owned(), dash()];
         return vec![[first.to_vec(), unseen.to_vec()].concat()];
     }
-    let rows = server.endpoints.iter().enumerate().map(|(idx, endpoint)| {
+    let rows = endpoints.into_iter().enumerate().map(|(idx, endpoint)| {
         let before = if idx == 0 { first.to_vec() } else { vec![String::new(); first.len()] };
-        [before, cells(endpoint, text)].concat()
+        [before, endpoint].concat()
     });
     rows.collect()
 }
 
+fn named(server: &FoundServer, text: Text) -> String {
+    format!("{} {}", shown(&server.program, text), server.pid)
+}
+
+fn user(server: &FoundServer, text: Text) -> String {
+    shown(&server.user, text)
+}
+
+fn version_of(server: &FoundServer, text: Text) -> String {
+    server.version.as_deref().map_or_else(dash, |it| shown(version(it), text))
+}
+
 const LISTENERS: [&str; 4] = ["listens on", "user", "may be", "connections"];
-/// More listening sockets than these are counted.
-const MOST_LISTENERS: usize = 12;
 
 /// Listening sockets without a process; those that servers usually have, or somebody uses, first.
-pub(super) fn write_listeners(found: &Found, lines: &mut Lines) {
-    if found.listeners.is_empty() {
-        return;
-    }
+pub(super) fn write_listeners(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let mut listeners: Vec<&FoundListener> = found.listeners.iter().collect();
     listeners.sort_by_key(|it| (it.likely.is_none(), it.n_connections == 0));
-    let rows = listeners.iter().take(MOST_LISTENERS);
+    let rows = lines.first_of(&listeners, most.of(Part::Listeners), "listening sockets").iter();
     let rows = rows.map(|it| listener_cells(it, found, text));
+    if rows.len() == 0 {
+        return;
+    }
     lines.heading(0, "listening too, the process behind is not seen");
     Table::new(&LISTENERS, rows.collect()).write(lines);
-    let n_more = listeners.len().saturating_sub(MOST_LISTENERS);
-    if n_more > 0 {
-        lines.item(2, &format!("{n_more} more, with --json"));
-    }
     lines.blank();
 }
 
@@ -116,10 +192,18 @@ fn place(server: &FoundServer, text: Text) -> String {
 fn cells(endpoint: &FoundEndpoint, text: Text) -> Vec<String> {
     let file = endpoint.file.as_ref();
     let file = file.map(|file| format!("  {}", shown(file, text)));
-    let inferred = endpoint.known.inferred_by();
-    let inferred = inferred.map(|it| format!(" ({it})"));
-    vec![
-        format!("{}{}{}", shown(&endpoint.address, text), file.unwrap_or_default(), inferred.unwrap_or_default()),
-        format!("{} of {}", endpoint.n_waiting, endpoint.backlog),
-    ]
+    let inferred = inferred(endpoint);
+    vec![format!("{}{}{inferred}", shown_address(&endpoint.address, text), file.unwrap_or_default()), queue(endpoint)]
+}
+
+fn address(endpoint: &FoundEndpoint, text: Text) -> String {
+    format!("{}{}", shown_address(&endpoint.address, text), inferred(endpoint))
+}
+
+fn inferred(endpoint: &FoundEndpoint) -> String {
+    endpoint.known.inferred_by().map(|it| format!(" ({it})")).unwrap_or_default()
+}
+
+fn queue(endpoint: &FoundEndpoint) -> String {
+    format!("{} of {}", endpoint.n_waiting, endpoint.backlog)
 }

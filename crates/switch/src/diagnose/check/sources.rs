@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{self, Found, Included, Inside, Reading, Share, Source, Unit, Whole};
 use looptax_host::discover::{Process, Survey};
-use looptax_host::{kernel, read};
+use looptax_host::{Folder, kernel, read};
 use looptax_model::dsn::{Address, Protocol};
-use looptax_model::failure::Failure;
+use looptax_model::failure::{Failure, nearest};
 use looptax_model::record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
 use rustix::fs::FileType;
 
@@ -100,13 +100,22 @@ pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure>
     Ok(all)
 }
 
+/// The file beside it with a name that is nearly the same.
+fn meant(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names = Folder::open(folder).ok()?.names().ok()?;
+    let names = names.iter().filter_map(|it| it.to_str());
+    nearest(path.file_name()?.to_str()?, names).map(|it| path.with_file_name(it))
+}
+
 pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> Result<Looked, Failure> {
     let shown = path.display();
     let found = read::look(path).and_then(|it| it.ok_or_else(|| rustix::io::Errno::NOENT.into()));
     let found = found.map_err(|error| {
+        let meant = meant(path).map_or_else(String::new, |it| format!("did you mean `{}`? ", it.display()));
         Failure::usage(
             format!("cannot read `{shown}`: {error}"),
-            "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
+            format!("{meant}name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db"),
         )
     })?;
     let kind = FileType::from_raw_mode(found.st_mode);

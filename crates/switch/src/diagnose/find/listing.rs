@@ -1,7 +1,7 @@
 //! What was seen, as it is shown and saved.
 
 use looptax_host::discover::{
-    Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server, SocketFile, Survey,
+    Client, Endpoint, Listener, OtherConnections, Peer, Place, Problem, Process, Server, SocketFile, Survey,
     asks_by_its_files, known_as,
 };
 use looptax_host::eyes::Look;
@@ -79,9 +79,9 @@ fn found_server(server: &Server, others: &OtherConnections, names: &Names) -> Fo
         pid: server.process.pid,
         program: server.name(),
         user: names.user_of(&server.process),
-        home: home(&server.process.home),
+        home: names.home_of(&server.process),
         is_hidden: server.is_hidden,
-        endpoints: server.endpoints.iter().map(|it| found_endpoint(it, &server.process.home, names)).collect(),
+        endpoints: server.endpoints.iter().map(|it| found_endpoint(it, &server.process, names)).collect(),
         network: None,
         n_remote: others.n_remote as u64,
         n_closed_last_minute: others.closed.len() as u64,
@@ -94,7 +94,7 @@ fn network(server: &Server, survey: &Survey) -> Option<String> {
     (Some(tcp.network) != survey.own_network).then(|| format!("net:[{}]", tcp.network))
 }
 
-fn found_endpoint(endpoint: &Endpoint, at: &Home, names: &Names) -> FoundEndpoint {
+fn found_endpoint(endpoint: &Endpoint, at: &Process, names: &Names) -> FoundEndpoint {
     let (transport, address) = shown(&endpoint.place);
     FoundEndpoint {
         transport,
@@ -124,7 +124,7 @@ fn found_listener(listener: &Listener, clients: Vec<FoundPeer>, survey: &Survey,
     FoundListener {
         transport,
         address,
-        user: listener.uid.map(|uid| names.user(uid, &Home::Elsewhere)),
+        user: listener.uid.map(|uid| names.user(uid, None)),
         likely: listener.likely.map(str::to_owned),
         server_pids: listener.servers.iter().map(pid_of).collect(),
         web_servers: listener.web_servers.iter().map(program_of).collect(),
@@ -139,8 +139,8 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
     FoundPeer {
         pid: process.map(|it| it.pid),
         program: process.map(known_as),
-        user: process.map_or_else(|| Some(names.user(peer.uid?, &Home::Elsewhere)), |it| Some(names.user_of(it))),
-        home: process.and_then(|it| home(&it.home)),
+        user: process.map_or_else(|| Some(names.user(peer.uid?, None)), |it| Some(names.user_of(it))),
+        home: process.and_then(|it| names.home_of(it)),
         asks_by_its_files: process.is_some_and(asks_by_its_files),
         way: peer.way,
         n_connections: peer.connections.len() as u64,
@@ -150,22 +150,14 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
     }
 }
 
-fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
+fn file_words(file: SocketFile, at: &Process, names: &Names) -> String {
     match file {
         SocketFile::Present { uid, gid, mode } => {
-            format!("{}:{} {mode:04o}", names.user(uid, at), names.group(gid, at))
+            format!("{}:{} {mode:04o}", names.user(uid, Some(at)), names.group(gid, Some(at)))
         }
         SocketFile::Replaced => FILE_REPLACED.to_owned(),
         SocketFile::Missing => FILE_GONE.to_owned(),
         SocketFile::Unknown => FILE_UNSEEN.to_owned(),
-    }
-}
-
-pub(super) fn home(home: &Home) -> Option<String> {
-    match home {
-        Home::Container { runtime, name } => Some(format!("{runtime} {name}")),
-        Home::Unit(name) => Some(name.clone()),
-        Home::Elsewhere => None,
     }
 }
 

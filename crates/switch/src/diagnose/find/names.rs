@@ -1,50 +1,174 @@
-//! Names of users and groups, from this machine's `/etc/passwd` and `/etc/group`.
+//! Names of users, groups and containers.
 //!
-//! A container has names of its own; there, and for users of a directory service, the number is
-//! shown.
+//! A process with another root folder has names of its own: they are read from its `/etc/passwd` and `/etc/group`, for what
+//! its user could read there. A process in another user namespace has other numbers as well, and its user chose the names:
+//! the account of this machine is printed beside them.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::Path;
 
-use looptax_host::discover::{Home, Process};
-use looptax_host::read;
+use looptax_host::discover::{Home, Process, host_name, monitored, process};
+use looptax_host::{kernel, read};
+
+/// More than the accounts of any container.
+const MOST_BYTES: u64 = 1 << 20;
+/// Longest name of an account.
+const MOST_NAME: usize = 64;
+/// Digits of a container's number that stand for it.
+const NUMBER: usize = 12;
+
+#[derive(Debug)]
+pub(super) struct Names {
+    here: Accounts,
+    own: Option<Process>,
+    /// Of each process that was asked for.
+    elsewhere: RefCell<HashMap<u32, Option<Elsewhere>>>,
+    homes: RefCell<HashMap<u32, Option<String>>>,
+}
 
 #[derive(Debug, Default)]
-pub(super) struct Names {
+struct Accounts {
     users: HashMap<u32, String>,
     groups: HashMap<u32, String>,
 }
 
+/// The accounts of a process with another root folder; empty if they cannot be read.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    accounts: Accounts,
+    /// Whether the process is in another user namespace, with these lines of `uid_map` and `gid_map`.
+    maps: Option<[String; 2]>,
+}
+
 impl Names {
     pub(super) fn new() -> Self {
-        Self { users: table("/etc/passwd"), groups: table("/etc/group") }
+        let text = read::system_text;
+        Self {
+            here: Accounts { users: table(&text("/etc/passwd")), groups: table(&text("/etc/group")) },
+            own: process(std::process::id()),
+            elsewhere: RefCell::default(),
+            homes: RefCell::default(),
+        }
     }
 
     pub(super) fn user_of(&self, process: &Process) -> String {
-        self.user(process.uid, &process.home)
+        self.user(process.uid, Some(process))
     }
 
-    /// The owner of something that lives there.
-    pub(super) fn user(&self, uid: u32, home: &Home) -> String {
-        named(&self.users, uid, home)
+    /// The owner of something that a process has, or of something of this machine.
+    pub(super) fn user(&self, uid: u32, of: Option<&Process>) -> String {
+        self.named(uid, of, |it| &it.users, 0)
     }
 
-    pub(super) fn group(&self, gid: u32, home: &Home) -> String {
-        named(&self.groups, gid, home)
+    pub(super) fn group(&self, gid: u32, of: Option<&Process>) -> String {
+        self.named(gid, of, |it| &it.groups, 1)
+    }
+
+    fn named(
+        &self,
+        id: u32,
+        of: Option<&Process>,
+        table: fn(&Accounts) -> &HashMap<u32, String>,
+        map: usize,
+    ) -> String {
+        let here = || table(&self.here).get(&id).map_or_else(|| id.to_string(), Clone::clone);
+        let Some(of) = of else { return here() };
+        let mut known = self.elsewhere.borrow_mut();
+        let Some(elsewhere) = known.entry(of.pid).or_insert_with(|| elsewhere(of)) else { return here() };
+        let name = |id| table(&elsewhere.accounts).get(&id);
+        match &elsewhere.maps {
+            None => name(id).map_or_else(|| id.to_string(), Clone::clone),
+            Some(maps) => {
+                let inside = inside(id, &maps[map]).and_then(name);
+                inside.map_or_else(here, |it| format!("{it} ({})", here()))
+            }
+        }
+    }
+
+    /// The container or service of a process: by its control group, by Podman's monitor, or the host's name in there.
+    pub(super) fn home_of(&self, process: &Process) -> Option<String> {
+        let mut homes = self.homes.borrow_mut();
+        homes.entry(process.pid).or_insert_with(|| self.found_home(process)).clone()
+    }
+
+    fn found_home(&self, process: &Process) -> Option<String> {
+        if matches!(process.home, Home::Unit(_)) || !self.own.as_ref().is_some_and(|own| own.mounts != process.mounts) {
+            return home(&process.home);
+        }
+        let monitored = || {
+            let it = monitored(process)?;
+            let of = if it.uid == 0 { String::new() } else { format!(" of {}", self.user(it.uid, None)) };
+            Some(format!("podman {}{of}", it.name))
+        };
+        match &process.home {
+            Home::Container { name, .. } if !is_number(name) => home(&process.home),
+            Home::Container { runtime: "podman", .. } => monitored().or_else(|| home(&process.home)),
+            Home::Container { runtime, name } => {
+                let host = host_name(process).filter(|it| !it.starts_with(name));
+                Some(host.map_or_else(|| format!("{runtime} {name}"), |it| format!("{runtime} {name}, host {it}")))
+            }
+            _ => monitored().or_else(|| Some(format!("host {}", host_name(process)?))),
+        }
     }
 }
 
-fn named(names: &HashMap<u32, String>, id: u32, home: &Home) -> String {
-    let name = names.get(&id).filter(|_| !matches!(home, Home::Container { .. }));
-    name.map_or_else(|| id.to_string(), Clone::clone)
+/// Its container or service, by the control group only.
+pub(super) fn home(home: &Home) -> Option<String> {
+    match home {
+        Home::Container { runtime, name } => Some(format!("{runtime} {name}")),
+        Home::Unit(name) => Some(name.clone()),
+        Home::Elsewhere => None,
+    }
+}
+
+/// Whether a container is known by its number only.
+fn is_number(name: &str) -> bool {
+    name.len() == NUMBER && name.bytes().all(|it| it.is_ascii_hexdigit())
+}
+
+/// The accounts of a process; `None` if they are this machine's.
+fn elsewhere(process: &Process) -> Option<Elsewhere> {
+    let is_contained = matches!(process.home, Home::Container { .. });
+    let Ok(view) = process.view() else {
+        return is_contained.then(Elsewhere::default);
+    };
+    let root = |it: std::io::Result<Option<rustix::fs::Stat>>| it.ok().flatten().map(|it| (it.st_dev, it.st_ino));
+    let (its, ours) = (root(view.look(Path::new("/"))), root(read::look(Path::new("/"))));
+    if its == ours && !is_contained {
+        return None;
+    }
+    let file = |name: &str| {
+        let bytes = view.read(Path::new(name), MOST_BYTES).unwrap_or_default();
+        table(&String::from_utf8_lossy(&bytes))
+    };
+    let accounts = Accounts { users: file("/etc/passwd"), groups: file("/etc/group") };
+    let namespace = |file: std::path::PathBuf| kernel::link(file).ok();
+    let is_other = namespace(process.file("ns/user")) != namespace("/proc/self/ns/user".into());
+    let map = |name| kernel::text(process.file(name)).unwrap_or_default();
+    Some(Elsewhere { accounts, maps: is_other.then(|| [map("uid_map"), map("gid_map")]) })
+}
+
+/// The number that one of this machine is inside, by lines of `first inside, first outside, how many`.
+fn inside(id: u32, map: &str) -> Option<u32> {
+    map.lines().find_map(|line| {
+        let mut fields = line.split_whitespace().map(str::parse::<u32>);
+        let (Some(Ok(inside)), Some(Ok(outside)), Some(Ok(n))) = (fields.next(), fields.next(), fields.next()) else {
+            return None;
+        };
+        let offset = id.checked_sub(outside).filter(|it| *it < n)?;
+        inside.checked_add(offset)
+    })
 }
 
 /// `name:x:number:…`, a line each; the first name of a number wins.
-fn table(path: &str) -> HashMap<u32, String> {
-    let text = read::system_text(path);
+fn table(text: &str) -> HashMap<u32, String> {
     let mut names = HashMap::new();
     for line in text.lines() {
         let mut fields = line.split(':');
-        if let (Some(name), Some(Ok(id))) = (fields.next(), fields.nth(1).map(str::parse)) {
+        if let (Some(name), Some(Ok(id))) = (fields.next(), fields.nth(1).map(str::parse))
+            && name.len() <= MOST_NAME
+        {
             names.entry(id).or_insert_with(|| name.to_owned());
         }
     }
@@ -56,12 +180,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_names_here_and_none_in_a_container() {
+    fn numbers_have_the_names_of_this_machine() {
         let names = Names::new();
-        assert_eq!(names.user(0, &Home::Elsewhere), "root");
-        assert_eq!(names.group(0, &Home::Elsewhere), "root");
-        let home = Home::Container { runtime: "docker", name: "3f2a9c1b7d20".to_owned() };
-        assert_eq!(names.user(0, &home), "0");
-        assert_eq!(names.user(4_000_000_000, &Home::Elsewhere), "4000000000");
+        assert_eq!(names.user(0, None), "root");
+        assert_eq!(names.group(0, None), "root");
+        assert_eq!(names.user(4_000_000_000, None), "4000000000");
+        let own = process(std::process::id()).unwrap();
+        assert_eq!(names.user(0, Some(&own)), "root");
+    }
+
+    #[test]
+    fn numbers_are_others_in_a_user_namespace() {
+        let map = "         0       1000          1\n         1     100000      65536\n";
+        assert_eq!(inside(1000, map), Some(0));
+        assert_eq!(inside(100_998, map), Some(999));
+        assert_eq!(inside(0, map), None);
+        assert_eq!(inside(165_536, map), None);
+        assert_eq!(inside(7, "nonsense"), None);
     }
 }

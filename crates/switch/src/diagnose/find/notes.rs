@@ -9,7 +9,7 @@ use looptax_model::record::{Note, NoteCode, Way};
 use super::spelled;
 use crate::diagnose::ports;
 
-const SHORT_LIVED_NEXT: &str = "`looptax check FILE` on the client's configuration says what to change";
+const SHORT_LIVED_NEXT: &str = "`looptax check FILE` on the client's configuration shows what to change";
 
 /// The notes of a survey, in its order.
 pub(super) fn notes(survey: &Survey, is_counted: bool) -> Vec<Note> {
@@ -53,7 +53,7 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
             let server = &survey.servers[*server_idx];
             (
                 NoteCode::SocketMissing,
-                format!("{} listens only on TCP", named(server)),
+                format!("{} can be reached only over TCP", named(server)),
                 Some(spelled::how(*server_idx, survey)),
             )
         }
@@ -128,15 +128,15 @@ fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
 }
 
 fn short_lived(n: usize, server: &str, is_counted: bool) -> (NoteCode, String, Option<String>) {
-    let tail = if is_counted {
-        ", and short ones pay for TCP, too".to_owned()
+    let (missing, rate) = if is_counted {
+        ("", String::new())
     } else {
-        format!(
-            ", {:.0} per second, and short ones pay for TCP, too; they may be missing in the table",
-            n as f64 / 60.0
-        )
+        (", and may be missing in the table", format!(" ({:.0} per second)", n as f64 / 60.0))
     };
-    let what = format!("{n} connections over TCP to {server} were closed within the last minute{tail}");
+    let what = format!(
+        "connections over TCP were closed within the last minute, and short ones pay for TCP, too{missing}: \
+         {n} to {server}{rate}"
+    );
     (NoteCode::ConnectionsShortLived, what, Some(SHORT_LIVED_NEXT.to_owned()))
 }
 
@@ -154,9 +154,9 @@ fn ports_note(problem: &Problem, survey: &Survey) -> Option<Note> {
 
 fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, Option<String>) {
     let (code, state) =
-        if is_replaced { (NoteCode::SocketReplaced, "was replaced") } else { (NoteCode::SocketLost, "is gone") };
+        if is_replaced { (NoteCode::SocketReplaced, "replaced") } else { (NoteCode::SocketLost, "deleted") };
     let what = format!(
-        "the socket {} of {} {state} while the server runs: no client reaches it that way",
+        "no client reaches a socket whose file was {state} while the server runs: {} of {}",
         path.display(),
         named(server)
     );
@@ -199,7 +199,7 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     };
     (
         NoteCode::SocketNotVisible,
-        format!("{name} does not see the socket {} of {}: {reason}", path.display(), named(server)),
+        format!("{name} cannot see the socket {} of {}: {reason}", path.display(), named(server)),
         Some(next),
     )
 }

@@ -12,8 +12,7 @@ use looptax_model::record::{
 use looptax_model::stats::Times;
 
 use super::cpu_sums::{Around, CpuSums, Seen};
-use super::listing::home;
-use super::names::Names;
+use super::names::{Names, home};
 
 /// Which hops are wanted beside those of servers that are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -282,7 +281,7 @@ fn end(party: Party, names: &Names) -> WatchedEnd {
     WatchedEnd {
         pid: party.process.as_ref().map(|it| it.pid),
         user: party.process.as_ref().map(|it| names.user_of(it)),
-        home: home(&party.home),
+        home: party.process.as_ref().map_or_else(|| home(&party.home), |it| names.home_of(it)),
         program: party.name,
     }
 }

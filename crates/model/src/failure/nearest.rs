@@ -1,0 +1,34 @@
+//! Which known name a misspelt one was meant as.
+
+/// The candidate that looks most like `found`, if any does.
+pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Names are short; what is longer than any of them resembles none, and would take long to compare.
+    const MOST_CHARS: usize = 64;
+    if found.chars().count() > MOST_CHARS {
+        return None;
+    }
+    let found = found.to_ascii_lowercase();
+    // A third of the letters may be wrong: `radnom` is `random`, `foo` is not `pow`.
+    let most = (found.chars().count() / 3).clamp(1, 3);
+    candidates
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&found, name), name))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_third_of_the_letters_may_be_wrong() {
+        let kinds = ["mariadb", "mysql", "postgres", "redis"];
+        assert_eq!(nearest("postgers", kinds), Some("postgres"));
+        assert_eq!(nearest("mysq", kinds), Some("mysql"));
+        assert_eq!(nearest("Redis", kinds), Some("redis"));
+        assert_eq!(nearest("oracle", kinds), None);
+        assert_eq!(nearest(&"mysql".repeat(100), kinds), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! How much of each part is printed: a screen, or all.
+
+/// Rows of each part, at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most([usize; 11]);
+
+/// What is cut where there is no room for all.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    /// Clients that use TCP.
+    Paying,
+    /// Clients of sockets whose process is not seen.
+    Open,
+    /// Clients that use the socket.
+    OnSocket,
+    Chains,
+    /// Hops below the line of a chain.
+    Hops,
+    /// Sentences about chains, and what requests are counted by.
+    Explanations,
+    Servers,
+    /// Lines of the addresses of a server.
+    Addresses,
+    Listeners,
+    Sources,
+    Notes,
+}
+
+/// What is cut first, and to how many rows.
+const CUTS: [(Part, usize); 22] = [
+    (Part::Hops, 0),
+    (Part::OnSocket, 3),
+    (Part::Addresses, 1),
+    (Part::Chains, 3),
+    (Part::Listeners, 3),
+    (Part::Open, 3),
+    (Part::Explanations, 3),
+    (Part::Paying, 6),
+    (Part::Sources, 2),
+    (Part::OnSocket, 1),
+    (Part::Explanations, 0),
+    (Part::Notes, 4),
+    (Part::Chains, 1),
+    (Part::Listeners, 1),
+    (Part::Open, 1),
+    (Part::OnSocket, 0),
+    (Part::Paying, 3),
+    (Part::Sources, 1),
+    (Part::Listeners, 0),
+    (Part::Chains, 0),
+    (Part::Notes, 2),
+    (Part::Servers, 6),
+];
+
+impl Most {
+    pub(super) const ALL: Self = Self([usize::MAX; 11]);
+    /// More than a screen holds of any part.
+    const SCREEN: Self = Self([12, 12, 12, 8, 12, 6, 30, 2, 12, 6, 12]);
+
+    pub(super) fn of(self, part: Part) -> usize {
+        self.0[part as usize]
+    }
+
+    pub(super) fn is_all(self) -> bool {
+        self.0 == Self::ALL.0
+    }
+
+    /// The most of each part that fits; the least if nothing does.
+    pub(super) fn fitting(fits: impl Fn(Self) -> bool) -> Self {
+        let mut most = Self::SCREEN;
+        for (part, least) in CUTS {
+            while most.of(part) > least {
+                if fits(most) {
+                    return most;
+                }
+                // A chain of which half is printed says less than its own line.
+                let is_hops = matches!(part, Part::Hops);
+                most.0[part as usize] = if is_hops { 0 } else { most.of(part) - 1 };
+            }
+        }
+        most
+    }
+}
