@@ -126,5 +126,5 @@ fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeResta
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));
     let is_usual = file.usual_places.iter().any(|it| path.starts_with(it));
     (is_usual && !arguments.iter().any(is_elsewhere))
-        .then(|| "the file is where such a server looks, and its command line names no other".to_owned())
+        .then(|| "the file is where such a server reads it by default, and its command line names no other".to_owned())
 }

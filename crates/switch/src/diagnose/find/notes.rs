@@ -156,7 +156,7 @@ fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, O
     let (code, state) =
         if is_replaced { (NoteCode::SocketReplaced, "was replaced") } else { (NoteCode::SocketLost, "is gone") };
     let what = format!(
-        "the socket {} of {} {state} while the server runs: no client reaches it that way",
+        "the socket {} of {} {state} while the server runs: no client reaches it over the socket",
         path.display(),
         named(server)
     );
