@@ -439,7 +439,7 @@ pub(crate) struct CompareArgs {
     pub(crate) warm_up: Option<String>,
     /// Length of a slice in milliseconds (default: 50 or 250).
     ///
-    /// Default: 50, or 250 with free placement.
+    /// The longer one is for free placement.
     #[arg(hide_short_help = true, long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub(crate) slice_ms: Option<u32>,
     /// Repeat the schedule of an earlier run.
@@ -465,7 +465,7 @@ pub(crate) struct CompareArgs {
     /// Running server: may write a scratch schema, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Running server: it is mine and idle; lift the limits.
+    /// Lift the limits for a running server that only you use.
     #[arg(long)]
     pub(crate) own_server: bool,
     /// Do not ask before measuring a running server.

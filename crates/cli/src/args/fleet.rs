@@ -78,7 +78,7 @@ pub(crate) struct FleetListArgs {
 pub(crate) struct FleetReportArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// Write a page with all of it.
+    /// Write the whole report as a page.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }

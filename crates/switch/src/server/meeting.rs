@@ -88,7 +88,7 @@ impl<'a> Meeting<'a> {
             ),
             None => Failure::usage(
                 format!(
-                    "{own} is a server's own file, and no connection of {app} leads over TCP to such a server that is seen here"
+                    "{own} is a server's own file, but no connection in {app} uses TCP to such a server on this machine"
                 ),
                 format!("`looptax check {app}` shows its target; a server of another user is seen by root only"),
             ),

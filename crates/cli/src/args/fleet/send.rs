@@ -55,7 +55,7 @@ pub(crate) struct SendArgs {
     /// new: those that were not sent yet; all: every one, in several reports if they are too large for one; none.
     #[arg(long, value_enum, default_value_t = RecordsWord::New, value_name = "WHICH")]
     pub(crate) records: RecordsWord,
-    /// Wait a random time up to this first.
+    /// First wait a random time of at most this.
     ///
     /// So that not all machines report at once.
     #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=86_400))]

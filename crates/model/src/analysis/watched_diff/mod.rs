@@ -41,7 +41,7 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
         if it.hops.iter().any(|hop| hop.looks.len() > MOST_LOOKS) {
             let name = name.unwrap_or("it");
             return Err(Failure::usage(
-                format!("{name} has more than {MOST_LOOKS} snapshots of one client: looptax saves no such file"),
+                format!("{name} has more than {MOST_LOOKS} snapshots of one client, which looptax never saves"),
                 "count again with `looptax watch --save NAME`",
             ));
         }
@@ -75,8 +75,8 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
     let mut notes = [alone("later", only_later), alone("earlier", only_earlier)].concat();
     if hops.is_empty() {
         return Err(Failure::usage(
-            "no client asked the same server in both",
-            "the same programs have to ask while it is counted: `looptax watch` shows who does",
+            "no client made requests to the same server in both counts",
+            "the same programs have to make requests during both: `looptax watch` shows which do",
         ));
     }
     let tested: Vec<f64> = chances.iter().copied().flatten().collect();

@@ -183,8 +183,8 @@ fn kept(error: FleetError, reported: &Reported) -> Failure {
     let failure = Failure::from(error);
     let words = match reported.waiting {
         0 => return failure,
-        1 => "the report is kept and waits".to_owned(),
-        n => format!("{n} reports are kept and wait"),
+        1 => "the report is kept and will be sent later".to_owned(),
+        n => format!("{n} reports are kept and will be sent later"),
     };
     let first = match failure.hint() {
         Some(hint) => format!("{hint}; "),
