@@ -7,7 +7,7 @@
 #   compare  goes on with the database servers that are here when the rest cannot be installed
 #   reproduce  the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
 #            which is neither started nor enabled
-#   test     needs all of them
+#   test     needs all of them; also installs typos, for the spelling, from PyPI into target/typos (to undo: delete it)
 #   applications  goes on with the applications that are here, for the tests of `looptax switch`,
 #            of what `looptax check` advises, and of ClickHouse as a collector
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
@@ -37,6 +37,7 @@ stop() {
 
 # The least Rust that builds looptax: as the manifest has it.
 wanted_rust=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' Cargo.toml)
+typos_version=1.52.0
 
 has_rust() { command -v rustc >/dev/null && command -v cargo >/dev/null; }
 
@@ -174,6 +175,17 @@ find_missing() {
   done
 }
 
+# Installs the spelling checker, whose package has the program ready made. Without it only the spelling is not checked.
+bring_typos() {
+  local folder=${LOOPTAX_TYPOS:-$PWD/target/typos}
+  if [ "$(cat "$folder/version" 2>/dev/null)" = "$typos_version" ]; then return; fi
+  if ! { python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --disable-pip-version-check "typos==$typos_version"; } >&2; then
+    say "going on without typos $typos_version: it needs Python with venv (Debian: python3-venv) and a way to PyPI"
+    return
+  fi
+  printf '%s\n' "$typos_version" >"$folder/version"
+}
+
 hint_without_apt() {
   if [ "$purpose" = servers ]; then
     say "hint: MySQL and Valkey are taken from Debian's packages, which needs apt-get and dpkg-deb"
@@ -243,3 +255,4 @@ if [ ${#missing[@]} -gt 0 ]; then
   esac
   say "going on without: ${missing[*]}"
 fi
+if [ "$purpose" = test ]; then bring_typos; fi

@@ -68,7 +68,7 @@ fn findings_of(phrases: &Phrases, path: &str, text: &str) -> Result<Vec<Finding>
         let Some(area_idx) = phrases.areas.iter().position(|it| it.has(path, passage.kind)) else {
             continue;
         };
-        for (rule_idx, range) in phrases.matches(&passage.text, passage.is_heading) {
+        for (rule_idx, range) in phrases.matches(&phrases.areas[area_idx], &passage.text, passage.is_heading) {
             let matched = &passage.text[range.clone()];
             let words = matched.trim_start_matches(BETWEEN);
             let place = format!("{path}:{}", passage.line(range.end - words.len()));
@@ -135,6 +135,11 @@ find = '(^|[.] )what [^?.]*(\\.|$)'
 say = 'a noun'
 because = 'plain'
 sentences = true
+[[rule]]
+find = 'contrast'
+say = 'pair'
+because = 'glossary'
+glossary = true
 [[area]]
 name = 'help'
 of = ['comments', 'strings']
@@ -149,6 +154,12 @@ left = 1
 name = 'strings'
 of = ['strings']
 paths = ['crates/']
+left = 0
+[[area]]
+name = 'comments'
+of = ['comments']
+paths = ['crates/wire/src/']
+without_glossary = true
 left = 0
 ";
 
@@ -181,8 +192,15 @@ left = 0
                     #[cfg(test)]\nmod tests {\n    const B: &str = \"it is no server\";\n}\n";
         let (comment, string) = ("crates/cli/src/args.rs:4: \"is no\"", "crates/cli/src/args.rs:5: \"is no\"");
         check("crates/cli/src/args.rs", text, &[comment, string]);
-        check("crates/wire/src/a.rs", text, &["crates/wire/src/a.rs:5: \"is no\""]);
+        let (comment, string) = ("crates/wire/src/a.rs:4: \"is no\"", "crates/wire/src/a.rs:5: \"is no\"");
+        check("crates/wire/src/a.rs", text, &[comment, string]);
         check("crates/wire/tests/it/a.rs", text, &[]);
+    }
+
+    #[test]
+    fn finds_synonyms_of_the_glossary_except_in_areas_without_it() {
+        let text = "/// A contrast.\nconst A: &str = \"a contrast\";\n";
+        check("crates/wire/src/a.rs", text, &["crates/wire/src/a.rs:2: \"contrast\": say: pair (glossary)"]);
     }
 
     #[test]

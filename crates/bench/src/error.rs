@@ -217,7 +217,7 @@ impl Explain for BenchError {
 impl CommandError {
     fn hint(&self) -> &'static str {
         match self {
-            Self::Start { .. } => "is it installed, and on PATH or named with its folder?",
+            Self::Start { .. } => "install the program, or give its full path if it is not on PATH",
             Self::Timeout { .. } => "--exec-timeout allows more; or let each run do less",
             Self::Stopped { .. } => "it cannot ask: give it passwords by its environment or its configuration file",
             Self::WrongTransport { .. } => {

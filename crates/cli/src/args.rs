@@ -1,6 +1,6 @@
-//! What can be typed: filled by clap, without a look at the machine.
+//! The command line, as clap parses it; nothing here looks at the machine.
 //!
-//! What it means here is `settings`' business. The help texts are the option reference: the man
+//! `settings` turns the arguments into experiments. The help texts are the option reference: the man
 //! page, `docs/src/cli.md` and the completions are made from them.
 
 mod bare;
@@ -67,22 +67,23 @@ pub(crate) use why::WhyArgs;
 #[derive(Debug, Parser)]
 #[command(name = "looptax", version, about = ABOUT, long_about = LONG_ABOUT, after_help = HELP_LEVELS, after_long_help = EXIT_CODES, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    /// What to do; nothing: who pays here, and one connection to each installed kind of server, within half a minute.
+    /// The command. Without one, looptax shows who pays here and measures one connection to each installed kind of
+    /// server, within half a minute.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// What a bare `looptax` takes.
+    /// Options of a bare `looptax`.
     #[command(flatten)]
     pub(crate) bare: BareArgs,
-    /// What every command takes.
+    /// Options of every command.
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
 
 impl Cli {
-    /// The command line that was typed.
+    /// Parses the command line of this process.
     ///
     /// # Errors
-    /// What cannot be typed, and the texts of `--help` and `--version`.
+    /// A wrong command line, and the texts of `--help` and `--version`.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let words: Vec<String> = { std::env::args_os().skip(1) }.map(|it| it.to_string_lossy().into_owned()).collect();
         let mut command = help::command(Self::command(), &words);
@@ -99,7 +100,7 @@ impl Cli {
         if let Some(name) = matches.subcommand_name()
             && matches.ids().filter(is_typed).any(is_of_bare)
         {
-            let words = format!("options of a bare `looptax` stand before `{name}`: put them behind it");
+            let words = format!("options before `{name}` are for a bare `looptax`: put them after `{name}`");
             return Err(command.error(ErrorKind::ArgumentConflict, words));
         }
         let mut cli = Self::from_arg_matches(&matches)?;
@@ -113,7 +114,7 @@ impl Cli {
     }
 }
 
-/// What to say of a word that is a server and stands where a command does.
+/// The error for a word that is a server in the place of a command.
 fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -128,7 +129,8 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
 }
 
 impl Cli {
-    /// Whether a word that may have been meant as the file of `--json` is a server now. A record may have such a name.
+    /// Whether a word that may have been meant as the file of `--json` was taken as a server. A record may have such
+    /// a name.
     fn takes_as_word(&self, word: &str) -> bool {
         match &self.command {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
@@ -146,7 +148,7 @@ fn connections(typed: &str) -> Result<u32, String> {
     typed::count(typed).ok_or_else(|| "a whole number, as 16 or 1k; several as 1,16".to_owned())
 }
 
-/// The options of a subcommand that were typed, by their long names.
+/// Long names of the options of a subcommand that were typed.
 fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let Some((name, matches)) = matches.subcommand() else {
         return Vec::new();
@@ -160,15 +162,15 @@ fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<Str
     typed.filter_map(|it| Some(format!("--{}", it.get_long()?))).collect()
 }
 
-/// Options that may stand before any command, and their group.
+/// Options that may precede any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
-/// Whether the command line means `run`, also where the rest of it is wrong.
+/// Whether the command is `run`, even if the rest of the command line is wrong.
 pub(crate) fn is_run() -> bool {
     let found = Cli::command().ignore_errors(true).try_get_matches();
     found.is_ok_and(|it| it.subcommand_name() == Some("run"))
 }
 
-/// Whether what ended the reading of arguments is `--version`, with `--verbose` beside it.
+/// Whether `--version` ended the parsing of arguments and `--verbose` was typed too.
 pub(crate) fn asks_for_features(ended: &clap::Error) -> bool {
     let is_verbose = |word: std::ffi::OsString| word == "--verbose";
     ended.kind() == ErrorKind::DisplayVersion && std::env::args_os().skip(1).any(is_verbose)
@@ -179,11 +181,11 @@ const ABOUT: &str = "What does a local database lose by TCP loopback instead of 
 const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
 instead of a Unix domain socket, on this machine, with an interval.
 
-A bare `looptax` shows who pays here, then starts private servers from the installed binaries (MariaDB, MySQL, \
-PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, measures for half a minute in \
-all, and leaves nothing behind but its record. Running servers are measured only when they are named.";
+A bare `looptax` shows which programs here pay for TCP. Then it starts private servers from the installed binaries \
+(MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, and measures \
+them, half a minute in all. It leaves only its record. Running servers are measured only when they are named.";
 
-/// What shows more than the list of commands.
+/// Where to find more than the list of commands.
 const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options, `--help` all of them, `looptax help COMMAND` explains \
 them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
 
@@ -199,8 +201,8 @@ pub(crate) enum Command {
     Compare(Box<CompareArgs>),
     /// Show where the time of a request goes, by layer of kernel and programs.
     ///
-    /// A request's CPU time over each transport. Two records of it in place of targets, by file, name of the run or label:
-    /// which layer became dearer from the first to the second.
+    /// The CPU time of a request over each transport. With two records of `why` in place of targets, each given by
+    /// its file, run name or label, it shows which layer costs more in the second.
     #[command(after_long_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
     /// Measure published comparisons again, beside what was published.
@@ -222,7 +224,7 @@ pub(crate) enum Command {
     Dsn(DsnArgs),
     /// Measure what the socket would bring your application; nothing is changed.
     ///
-    /// Its pages are requested over TCP and over the socket in turns.
+    /// looptax requests the application's pages over TCP and over the socket in turns.
     #[command(after_long_help = EXIT_CODES)]
     Trial(Box<TrialArgs>),
     /// Move an application to the socket, prove it, and undo it if that fails.
@@ -239,7 +241,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// For continuous integration: fail if a transport loses too much.
     ///
-    /// Exit code 1: it does; 0: it does not; 3: the measurement does not say.
+    /// Exit code 1: it loses more than the limit; 0: it does not; 3: the measurement cannot decide.
     #[command(after_long_help = EXIT_CODES)]
     Gate(GateArgs),
     /// Send reports of many machines to one collector, and ask it.
@@ -250,7 +252,7 @@ pub(crate) enum Command {
     /// Print the help of a command, or of a topic.
     #[command(hide = true)]
     Help(HelpArgs),
-    /// For looptax itself.
+    /// Used by looptax itself.
     #[command(hide = true, subcommand)]
     Internal(InternalCommand),
 }
@@ -282,49 +284,46 @@ pub(crate) enum ColorWhen {
 pub(crate) struct CompareArgs {
     /// Servers: private:KIND, echo, or a running one by its URL.
     ///
-    /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
-    /// private:memcached, private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm, private:http, echo, or a running one by its URL
-    /// (<mysql://user@127.0.0.1:3306/db>, postgres://…, redis://…, http://…).
-    /// Default: a private server for every protocol that is installed (MariaDB before MySQL, Redis before Valkey; no
-    /// memcached but in a bare `looptax`), and echo.
+    /// private:KIND is one of private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
+    /// private:memcached, private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm and private:http. A
+    /// running server is given by its URL (<mysql://user@127.0.0.1:3306/db>, postgres://…, redis://…, http://…).
+    /// Default: echo, and a private server for every installed protocol (MariaDB before MySQL, Redis before Valkey;
+    /// memcached only in a bare `looptax`).
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Transports to compare, such as unix,tcp,tls (default: unix,tcp).
     ///
-    /// Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket's abstract name; tls and
-    /// tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; redirect,
-    /// opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are
-    /// measured. Default: unix,tcp, and tls on a MySQL, MariaDB or PostgreSQL server that offers it.
+    /// abstract is a socket with an abstract name. bridge reaches a container by its own address, nat and proxy by
+    /// its published port. redirect is opened as TCP and moved to the socket, as `looptax run` does. The others are
+    /// unix, tcp, tcp6, tls, and tls-unix, which is TLS over the socket. If one is not available, looptax names it
+    /// and measures the others. Default: unix,tcp, and tls on a MySQL, MariaDB or PostgreSQL server that offers it.
     #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,
     /// Transport to compare the others with (default: the first).
-    ///
-    /// The arm the others are held against. Default: the first of --arms.
     #[arg(hide_short_help = true, long, value_name = "ARM")]
     pub(crate) baseline: Option<String>,
     /// Measure and rank what would help, such as no TLS or pipelining.
     ///
-    /// What would help programs that go over --baseline today (tcp, unless it is given)? The socket, no TLS,
-    /// the host's network, several requests at once, connections that stay open, placement: each is measured for this
-    /// workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed.
+    /// For programs that use --baseline today (default: tcp). The remedies are the socket, no TLS, the host's
+    /// network, several requests at once, connections that stay open, and placement; each is measured for this
+    /// workload. Default: 16 connections, and --quick unless --precise or --fixed is given.
     #[arg(long, conflicts_with_all = ["rate", "rate_sweep", "think", "reconnect_every", "sweep", "exec", "exec_unix"])]
     pub(crate) remedies: bool,
     /// Reach the socket from another network and mount namespace.
     ///
-    /// Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of
-    /// the socket and nothing else.
+    /// This is how a container connects that shares only the folder of the socket. It applies to unix and tls-unix.
     #[arg(hide_short_help = true, long)]
     pub(crate) from_namespace: bool,
     /// Connections per transport, one comparison each (default: 1,16).
     ///
-    /// Connections per arm, one comparison each. Default: 1,16; 1 on a running server.
+    /// On a running server the default is 1.
     #[arg(short, long, value_delimiter = ',', value_name = "N,…", value_parser = connections)]
     pub(crate) connections: Vec<u32>,
-    /// What to request: point-select, read-write, get, set, ping, ...
+    /// Requests to send: point-select, read-write, get, set, ping, ...
     ///
-    /// What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows
-    /// all). Default: point-select, get or ping; on a running server without --write what can be asked
-    /// without writing. Several are measured one after the other. storm: many connections at once to private servers.
+    /// point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream; --list shows all. Several are measured
+    /// one after the other. storm opens many connections at once to private servers. Default: point-select, get or
+    /// ping; on a running server without --write, a workload that writes nothing.
     #[arg(long, value_name = "NAME,…")]
     pub(crate) workload: Option<String>,
     /// List the workloads and exit.
@@ -332,12 +331,12 @@ pub(crate) struct CompareArgs {
     pub(crate) list: bool,
     /// How keys are chosen: uniform, or zipf:S.
     ///
-    /// How often each key is asked for: uniform, or zipf:S (the k-th key as k to the power of -S).
+    /// With zipf:S the k-th key is requested in proportion to k to the power of -S.
     #[arg(hide_short_help = true, long, default_value = "uniform", value_name = "HOW")]
     pub(crate) distribution: String,
     /// Memory for single latencies, in MiB.
     ///
-    /// Keep single latencies up to this size, in MiB, for percentiles; later epochs keep counts alone.
+    /// looptax keeps single latencies, for percentiles, up to this size; later epochs keep only counts.
     #[arg(hide_short_help = true, long, default_value_t = 256, value_name = "MIB", value_parser = clap::value_parser!(u32).range(..=256))]
     pub(crate) max_samples: u32,
     /// Set a variable of script:FILE.
@@ -348,73 +347,70 @@ pub(crate) struct CompareArgs {
     pub(crate) protocol: ProtocolWord,
     /// Requests per send (Redis, memcached, echo).
     ///
-    /// Redis, memcached and echo: requests in one send; a request is then the whole batch.
+    /// A request in the results is then the whole batch.
     #[arg(hide_short_help = true, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) pipeline: u32,
     /// Bytes per value (Redis, memcached).
     ///
-    /// Redis, memcached: size of a value in bytes. Default: 64, an element of lpush 3.
+    /// Default: 64; 3 for an element of lpush.
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=16_777_216))]
     pub(crate) value_size: Option<u32>,
     /// Cores of client and server: same, split, free, client-pinned.
     ///
-    /// Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler
-    /// decides), client-pinned (only our own threads are pinned). Default: same decides, with a short
-    /// look at the others; on a running server same as root (not Redis), else split at one connection.
+    /// same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned:
+    /// only looptax's own threads are pinned. Default: same, with a short run of the others beside it; on a running
+    /// server, same as root (not for Redis), otherwise split with one connection.
     #[arg(long, value_delimiter = ',', value_name = "WHERE,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, all.
     ///
-    /// How the client waits: poll, poll-first, block, event, or all in one interleaved schedule.
-    /// Default: poll up to 64 connections (poll-first for `PostgreSQL`, as libpq waits), event above; block where
-    /// only that makes sense (stream).
+    /// poll tries to receive, polls and receives again; poll-first polls and receives; block receives and blocks;
+    /// event has few threads with epoll; all compares them in one interleaved schedule. Default: poll up to 64
+    /// connections (poll-first for PostgreSQL, as libpq does), event above; block for stream.
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
     /// Wait like a real client: php, java, go, libpq, hiredis, ...
     ///
-    /// Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq,
-    /// pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside
-    /// waiting is left out.
+    /// php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis or redis-py. The
+    /// client model that stands for the name depends on the server. Only the waiting is imitated, not what the client
+    /// computes.
     #[arg(long, value_delimiter = ',', value_name = "CLIENT,…", conflicts_with = "client")]
     pub(crate) client_like: Vec<String>,
     /// Send at a fixed rate: 50k per second, or 40%,80% of capacity.
     ///
-    /// Send at this rate instead of as fast as answers come, whether answers are in or not, one
-    /// comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower
-    /// arm can serve, which is found first. Latency then counts from when a request was due.
+    /// Requests are sent at this rate even if earlier answers are still missing; each rate is one comparison. 50k:
+    /// per second, over all connections of an arm. 40%,80%: of what the slower arm can serve, which looptax measures
+    /// first. Latency then counts from the time at which a request was due.
     #[arg(long, value_delimiter = ',', value_name = "RATE,…")]
     pub(crate) rate: Vec<String>,
     /// Measure latency at loads from 10% to 95%.
     ///
-    /// --rate 10% to 95%: both arms' latency over the load.
+    /// The same as --rate with these loads: the latency of both arms over the load.
     #[arg(hide_short_help = true, long)]
     pub(crate) rate_sweep: bool,
     /// Gaps between requests of --rate: poisson or fixed.
     ///
-    /// Gaps between the requests of --rate: independent of one another, or all equal.
+    /// poisson: the gaps are independent of one another; fixed: all gaps are equal.
     #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = ArrivalsWord::Poisson, value_name = "GAPS")]
     pub(crate) arrivals: ArrivalsWord,
     /// Pause between an answer and the next request: 200us, 5ms.
-    ///
-    /// Pause between an answer and the connection's next request: 200us, 5ms.
     #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub(crate) think: Option<String>,
     /// Open a new connection after N requests.
     ///
-    /// Close each connection after so many requests and open another, which counts with the next
-    /// request.
+    /// The time that this takes counts with the next request.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) reconnect_every: Option<u32>,
     /// Many numbers of connections: 1..1024, or 1,16,256.
     ///
-    /// Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections,
-    /// with the event client, and poll beside it at 64.
+    /// 1..1024 means 1, 2, 4 and so on. The result is the throughput and latency of each arm over the number of
+    /// connections, with the event client, and also with poll at 64 connections.
     #[arg(long, value_name = "FROM..TO|N,…", conflicts_with = "connections")]
     pub(crate) sweep: Option<String>,
     /// Socket of the running server, or its folder.
     ///
-    /// Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and
-    /// what else proves to be its.
+    /// Default: the socket of the process that has the port, the one that the server reports, or another one that is
+    /// proved to belong to it.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
@@ -424,39 +420,39 @@ pub(crate) struct CompareArgs {
     pub(crate) rows: u32,
     /// pgbouncer: pool by session, transaction or statement.
     ///
-    /// private:pgbouncer: for how long a client has a connection to PostgreSQL for itself. Before its version
-    /// 1.21 it keeps prepared statements in session mode alone: the others want --protocol text then.
+    /// For private:pgbouncer: how long a client keeps a connection to PostgreSQL. Before version 1.21 `PgBouncer`
+    /// supports prepared statements only in session mode; the other modes then need --protocol text.
     #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = PoolModeWord::Session, value_name = "MODE")]
     pub(crate) pool_mode: PoolModeWord,
     /// Measure for a fixed time (10s) or number of epochs (20).
     ///
-    /// One look after a fixed time (10s) or number of epochs (20), without early stopping.
+    /// The result is judged once, at the end; there is no early stopping.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
     pub(crate) fixed: Option<String>,
     /// At most 40 epochs, about 20 s per comparison.
     ///
-    /// At most 40 epochs, some 20 s per comparison. A run without targets is quick.
+    /// A run without targets is quick.
     #[arg(long, conflicts_with = "precise")]
     pub(crate) quick: bool,
     /// Continue until the interval is narrow.
     ///
-    /// Go on until the interval is narrow, and check that the slice length does not matter.
+    /// Also checks that the result does not depend on the length of a slice.
     #[arg(long)]
     pub(crate) precise: bool,
     /// Warm-up before measuring (default: 2 to 10 s).
     ///
-    /// How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is
-    /// steady; one epoch, whatever is said, on a running server that is not --own-server.
+    /// 0s means two epochs. Default: 2 to 10 s, until the rate is steady. On a running server without --own-server
+    /// the warm-up is always one epoch.
     #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub(crate) warm_up: Option<String>,
     /// Length of a slice in milliseconds (default: 50 or 250).
     ///
-    /// Length of a slice in milliseconds. Default: 50, or 250 for free placement.
+    /// The longer one is for free placement.
     #[arg(hide_short_help = true, long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub(crate) slice_ms: Option<u32>,
     /// Repeat the schedule of an earlier run.
     ///
-    /// Repeat the schedule of an earlier run (the seed is in its record).
+    /// The seed is in the record of that run.
     #[arg(hide_short_help = true, long, value_name = "HEX")]
     pub(crate) seed: Option<String>,
     /// Print the plan and exit.
@@ -464,8 +460,8 @@ pub(crate) struct CompareArgs {
     pub(crate) dry_run: bool,
     /// Show the run on the whole terminal; q ends it.
     ///
-    /// Show the run on the whole terminal while it lasts: both arms, the interval so far, latencies, what
-    /// comes next, time left. q ends the run and keeps what it has.
+    /// Shows both arms, the interval so far, latencies, the next step and the time left. q ends the run and keeps the
+    /// result so far.
     #[arg(long, conflicts_with = "json_stream")]
     pub(crate) live: bool,
     #[command(flatten)]
@@ -477,24 +473,24 @@ pub(crate) struct CompareArgs {
     /// Running server: may write a scratch schema, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Running server: it is mine and idle; lift the limits.
+    /// Lift the limits for a running server that only you use.
     #[arg(long)]
     pub(crate) own_server: bool,
     /// Do not ask before measuring a running server.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Whole commands instead of requests.
+    /// Options for whole commands instead of requests.
     #[command(flatten)]
     pub(crate) exec: ExecArgs,
-    /// What is sent to the echo server.
+    /// Options of the echo server.
     #[command(flatten)]
     pub(crate) echo: echo::EchoArgs,
-    /// What a storm does.
+    /// Options of storms.
     #[command(flatten)]
     pub(crate) storm: StormArgs,
 }
 
-/// How the gaps of an open loop are drawn.
+/// Distribution of the gaps in an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsWord {
     /// Exponential.
@@ -503,10 +499,10 @@ pub(crate) enum ArrivalsWord {
     Fixed,
 }
 
-/// How a private pooler pools.
+/// How long a client of a private pooler keeps a connection to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PoolModeWord {
-    /// As long as it is connected.
+    /// Until it disconnects.
     Session,
     /// For a transaction.
     Transaction,
@@ -514,18 +510,18 @@ pub(crate) enum PoolModeWord {
     Statement,
 }
 
-/// How statements go out.
+/// How statements are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProtocolWord {
     /// Prepared once per connection.
     Prepared,
-    /// Whole, each time.
+    /// As text each time.
     Text,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InternalCommand {
-    /// Stops servers and removes folders when looptax is gone.
+    /// Stops servers and removes folders when looptax has ended.
     Reaper,
     /// The built-in echo server.
     EchoServer {
@@ -545,7 +541,7 @@ pub(crate) enum InternalCommand {
         #[arg(long)]
         http: bool,
     },
-    /// Copies between two addresses, as Docker's port proxy does.
+    /// Copies bytes between two addresses, as Docker's port proxy does.
     PortProxy {
         /// Address to listen on.
         #[arg(long)]
@@ -561,15 +557,15 @@ pub(crate) enum InternalCommand {
     },
     /// Prints the JSON schema of a saved form.
     Schema {
-        /// Which.
+        /// The saved form.
         #[arg(value_enum, default_value_t = SavedForm::Record)]
         form: SavedForm,
     },
-    /// Goes the way to a socket as somebody else.
+    /// Tries to reach a socket as another user.
     Reach(ReachArgs),
 }
 
-/// A name that is one word and no file's.
+/// Parses a label: one word that is not the name of a file.
 fn label(typed: &str) -> Result<String, String> {
     let is_fine = |it: char| it.is_alphanumeric() || "-_.+".contains(it);
     let has_start = typed.starts_with(char::is_alphanumeric);
@@ -577,11 +573,11 @@ fn label(typed: &str) -> Result<String, String> {
     if is_name {
         return Ok(typed.to_owned());
     }
-    Err("one word of letters, digits, - _ . +, as before-kernel".to_owned())
+    Err("give one word of letters, digits and - _ . +, for example before-kernel; `last` is reserved".to_owned())
 }
 
 /// `100000`, `500k` or `10M`.
 fn rows(typed: &str) -> Result<u32, String> {
     let rows = typed::count(typed);
-    rows.filter(|rows| *rows > 0).ok_or_else(|| "a number of rows as 100000, 500k or 10M".to_owned())
+    rows.filter(|rows| *rows > 0).ok_or_else(|| "give a number of rows, for example 100000, 500k or 10M".to_owned())
 }

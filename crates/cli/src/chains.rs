@@ -17,7 +17,7 @@ pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failur
     if sampled.is_empty() && !record.interrupted {
         return Err(Failure::usage(
             format!("{option}: the record holds no call chains"),
-            "`looptax why TARGET` takes them",
+            "`looptax why TARGET` records call chains",
         ));
     }
     let mut chains = Vec::new();

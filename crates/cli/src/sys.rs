@@ -138,8 +138,8 @@ pub(crate) fn require_measurable() -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        "/dev/null is not there, and what a run starts is tied to it",
-        "`mount --rbind /dev ROOT/dev` before this root is entered, or the container's option for it",
+        "/dev/null is missing, and the programs that a run starts need it",
+        "run `mount --rbind /dev ROOT/dev` before you enter this root folder, or use the container's option for it",
     ))
 }
 

@@ -85,7 +85,7 @@ pub fn from_lines(text: &str) -> Result<Batch, FleetError> {
 /// In words, where they are not those of one report, or not all of them.
 pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     let [report] = rows[2].as_slice() else {
-        return Err("a report has one row of the table reports".to_owned());
+        return Err("a report needs exactly one row for the table `reports`".to_owned());
     };
     let report_id = id_of(report).to_owned();
     if rows.iter().flatten().any(|row| id_of(row) != report_id) {

@@ -38,7 +38,7 @@ pub enum Obstacle {
     /// The kernel cannot stop calls for a supervisor.
     #[error("the kernel does not let one process answer another's system calls (seccomp user notification)")]
     NoNotification(#[source] io::Error),
-    #[error("somebody answers this process's system calls already: a container runtime, or looptax itself")]
+    #[error("another program already answers this process's system calls: a container runtime, or looptax itself")]
     Supervised,
     /// A call that the supervisor needs.
     #[error("{call} is not allowed here (Yama's ptrace_scope, or a container's profile)")]

@@ -28,7 +28,7 @@ impl Burst {
         let (n, at) = (self.n_connections, self.socket.display());
         let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connects to {at}: {why}"));
         let Some(question) = first_question(self.protocol) else {
-            return Err(failed(format!("what {} answers first is not known", self.protocol.title())));
+            return Err(failed(format!("the first answer of {} to a connection is not known", self.protocol.title())));
         };
         let storm = Storm {
             endpoint: &Endpoint::Unix(self.socket.clone()),

@@ -86,7 +86,7 @@ impl Explain for SwitchError {
                 "nothing was written there; `looptax switch --list` names the folder that keeps the old file".to_owned()
             }
             Self::Exists { .. } => {
-                "look what it says: it may be looptax's own of another switch (`looptax switch --list`)".to_owned()
+                "read it: it may be looptax's own file of another switch (`looptax switch --list`)".to_owned()
             }
             Self::Rewritten { kept, .. } => {
                 format!("{} is what it held before the switch", kept.display())

@@ -247,7 +247,7 @@ impl<'a> FileToSwitch<'a> {
         if let Some(number) = wish.only.iter().find(|it| !(1..=found.len()).contains(*it)) {
             return Err(Failure::usage(
                 format!("there is no connection {number}: the file has {}", found.len()),
-                "--only takes the numbers that the plan gives them: --dry-run shows it",
+                "--only takes numbers of connections in the plan, which --dry-run prints",
             ));
         }
         self.plan_of(found, &sources, |idx, found| planned(answer(idx, found), wish.application))

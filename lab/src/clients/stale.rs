@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 Ok(told)
             };
             let tcp = told(Way::Tcp)?;
-            let socket = if *knows_sockets { words(&told(Way::Socket)?) } else { "knows none".to_owned() };
+            let socket = if *knows_sockets { words(&told(Way::Socket)?) } else { "no support for sockets".to_owned() };
             let moved = told(Way::Run)?;
             let is_same = fates(&tcp) == fates(&moved);
             let server = stage.server.name();

@@ -33,8 +33,8 @@ pub(super) const COMMANDS: [&str; 10] =
     ["private", "running", "find", "check", "watch", "switch", "run", "trial", "why", "dsn"];
 
 const ONE_WAY: &str = "a memcached serves a port or a socket, not both: nothing is moved";
-const NO_LIST: &str = "it has no list of its connections to hold it against";
-const IN_FRONT: &str = "a web server is no private server, and nothing is measured of it here";
+const NO_LIST: &str = "it has no list of its connections to compare with";
+const IN_FRONT: &str = "a web server is not a private server, so it is not measured here";
 
 /// A column's server and the looptax that is tried.
 pub(super) struct Trial<'a> {

@@ -26,6 +26,9 @@ pub(super) struct Rule {
     /// Whether headings may say it.
     #[serde(default)]
     sentences: bool,
+    /// Whether `find` is a synonym of a word of the glossary.
+    #[serde(default)]
+    glossary: bool,
 }
 
 /// Texts that have a number of their own.
@@ -39,6 +42,9 @@ pub(super) struct Area {
     /// Those of them that it has not.
     #[serde(default)]
     except: Vec<String>,
+    /// Whether the rules of the glossary do not apply yet.
+    #[serde(default)]
+    without_glossary: bool,
     /// How many phrases may still be there.
     pub(super) left: usize,
 }
@@ -76,11 +82,12 @@ impl Phrases {
         Ok(Self { rules: list.rule, areas: list.area, any, each })
     }
 
-    /// The rules that a text breaks, each with the bytes that do.
-    pub(super) fn matches(&self, text: &str, is_heading: bool) -> Vec<(usize, Range<usize>)> {
+    /// The rules that a text of this area breaks, each with the bytes that do.
+    pub(super) fn matches(&self, area: &Area, text: &str, is_heading: bool) -> Vec<(usize, Range<usize>)> {
         let mut found = Vec::new();
         for rule_idx in self.any.matches(text) {
-            if is_heading && self.rules[rule_idx].sentences {
+            let rule = &self.rules[rule_idx];
+            if is_heading && rule.sentences || area.without_glossary && rule.glossary {
                 continue;
             }
             let (find, except) = &self.each[rule_idx];

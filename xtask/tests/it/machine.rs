@@ -66,6 +66,14 @@ printf '#!/bin/sh\n' >"$LOOPTAX_SETUP_ROOT/bin/$program"
 chmod 755 "$LOOPTAX_SETUP_ROOT/bin/$program"
 "#;
 
+/// Makes a virtual environment whose `pip` notes what it is asked.
+const PYTHON: &str = r#"
+[ "$1 $2" = "-m venv" ] || exit 2
+mkdir -p "$3/bin"
+printf '#!/bin/sh\necho "pip $*" >>"$LOOPTAX_SETUP_ROOT/asked"\n' >"$3/bin/pip"
+chmod 755 "$3/bin/pip"
+"#;
+
 pub(crate) struct Ran {
     pub(crate) status: i32,
     pub(crate) stderr: String,
@@ -98,6 +106,7 @@ impl Machine {
         machine.add_program("id", "echo 0");
         machine.add_program("cargo", "");
         machine.add_program("rustc", "echo 'rustc 9.99.0 (abc 2030-01-01)'");
+        machine.add_program("python3", PYTHON);
         machine.add_program("apt-get", APT_GET);
         machine.add_program("apt-cache", "echo '  Candidate: 1.0'");
         machine.add_program("systemctl", "echo \"systemctl $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"");
@@ -119,6 +128,7 @@ impl Machine {
             .env("PATH", self.path("bin"))
             .env("LOOPTAX_SETUP_ROOT", self.root.path())
             .env("LOOPTAX_SERVERS", self.path("servers"))
+            .env("LOOPTAX_TYPOS", self.path("typos"))
             .output()
             .expect("bash starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

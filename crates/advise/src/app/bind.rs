@@ -375,7 +375,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         unspoken: lookup.unspoken,
         takes: lookup.takes,
         fails: lookup.fails && !differs,
-        why: if differs { format!("{said}; others that may read it take another way") } else { said },
+        why: if differs { format!("{said}; others that may read it use another transport") } else { said },
         credentials: lookup.credentials,
         signs: told_by.collect(),
         bound: readers,

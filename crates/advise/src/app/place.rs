@@ -45,7 +45,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
     if text.contains(',') && has_more {
-        return Err("what its driver makes of a list of hosts beside other settings was not tried".to_owned());
+        return Err("looptax has not tested its driver with a list of hosts beside other settings".to_owned());
     }
     let text = one_of(app, text)?;
     if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
@@ -241,7 +241,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if !app.host_is.contains(&HostForm::Abstract) {
         let is_sql = matches!(app.kind, Kind::Mysql | Kind::Postgres);
         return if is_sql {
-            Err("what its driver makes of a list of hosts was not tried".to_owned())
+            Err("looptax has not tested its driver with a list of hosts".to_owned())
         } else {
             Ok(text)
         };

@@ -108,10 +108,12 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
-        End::Failed { why } => {
-            point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}"))
-                .with_next("try `test -w` on the socket as the client's user, inside its container if it has one")
-        }
+        End::Failed { why } => point(
+            PointCode::PathNotTried,
+            Outcome::Unknown,
+            format!("the path to `{socket}` could not be tried: {why}"),
+        )
+        .with_next("try `test -w` on the socket as the client's user, inside its container if it has one"),
     }
 }
 

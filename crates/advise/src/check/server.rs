@@ -41,7 +41,7 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
             Outcome::Fail,
             format!("two servers: over TCP {tcp}, over the socket {unix}"),
         )
-        .with_next("look which of them the application means: `looptax find` lists both"),
+        .with_next("find out which of them the application means: `looptax find` lists both"),
         _ => point(PointCode::ServerSameUnknown, Outcome::Unknown, "not known without a login over both".to_owned()),
     }
 }

@@ -162,7 +162,7 @@ fn counted(judged: &[(File, Vec<String>, Verdict)]) -> String {
     for (file, _, verdict) in judged {
         let group = match file.right.first().map(String::as_str) {
             None => "name no server",
-            Some("sqlite") => "SQLite alone",
+            Some("sqlite") => "have only SQLite",
             Some(_) if file.right.iter().all(|it| it.ends_with(" open")) => "leave it open",
             Some(_) => "name a server",
         };

@@ -250,7 +250,7 @@ fn wire_hint(source: &WireError) -> Option<String> {
         }
         WireError::Server { code, .. } => server_hint(code),
         WireError::EndsConnection { .. } => Some(
-            "a way is proved on a connection that stays open: switch keep-alive on (gunicorn: `--worker-class gthread`; \
+            "a transport is proved on a connection that stays open: switch keep-alive on (gunicorn: `--worker-class gthread`; \
              its sync workers have no such setting)"
                 .to_owned(),
         ),

@@ -1,4 +1,4 @@
-//! What a bare `looptax` takes.
+//! Options of a bare `looptax`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,8 @@ use super::{DetailArgs, JsonArgs, ResultArgs, TurnArgs, label};
 pub(crate) struct BareArgs {
     /// Print what TCP costs at this rate of requests, such as 800/s.
     ///
-    /// Its share of one core, and whether that is worth a change. Default: the rates that are seen here.
+    /// The output is the share of one core, and whether that is worth a change. Default: the rates that looptax sees
+    /// here.
     #[arg(long, value_name = "RATE", value_parser = at_rate)]
     at: Option<f64>,
     #[command(flatten)]
@@ -25,13 +26,13 @@ pub(crate) struct BareArgs {
     label: Option<String>,
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
-    /// With --version: print what of this kernel looptax uses, and what is missing.
+    /// With --version: list the kernel features that looptax uses, and those missing here.
     #[arg(long)]
     verbose: bool,
 }
 
 impl BareArgs {
-    /// What becomes of the result, as for every command that measures.
+    /// The options of the result, in the form that every measuring command uses.
     pub(crate) fn result(&self) -> ResultArgs {
         ResultArgs {
             json: self.json.clone(),

@@ -1,15 +1,15 @@
-//! When a run may begin: in turn with others, within a part of the day, on a quiet machine, and not while a file is there
-//! that forbids it.
+//! When a run may start: in turn with others, within a part of the day, on a quiet machine, and not while a stop file
+//! exists.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::civil::Time;
 
-/// The machine's own: while it is there, nothing is reported and nobody measures by a timer.
+/// While this file exists, nothing is reported, and no timer starts a measurement.
 pub(crate) const STOP_FILE: &str = "/etc/looptax/stop";
 
-/// What a run does where another one measures.
+/// Whether a run waits for another one.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TurnArgs {
     /// Wait if another looptax measures on this machine.
@@ -17,40 +17,39 @@ pub(crate) struct TurnArgs {
     pub(crate) wait: bool,
 }
 
-/// When a comparison may begin; what has begun goes on to its end.
+/// Conditions for the start of a comparison. A comparison that has started runs to its end.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BeginArgs {
     /// Start only in this part of the day: 02:00-04:00.
     ///
-    /// Begin within this part of the day alone, by the machine's own clock: 02:00-04:00, or 22:00-03:00 over midnight. At
-    /// another time the run is refused, or waits with --wait.
+    /// By the machine's own clock; 22:00-03:00 spans midnight. At other times the run is refused, or waits with
+    /// --wait.
     #[arg(hide_short_help = true, long, value_name = "FROM-TO", value_parser = part_of_day)]
     pub(crate) between: Option<PartOfDay>,
     /// Start only below this load per processor: 0.2.
     ///
-    /// Begin on a quiet machine alone: the load average of the last minute, for each processor, is at most this, as in
-    /// 0.2. On another the run is refused, or waits with --wait.
+    /// The limit applies to the load average of the last minute, divided by the number of processors. Above it the
+    /// run is refused, or waits with --wait.
     #[arg(hide_short_help = true, long, value_name = "LOAD", value_parser = load)]
     pub(crate) max_load: Option<f64>,
     /// Do not start while FILE exists.
     ///
-    /// Do not begin while this file is there: the run is refused, or waits with --wait. Default: /etc/looptax/stop where
-    /// --between or --max-load is given.
+    /// The run is refused, or waits with --wait. Default: /etc/looptax/stop if --between or --max-load is given.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     stop_file: Option<PathBuf>,
 }
 
 impl BeginArgs {
-    /// The file that forbids a beginning, there or not. A run that waits for hours or for quiet has nobody beside it, so
-    /// it looks for the machine's own without being told.
+    /// The path of the stop file; the file need not exist. A run that waits for hours or for a quiet machine is
+    /// unattended, so it respects the machine's own stop file without an option.
     pub(crate) fn stop_file(&self) -> Option<&Path> {
-        let has_nobody = self.between.is_some() || self.max_load.is_some();
-        let own = has_nobody.then(|| Path::new(STOP_FILE));
+        let is_unattended = self.between.is_some() || self.max_load.is_some();
+        let own = is_unattended.then(|| Path::new(STOP_FILE));
         self.stop_file.as_deref().or(own)
     }
 }
 
-/// From the first time of the day up to the second, which is not in it; over midnight where the second is the earlier.
+/// A part of the day. The time at its end is not in it; if the end is earlier than the start, it spans midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PartOfDay {
     from: Time,
@@ -76,12 +75,13 @@ fn part_of_day(typed: &str) -> Result<PartOfDay, String> {
     let both = { typed.split_once('-') }.and_then(|(from, to)| Some((time(from)?, time(to)?)));
     both.filter(|(from, to)| from != to)
         .map(|(from, to)| PartOfDay { from, to })
-        .ok_or_else(|| "two times of the day, as in 02:00-04:00".to_owned())
+        .ok_or_else(|| "give two times of the day, for example 02:00-04:00".to_owned())
 }
 
 fn load(typed: &str) -> Result<f64, String> {
     let load = typed.parse::<f64>().ok();
-    load.filter(|it| (0.001..=1_000.0).contains(it)).ok_or_else(|| "a load for each processor, as in 0.2".to_owned())
+    load.filter(|it| (0.001..=1_000.0).contains(it))
+        .ok_or_else(|| "give a load per processor, for example 0.2".to_owned())
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_of_a_day_and_no_load_is_refused() {
+    fn refuses_a_wrong_part_of_the_day_and_a_wrong_load() {
         for typed in ["", "02:00", "2-4", "02:00-02:00", "02:00-25:00", "04:00-x", "-"] {
             assert!(part_of_day(typed).is_err(), "{typed}");
         }

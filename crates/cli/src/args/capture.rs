@@ -1,4 +1,4 @@
-//! What `watch -w` takes: which connections, where their bytes go, and how many.
+//! Options of `watch -w`: which connections, which file, and how many bytes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use looptax_host::eyes::bytes::ServerPlace;
 
-/// Fewer bytes do not hold the beginning of a request in every protocol.
+/// Least bytes of each send and receive: fewer do not hold the beginning of a request in every protocol.
 const LEAST_SNAPLEN: u64 = 64;
-/// A smaller file has no room for its own headers and a few packets.
+/// Least size of the file: a smaller one has no room for its own headers and a few packets.
 const LEAST_MAX: u64 = 4 << 10;
 
 /// Options of `watch -w`.
@@ -16,39 +16,38 @@ const LEAST_MAX: u64 = 4 << 10;
 pub(crate) struct CaptureArgs {
     /// Write the bytes of chosen connections for Wireshark.
     ///
-    /// Write what the chosen connections send and receive into this new file, which Wireshark and tshark read. Asks first.
-    /// Choose with --pid, --server or --socket.
+    /// looptax writes what these connections send and receive into a new file, which Wireshark and tshark read.
+    /// Choose them with --pid, --server or --socket. looptax asks before it starts.
     #[arg(help_heading = "Bytes of chosen connections", short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
     pub(crate) file: Option<PathBuf>,
     /// All connections of this process and its children.
     ///
-    /// All connections of this process and its children; may be repeated.
+    /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PID", requires = "file")]
     pub(crate) pid: Vec<u32>,
     /// Connections of the server on this port or address.
     ///
-    /// The connections of a server of this machine that listens here: 3306, 127.0.0.1:5432, `[::1]:6379`; may be
-    /// repeated.
+    /// A server of this machine: 3306, 127.0.0.1:5432, `[::1]:6379`. May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "ADDRESS", requires = "file", value_parser = place)]
     pub(crate) server: Vec<ServerPlace>,
     /// Connections of the server on this socket.
     ///
-    /// The connections of the server that listens on this socket; may be repeated.
+    /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PATH", requires = "file")]
     pub(crate) socket: Vec<PathBuf>,
     /// Most bytes of each send and receive: 256, 64K, 1M.
     ///
-    /// Most bytes of each send and each receive, 64 and more: 256, 64K, 1M.
+    /// At least 64.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "BYTES", default_value = "1M", requires = "file", value_parser = snaplen)]
     pub(crate) snaplen: u64,
     /// Stop at this size of the file: 100M, 4G.
     ///
-    /// Stop when the file has this size, 4K and more: 100M, 4G.
+    /// At least 4K.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = max)]
     pub(crate) max: u64,
     /// Also write the secrets of logins.
     ///
-    /// Write the secrets of logins, too, and connections whose logins looptax cannot follow.
+    /// Also writes connections whose logins looptax cannot follow.
     #[arg(help_heading = "Bytes of chosen connections", long, requires = "file")]
     pub(crate) with_logins: bool,
     /// Do not ask.
@@ -56,11 +55,12 @@ pub(crate) struct CaptureArgs {
     pub(crate) yes: bool,
 }
 
-/// `3306`, `127.0.0.1:3306`, `[::1]:5432`.
+/// Parses `3306`, `127.0.0.1:3306` or `[::1]:5432`.
 fn place(typed: &str) -> Result<ServerPlace, String> {
     let port = typed.parse().ok().filter(|it| *it != 0).map(ServerPlace::Port);
     let address = || typed.parse::<SocketAddr>().ok().filter(|it| it.port() != 0).map(ServerPlace::Address);
-    port.or_else(address).ok_or_else(|| "a port or an address with one, for example 3306 or 127.0.0.1:3306".to_owned())
+    port.or_else(address)
+        .ok_or_else(|| "give a port, or an address with a port, for example 3306 or 127.0.0.1:3306".to_owned())
 }
 
 fn snaplen(typed: &str) -> Result<u64, String> {
@@ -73,7 +73,7 @@ fn max(typed: &str) -> Result<u64, String> {
 
 fn at_least(least: u64, in_words: &str, typed: &str) -> Result<u64, String> {
     let bytes = super::echo::bytes(typed)?;
-    if bytes < least { Err(format!("{in_words} is the least that is of use")) } else { Ok(bytes) }
+    if bytes < least { Err(format!("give at least {in_words}: fewer bytes are of no use")) } else { Ok(bytes) }
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn sizes_that_leave_nothing_to_read_are_refused_with_the_least_one() {
-        let too_small = |words: &str| Err(format!("{words} is the least that is of use"));
+        let too_small = |words: &str| Err(format!("give at least {words}: fewer bytes are of no use"));
         for (parse, typed, wanted) in [
             (snaplen as fn(&str) -> Result<u64, String>, "0", too_small("64")),
             (snaplen, "63", too_small("64")),

@@ -1,4 +1,4 @@
-//! What `check` takes.
+//! Options of `check`.
 
 use std::path::PathBuf;
 
@@ -11,32 +11,33 @@ use super::{JsonArgs, PeerArgs};
 pub(crate) struct CheckArgs {
     /// A URL, configuration files, a folder, or a process; without one, all programs here that use TCP.
     ///
-    /// The URL is the connection as it is now, over TCP: `mysql://user@127.0.0.1/db`, `postgres://…`, `redis://…`,
-    /// `memcached://…`; its password is in `LOOPTAX_PASSWORD`.
+    /// The URL is the present connection over TCP: `mysql://user@127.0.0.1/db`, `postgres://…`, `redis://…`,
+    /// `memcached://…`; its password is in `LOOPTAX_PASSWORD`. A word with `://`, `=` or `@` is a URL unless a file
+    /// has that name.
     ///
-    /// A file is an application's configuration: wp-config.php, .env, settings.py, database.yml and those of some hundred
-    /// others. Each connection in it is checked, with the lines to change. Of a folder every file below it that is known is
-    /// read, also those that .gitignore names, as .env often is; links, .git, `node_modules`, vendor and virtual
-    /// environments of Python are left out. A word with `://`, `=` or `@` is a URL unless a file has that name.
+    /// A file is an application's configuration: wp-config.php, .env, settings.py, database.yml or the file of one of
+    /// some hundred other applications. looptax checks each connection in it and prints the lines to change. In a
+    /// folder it reads every file that it knows, also in the folders below and if .gitignore names the file, which is
+    /// usual for .env. It leaves out links, .git, `node_modules`, vendor and virtual environments of Python.
     ///
-    /// A number is a process: its connections are looked for in its environment, in the configuration files of its working
-    /// folder, and among the servers that it is connected to over TCP. `./123` is a file.
+    /// A number is a process. looptax searches its environment, the configuration files of its working folder, and
+    /// the servers that it is connected to over TCP. `./123` is a file.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
     /// Print SARIF by the text of the files only; ask no server.
     ///
-    /// Print SARIF 2.1.0 instead, by the text of the files only: no server is asked, and no program started. A fix
-    /// rests on the usual path of the server's socket, or on --socket.
+    /// The output is SARIF 2.1.0. looptax contacts no server and starts no program. A fix assumes the usual path of
+    /// the server's socket, or that of --socket.
     #[arg(long, requires = "targets", conflicts_with_all = ["pid", "user", "connections", "verbose", "json"])]
     pub(crate) sarif: bool,
     /// Name the application whose file it is.
     ///
-    /// Which application's FILE it is, where its name and its words leave that open.
+    /// Needed only if the name and the text of the file do not show it.
     #[arg(long = "as", value_name = "NAME", requires = "targets")]
     pub(crate) application: Option<String>,
     /// The client's process, for its user, its folders and its confinement.
     ///
-    /// With a URL or a file the connections are those of TARGET. Without TARGET it is the process to check.
+    /// With a URL or a file the connections are those of TARGET. Without TARGET this process is checked.
     #[arg(long, value_name = "PID", conflicts_with = "user")]
     pub(crate) pid: Option<u32>,
     /// The client's user, such as www-data (default: you).
@@ -44,17 +45,16 @@ pub(crate) struct CheckArgs {
     pub(crate) user: Option<String>,
     /// The server's socket, or its folder.
     ///
-    /// The server's socket, or its folder. Default: that of the server that listens on the
-    /// DSN's port here.
+    /// Default: the socket of the server that listens on the URL's port here.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Connections that the client opens at once when it starts.
     ///
-    /// Connections that come at once when the client starts: PHP-FPM's `pm.max_children`, workers times
-    /// pool size. Default: the most that is counted: `pm.max_children`, Gunicorn's workers times threads, other workers,
-    /// the pool of FILE, and what is open to the server now.
+    /// For example PHP-FPM's `pm.max_children`, or workers times pool size. Default: the largest of the numbers that
+    /// looptax can count: `pm.max_children`, Gunicorn's workers times threads, other workers, the pool size in FILE,
+    /// and the connections that are open now.
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
     /// Print every point, and how it is known.
@@ -64,13 +64,13 @@ pub(crate) struct CheckArgs {
     pub(crate) json: JsonArgs,
 }
 
-/// What the child is told that goes the way to the socket as the client.
+/// Arguments of the child process that tries to reach the socket as the client.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReachArgs {
     /// The socket.
     #[arg(long)]
     pub(crate) socket: PathBuf,
-    /// The process whose folders count.
+    /// The process whose root folder and mounts apply.
     #[arg(long)]
     pub(crate) view: Option<u32>,
     /// User to become.

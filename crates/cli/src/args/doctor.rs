@@ -1,4 +1,4 @@
-//! What `doctor` takes.
+//! Options of `doctor`.
 
 use clap::{Args, ValueEnum};
 
@@ -15,7 +15,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) runs: u32,
     /// Epochs per run.
     ///
-    /// A fixed number of epochs per run, without early stopping.
+    /// The number is fixed: there is no early stopping.
     #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
           value_parser = clap::value_parser!(u32).range(6..=1_000))]
     pub(crate) fixed: u32,
@@ -39,7 +39,7 @@ pub(crate) struct DoctorArgs {
 pub(crate) enum Test {
     /// The same arm on both sides must show no difference.
     Aa,
-    /// A known delay must come out.
+    /// A known delay must be found.
     Inject,
     /// 50 ms and 500 ms slices must agree.
     Slices,

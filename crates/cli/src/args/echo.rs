@@ -2,12 +2,12 @@
 
 use clap::{Args, ValueEnum};
 
-/// What is sent to the echo server.
+/// Options of the echo server's workloads.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EchoArgs {
     /// ping: bytes per request, 8 to 1M (default: 64).
     ///
-    /// Size of a request of `ping` in bytes, 8 to 1M (K, M and G are 2^10, 2^20 and 2^30). Default: 64.
+    /// K, M and G are 2^10, 2^20 and 2^30.
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) request_size: Option<u64>,
     /// ping: bytes per reply, 8 to 1M (default: 64).
@@ -29,11 +29,11 @@ pub(crate) struct EchoArgs {
 pub(crate) enum Switch {
     /// Small packets leave at once.
     On,
-    /// They wait for others (Nagle's algorithm).
+    /// Small packets wait for others (Nagle's algorithm).
     Off,
 }
 
-/// `65536`, `64K`, `64KiB`, `4M`, `1G`.
+/// Parses `65536`, `64K`, `64KiB`, `4M` or `1G`.
 pub(super) fn bytes(typed: &str) -> Result<u64, String> {
     let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
     let shift = match unit {
@@ -41,13 +41,13 @@ pub(super) fn bytes(typed: &str) -> Result<u64, String> {
         "K" | "k" | "KiB" => 10,
         "M" | "MiB" => 20,
         "G" | "GiB" => 30,
-        _ => return Err("a number of bytes, for example 65536, 64K, 4M or 1G".to_owned()),
+        _ => return Err("give a number of bytes, for example 65536, 64K, 4M or 1G".to_owned()),
     };
     typed[..typed.len() - unit.len()]
         .parse::<u64>()
         .ok()
         .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| "no number of bytes that there can be".to_owned())
+        .ok_or_else(|| "this is not a number of bytes, or it is too large".to_owned())
 }
 
 #[cfg(test)]

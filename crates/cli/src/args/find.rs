@@ -1,4 +1,4 @@
-//! What `find` takes.
+//! Options of `find`.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use super::JsonArgs;
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct FindArgs {
-    /// Look once, without rates.
+    /// Take one snapshot, without rates.
     ///
-    /// One look, without rates: two looks take a second.
+    /// Rates need two snapshots, a second apart.
     #[arg(hide_short_help = true, long, conflicts_with = "watch")]
     pub(crate) once: bool,
-    /// Look again every two seconds, until Ctrl-C.
+    /// Repeat every two seconds, until Ctrl-C.
     ///
-    /// Look again every two seconds, until Ctrl-C; with --json one object a line for each look.
+    /// With --json each snapshot is one line of JSON.
     #[arg(long)]
     pub(crate) watch: bool,
     /// Print every client, address, hop and note.
@@ -27,8 +27,7 @@ pub(crate) struct FindArgs {
     pub(crate) verbose: bool,
     /// Measure what a request over TCP costs here (ten seconds).
     ///
-    /// Measure what a request over TCP costs here (ten seconds, built-in echo server), for the CPU
-    /// time that is lost.
+    /// The figure comes from the built-in echo server; find uses it to estimate the lost CPU time.
     #[arg(long)]
     pub(crate) measure: bool,
     /// Wait if another looptax measures on this machine.
@@ -36,14 +35,12 @@ pub(crate) struct FindArgs {
     pub(crate) wait: bool,
     /// Take that cost from this record.
     ///
-    /// Take that cost from this record of `compare`. Default: the newest of each kind of server in
-    /// the history.
+    /// A record of `compare`. Default: the newest one in the history for each kind of server.
     #[arg(long, value_name = "RECORD", conflicts_with = "measure")]
     pub(crate) record: Option<PathBuf>,
     /// Write gauges as OpenMetrics; `-` prints them.
     ///
-    /// Write gauges of what is found there, as OpenMetrics: for the node exporter's folder of text files, readable by
-    /// all whatever the umask is; `-` prints them.
+    /// For the textfile folder of the node exporter; all users can read the file, regardless of the umask.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub(crate) openmetrics: Option<PathBuf>,
     #[command(flatten)]

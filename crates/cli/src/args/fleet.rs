@@ -1,4 +1,4 @@
-//! What `fleet` takes.
+//! Options of `fleet`.
 
 mod send;
 
@@ -20,23 +20,25 @@ pub(crate) struct FleetArgs {
 pub(crate) enum FleetCommand {
     /// Send what this machine's clients and records show to the collector, once.
     Send(Box<SendArgs>),
-    /// Make the collector's tables and views, or bring them to this version; again, it changes nothing.
+    /// Create the collector's tables and views, or update them to this version.
+    ///
+    /// A second run changes nothing.
     Init(InitArgs),
-    /// What all machines lose, where to begin, what differs between them, who fell back, who is silent.
+    /// Report what all machines lose, where to begin, how they differ, and which are silent.
     Report(FleetReportArgs),
-    /// Machines with clients over TCP, those first that lose most.
+    /// List machines with clients over TCP, those that lose most first.
     Hosts(FleetListArgs),
-    /// One machine: its clients, what it measured, when it reported.
+    /// Show one machine: its clients, its measurements, its reports.
     Host {
-        /// Its name, as in the lists, or its number.
+        /// Name of the machine, as in the lists, or its number.
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         list: AskArgs,
     },
-    /// Programs and kinds of server over all machines, those first that lose most.
+    /// List programs and kinds of server over all machines, those that lose most first.
     Programs(FleetListArgs),
-    /// Who goes another way than a week ago, and who fell back to TCP.
+    /// List programs that changed their transport within a week, or fell back to TCP.
     Changes(FleetListArgs),
 }
 
@@ -52,7 +54,7 @@ impl FleetCommand {
     }
 }
 
-/// Options of whoever asks a collector.
+/// Options of the commands that query a collector.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AskArgs {
     #[command(flatten)]
@@ -76,7 +78,7 @@ pub(crate) struct FleetListArgs {
 pub(crate) struct FleetReportArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// Write a page with all of it.
+    /// Write the whole report as a page.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -88,7 +90,7 @@ pub(crate) struct InitArgs {
     pub(crate) collector: CollectorArgs,
     /// Print the SQL statements and exit.
     ///
-    /// Print the statements, with the roles of who reports and who asks; connect to nothing.
+    /// They include the roles of the accounts that send reports and that read them. looptax connects to nothing.
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,
     /// ClickHouse: replicate and distribute the tables over this cluster.

@@ -9,7 +9,7 @@ use clap::Args;
 pub(crate) struct FormatArgs {
     /// Write Markdown; `-` prints it.
     ///
-    /// Write Markdown for a pull request or an issue there; `-` prints it instead of the table.
+    /// For a pull request or an issue. `-` prints it instead of the table.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) md: Option<PathBuf>,
     /// Write the figures as CSV; `-` prints them.
@@ -17,25 +17,23 @@ pub(crate) struct FormatArgs {
     pub(crate) csv: Option<PathBuf>,
     /// Write OpenMetrics; `-` prints it.
     ///
-    /// Write OpenMetrics text there, for the node exporter's textfile folder, readable by all whatever the umask is; `-`
-    /// prints it.
+    /// For the textfile folder of the node exporter; all users can read the file, regardless of the umask.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
     /// Write JSON for benchmark actions; `-` prints it.
     ///
-    /// Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it.
+    /// For continuous-benchmark actions, in the form customSmallerIsBetter.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) benchmark_json: Option<PathBuf>,
     /// Write call chains of `why` for flame graphs; `-` prints them.
     ///
-    /// Write the call chains of `why` there, folded as flame graph programs read them: arm, process and functions with
-    /// `;` between them, then nanoseconds of CPU time per 1000 requests; `-` prints them.
+    /// Folded, as flame graph programs read them: arm, process and functions with `;` between them, then nanoseconds
+    /// of CPU time per 1000 requests.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) folded: Option<PathBuf>,
     /// Write call chains of `why` for pprof; `-` prints them.
     ///
-    /// Write the same chains there as `go tool pprof` and its like read them, each with its arm as a label: `pprof
-    /// -tagroot arm FILE`; `-` prints the bytes.
+    /// For `go tool pprof` and similar programs. Each chain has its arm as a label: `pprof -tagroot arm FILE`.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) pprof: Option<PathBuf>,
 }

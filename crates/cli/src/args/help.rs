@@ -1,7 +1,7 @@
-//! How much of the options is shown: `-h` the main ones, `--help` all of them in a line each, `help` all with their long
-//! texts; and the commands in groups.
+//! The help texts: `-h` shows the main options, `--help` all of them in a line each, `help` all with their long texts.
+//! Commands are in groups.
 //!
-//! An option has its sentence and its long text in one place, its doc comment; what `-h` leaves out has `hide_short_help`.
+//! The doc comment of an option is its sentence and its long text; `-h` leaves out options with `hide_short_help`.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ pub(crate) fn grouped(command: Command) -> Command {
     command.help_template(template)
 }
 
-/// The command with every option in a line of its help, however the help is asked for; `path` is what it is called by.
+/// The command with every option in a line of its help, for `-h` too; `path` is the words that call it.
 pub(crate) fn listed(command: Command, path: &str) -> Command {
     let mut after: Vec<String> = Vec::new();
     after.extend(command.get_after_help().map(ToString::to_string));

@@ -1,10 +1,10 @@
-//! `--json`, the same for every command: alone it prints, with `=FILE` it writes.
+//! The option `--json` of every command: without a value it prints JSON, with `=FILE` it writes a file.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-/// The option.
+/// The option `--json`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct JsonArgs {
     /// Print JSON; --json=FILE writes it and prints the text.
@@ -23,18 +23,18 @@ pub(crate) struct JsonArgs {
 const STDOUT: &str = "-";
 
 impl JsonArgs {
-    /// Where JSON goes, `-` for stdout; `None` without the option.
+    /// The file for JSON, `-` for stdout; `None` without the option.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Whether JSON is printed in the text's place.
+    /// Whether JSON is printed instead of the text.
     pub(crate) fn is_printed(&self) -> bool {
         self.path() == Some(Path::new(STDOUT))
     }
 }
 
-/// The word behind a `--json` that was meant as its file, as far as that can be told: earlier versions took it so.
+/// The word after `--json` if it was probably meant as its file: earlier versions accepted that.
 pub(super) fn file_behind(words: &[String]) -> Option<&str> {
     let options = words.iter().take_while(|it| *it != "--");
     let at = { options }.position(|it| it == "--json")?;
@@ -45,8 +45,8 @@ pub(super) fn file_behind(words: &[String]) -> Option<&str> {
 
 pub(super) fn advice(file: &str) -> String {
     let instead = match file {
-        STDOUT => "`--json` alone prints".to_owned(),
-        file => format!("`--json={file}` writes there, `--json` alone prints"),
+        STDOUT => "`--json` prints".to_owned(),
+        file => format!("`--json={file}` writes this file, `--json` prints"),
     };
-    format!("`--json {file}`: the file of --json stands behind `=`: {instead}")
+    format!("`--json {file}`: --json takes its file only after `=`: {instead}")
 }

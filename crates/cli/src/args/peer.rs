@@ -1,4 +1,4 @@
-//! `--trust-peer`, the same for every command that logs in.
+//! The option `--trust-peer` of every command that logs in.
 
 use clap::Args;
 
@@ -9,8 +9,9 @@ use super::{Cli, Command};
 pub(crate) struct PeerArgs {
     /// Also log in to servers that cannot be verified.
     ///
-    /// Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the
-    /// password then. Without it root's processes, your own and those of the system's accounts for servers hear one.
+    /// Without this option looptax sends a password only to a process of root, of your own account or of a system
+    /// account for servers. With it, looptax logs in even if the kernel does not show which process listens; that
+    /// process may then learn the password.
     #[arg(hide_short_help = true, long = "trust-peer")]
     trusts_peer: bool,
 }

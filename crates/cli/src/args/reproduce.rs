@@ -13,18 +13,18 @@ use super::JsonArgs;
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct ReproduceArgs {
-    /// Which published comparison.
+    /// Name of a published comparison, or all.
     #[arg(value_name = "NAME", required = true, value_parser = names())]
     pub(crate) names: Vec<ReproduceName>,
     /// Fewer epochs and points.
     ///
-    /// Fewer epochs and fewer points; dimitri stops at 256 connections.
+    /// dimitri stops at 256 connections.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Share of the published amounts of data: 0.05, or 1 for all.
     ///
-    /// Amounts of percona's dump and of moonen's stream and messages as a share of the published ones, which are 1: 0.05.
-    /// Default: what fits minutes; the result says how much smaller that is.
+    /// It applies to percona's dump and to moonen's stream and messages. Default: the amount that takes minutes; the
+    /// result says how much smaller it is than the published one.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: Option<f64>,
     /// Exit with 2 if a part could not be measured completely.
@@ -35,8 +35,8 @@ pub(crate) struct ReproduceArgs {
     pub(crate) dry_run: bool,
     /// Folder for the records and the result.
     ///
-    /// Folder for the records behind the result, and for the result as `reproduce.json`; one with a result is refused.
-    /// Default: one of its own in `$XDG_DATA_HOME/looptax/reproductions`.
+    /// The result is written there as `reproduce.json`. A folder that already has a result is refused. Default: a new
+    /// folder in `$XDG_DATA_HOME/looptax/reproductions`.
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -75,12 +75,12 @@ fn names() -> impl TypedValueParser<Value = ReproduceName> {
     PossibleValuesParser::new(each.chain([all])).map(|word| ReproduceName(Part::named(&word)))
 }
 
-/// More than four times what was published is a slip of the finger.
+/// More than four times the published amount is a typing error.
 const MOST_SHARE: f64 = 4.0;
 
-/// `0.05`, `1`.
+/// Parses `0.05` or `1`.
 fn share(typed: &str) -> Result<f64, String> {
     typed::share(typed).filter(|it| *it > 0.0 && *it <= MOST_SHARE).ok_or_else(|| {
-        format!("a share of the published amounts, as 0.05 or 5%, or 1 for all of them; {MOST_SHARE} at most")
+        format!("give a share of the published amounts, for example 0.05 or 5%, or 1 for all; at most {MOST_SHARE}")
     })
 }

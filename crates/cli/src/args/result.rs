@@ -1,4 +1,4 @@
-//! What becomes of a result, and what is said of it: for every command that measures.
+//! Options for a result, of every command that measures: what is written, and what is printed.
 
 use std::path::PathBuf;
 
@@ -8,15 +8,14 @@ use looptax_report::terminal::Beside;
 
 use super::{FormatArgs, JsonArgs, label};
 
-/// What becomes of a result.
+/// The files to write of a result.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ResultArgs {
     #[command(flatten)]
     pub(crate) json: JsonArgs,
     /// Print events as JSON lines during the run.
     ///
-    /// Print what goes on as JSON instead of the text, one object a line: the plan, each epoch, verdicts, warnings; the
-    /// last one is the result.
+    /// One object per line, instead of the text: the plan, each epoch, verdicts, warnings, and last the result.
     #[arg(hide_short_help = true, long)]
     pub(crate) json_stream: bool,
     /// Write a page with tables and charts.
@@ -24,21 +23,19 @@ pub(crate) struct ResultArgs {
     pub(crate) html: Option<PathBuf>,
     /// Write the record to FILE.
     ///
-    /// Where the record goes; a file of that name is replaced. Default: a folder of its own in
-    /// `$XDG_DATA_HOME/looptax/runs`, from where `show`, `diff` and `gate` take it by the name of the
-    /// run.
+    /// An existing file is replaced. Default: a new folder in `$XDG_DATA_HOME/looptax/runs`; `show`, `diff` and
+    /// `gate` find it there by the name of the run.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What else to write.
+    /// Further formats to write.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// What is said of the result.
+    /// The details to print of a result.
     #[command(flatten)]
     pub(crate) detail: DetailArgs,
     /// Name this run for `show` and `diff`.
     ///
-    /// Call this run so in `show` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each
-    /// name.
+    /// `diff before-kernel after-kernel` then takes the newest run of each name.
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub(crate) label: Option<String>,
     /// Leave this run out of the list of runs.
@@ -47,37 +44,38 @@ pub(crate) struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// Whether JSON of either form is printed in the text's place.
+    /// Whether JSON of either form is printed instead of the text.
     pub(crate) fn is_json_printed(&self) -> bool {
         self.json_stream || self.json.is_printed()
     }
 }
 
-/// What is said of a result.
+/// The details to print of a result.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DetailArgs {
     /// Print everything that is known of each comparison.
     ///
-    /// Say all that is known of each comparison; without it each kind of warning is said once.
+    /// Without this option each kind of warning is printed once.
     #[arg(hide_short_help = true, long)]
     pub(crate) verbose: bool,
     /// Print what TCP costs at this rate of requests, such as 800/s.
     ///
-    /// Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that
-    /// is worth a change. A bare `looptax` takes the rates that it sees.
+    /// The output is the share of one core, and whether that is worth a change. A bare `looptax` uses the rates that
+    /// it sees.
     #[arg(long, value_name = "RATE", value_parser = at_rate)]
     pub(crate) at: Option<f64>,
 }
 
 impl DetailArgs {
-    /// What the report says beside tables and verdicts of a record with this name.
+    /// The lines of the report besides tables and verdicts, for a record with this name.
     pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
         Beside { record, at_per_s: self.at, is_verbose: self.verbose }
     }
 }
 
-/// Requests per second: `800/s`, `800`, `1.5k/s`.
+/// Parses requests per second: `800/s`, `800`, `1.5k/s`.
 pub(super) fn at_rate(typed: &str) -> Result<f64, String> {
     let rate = typed::rate(typed);
-    rate.filter(|it| (0.001..=1e8).contains(it)).ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
+    rate.filter(|it| (0.001..=1e8).contains(it))
+        .ok_or_else(|| "give requests per second, for example 800/s or 1.5k/s".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What `run` takes.
+//! Options of `run`.
 
 use std::ffi::OsString;
 
@@ -16,14 +16,13 @@ pub(crate) const RUN_EXIT_CODES: &str =
 pub(crate) struct MovingArgs {
     /// Move ADDRESS to SOCKET and nothing else.
     ///
-    /// Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for
-    /// an abstract one. Then nothing is looked for, and nothing doubted.
+    /// For example 127.0.0.1:3306=/run/mysqld/mysqld.sock, or `[::1]:5432=@name` for an abstract socket. looptax then
+    /// searches for no server, and does not check whether both lead to the same one.
     #[arg(long, value_name = "ADDRESS=SOCKET")]
     pub(crate) map: Vec<String>,
     /// Move this address as well, beside those that are found.
     ///
-    /// Move this address as well, beside what is found: for a server that a look finds no pair of, or that the command
-    /// starts itself, as PHP-FPM.
+    /// For a server that looptax cannot match with a socket, or that the command starts itself, such as PHP-FPM.
     #[arg(long, value_name = "ADDRESS=SOCKET", conflicts_with = "map")]
     pub(crate) also: Vec<String>,
     /// Only servers on these ports.
@@ -37,23 +36,23 @@ pub(crate) struct MovingArgs {
     pub(crate) port: Vec<u16>,
     /// A connection of the command, tried beforehand.
     ///
-    /// A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in
-    /// `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where
-    /// the socket would refuse it or give it more; the rules of PostgreSQL count besides.
+    /// For example `mysql://user@127.0.0.1/db`, with the password in it or in `LOOPTAX_PASSWORD`. looptax logs in
+    /// once over TCP and once over the socket. The port stays on TCP if the socket rejects the account or gives it
+    /// more rights, or if the rules of PostgreSQL differ.
     #[arg(long, value_name = "DSN", conflicts_with = "map")]
     pub(crate) login: Vec<String>,
     /// Try no login beforehand.
     ///
-    /// Log in nowhere beforehand, also where the command's arguments or environment name a connection.
+    /// Otherwise looptax tries the connections that the command's arguments and environment name.
     #[arg(long, conflicts_with = "login")]
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Move a port only if its account is known.
     ///
-    /// Leave a port on TCP where only a login could tell whether the socket leads to the same account
-    /// (MariaDB, MySQL before version 8), and none is known: neither by `--login` nor from the command's
-    /// arguments or environment.
+    /// Only a login can show whether the socket leads to the same account of MariaDB, or of MySQL before version 8.
+    /// With this option a port stays on TCP if the account is unknown, that is, if it is neither in --login nor in
+    /// the command's arguments or environment.
     #[arg(long, conflicts_with_all = ["map", "no_login"])]
     pub(crate) require_login: bool,
 }
@@ -66,29 +65,28 @@ pub(crate) struct RunArgs {
     pub(crate) moving: MovingArgs,
     /// Print what would be moved and exit.
     ///
-    /// Say what would be moved, and what `check` thinks of it; run nothing.
+    /// Also prints what `check` reports about it.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print at the end where each connection went, and why.
     ///
-    /// Say at the end where each connection went, and why; and of each server why it stays on TCP. Also
-    /// with `-q`.
+    /// Also prints, for each server that stays on TCP, the reason. With `-q` too.
     #[arg(long)]
     pub(crate) stats: bool,
     /// Print at once where each connection went, and why.
     ///
-    /// Say of each connection at once where it went, and of each server why it stays on TCP.
+    /// Also prints, for each server that stays on TCP, the reason.
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Fail if nothing can be moved.
     ///
-    /// Fail where nothing can be moved at all, instead of running the command as it is: no server, or a
-    /// kernel that does not allow it. A single connection that stays on TCP is no failure.
+    /// This is so if there is no server with a socket, or if the kernel does not allow it. Without this option the
+    /// command then runs as it is. One connection that stays on TCP is not a failure.
     #[arg(long)]
     pub(crate) strict: bool,
     /// Let the command continue if looptax is killed.
     ///
-    /// Let the command go on when looptax is killed (`kill -9`), instead of killing it as well.
+    /// Without this option `kill -9` of looptax kills the command too.
     #[arg(long)]
     pub(crate) keep_running: bool,
     /// Do without a feature of the kernel (for tests): listener, kcmp, pidfs …
@@ -105,7 +103,7 @@ pub(crate) struct RunArgs {
 }
 
 impl MovingArgs {
-    /// What this asks of the machine, for a command.
+    /// The request to the diagnosis, for a command.
     pub(crate) fn wanted<'a>(&'a self, command: &'a [OsString]) -> Wanted<'a> {
         Wanted {
             map: &self.map,

@@ -1,8 +1,8 @@
-//! What `internal schema` takes.
+//! The argument of `internal schema`.
 
 use clap::ValueEnum;
 
-/// What is saved as JSON and has a published schema.
+/// A JSON form that has a published schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SavedForm {
     /// The record of a run.
@@ -15,15 +15,15 @@ pub(crate) enum SavedForm {
     Runs,
     /// Two runs compared by `diff`.
     Diff,
-    /// Two saved looks of `watch` compared by `diff`.
+    /// Two saved counts of `watch` compared by `diff`.
     WatchedDiff,
-    /// What `find` saw.
+    /// The result of `find`.
     Found,
-    /// What `watch` counted.
+    /// The counts of `watch`.
     Watched,
     /// The points of `check`.
     Check,
-    /// The spellings of `dsn`.
+    /// The settings that `dsn` prints.
     Dsn,
     /// The steps of `switch`.
     Switch,
@@ -31,15 +31,15 @@ pub(crate) enum SavedForm {
     Switches,
     /// The checks of `doctor`.
     Doctor,
-    /// What `fleet send` sent.
+    /// The result of `fleet send`.
     FleetSend,
     /// A line of a report to a collector.
     ReportLine,
-    /// What `fleet init` made.
+    /// The result of `fleet init`.
     FleetInit,
-    /// What `show --publish` writes.
+    /// The line that `show --publish` writes.
     Contribution,
-    /// What `fleet report` says.
+    /// The result of `fleet report`.
     Fleet,
     /// The list of `fleet hosts`.
     FleetHosts,

@@ -1,4 +1,4 @@
-//! What `show`, `diff` and `gate` take.
+//! Options of `show`, `diff` and `gate`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::{DetailArgs, FormatArgs, JsonArgs};
 pub(crate) struct ShowArgs {
     /// Runs by name, label, `last` or record file; without one the runs are listed.
     ///
-    /// The beginning of a name is enough. Several runs are shown one after the other, or on one page (--html).
+    /// The beginning of a name is enough. Several runs are shown one after the other, or on one page with --html.
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// List at most N runs, the newest first.
@@ -22,23 +22,24 @@ pub(crate) struct ShowArgs {
     pub(crate) json: JsonArgs,
     /// Write a page with tables and charts; `-` prints it.
     ///
-    /// The page needs nothing outside itself, and holds all runs that are named.
+    /// The page holds all the runs that are named, and loads nothing from outside.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// What is printed of a run.
+    /// The details to print of a run.
     #[command(flatten)]
     pub(crate) detail: DetailArgs,
-    /// What else to write.
+    /// Further formats to write.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
     /// Write the figures for a pool of results as a line of JSON; `-` prints it.
     ///
-    /// It has kernel, CPU and versions of servers, and no host, path, label, user or script. A file that exists is kept.
+    /// The line has the kernel, the CPU and the versions of servers, but no host, path, label, user or script. An
+    /// existing file is not replaced.
     #[arg(long, value_name = "FILE", help_heading = "Formats")]
     pub(crate) publish: Option<PathBuf>,
     /// Remove the runs from the list, and their records.
     ///
-    /// A record that was saved elsewhere with -o stays there.
+    /// A record that -o saved elsewhere is kept.
     #[arg(long, conflicts_with_all = ["json", "html", "publish"])]
     pub(crate) forget: bool,
 }
@@ -65,7 +66,7 @@ pub(crate) struct GateArgs {
     /// Most throughput that a transport may lose: 20%.
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, required_unless_present = "max_page_time")]
     pub(crate) max_tax: Option<f64>,
-    /// Of a trial: how much longer a page may take: +2%.
+    /// For a trial: how much longer a page may take: +2%.
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, conflicts_with = "max_tax")]
     pub(crate) max_page_time: Option<f64>,
     /// Only this transport (default: all but the baseline).
@@ -73,11 +74,11 @@ pub(crate) struct GateArgs {
     pub(crate) arm: Option<String>,
 }
 
-/// `20%` or `20`; less than one without the sign may be meant as a share.
+/// Parses `20%` or `20`; a value below 1 without the sign may be meant as a share.
 fn percent(typed: &str) -> Result<f64, String> {
     let value = typed::percent(typed)
         .filter(|it| (-100.0..=100.0).contains(it))
-        .ok_or_else(|| "a percentage of throughput, as 20%".to_owned())?;
+        .ok_or_else(|| "give a percentage of throughput, for example 20%".to_owned())?;
     if !typed.ends_with('%') && value != 0.0 && value.abs() < 1.0 {
         return Err(format!("it may be {value} % or {share} %: write {value}% or {share}%", share = value * 100.0));
     }

@@ -5,19 +5,17 @@ use std::time::Duration;
 use clap::Args;
 use looptax_experiment::spec::typed;
 
-/// Only `--workload storm` takes them.
+/// Options of `--workload storm`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StormArgs {
     /// storm: stop the server for this time at the first connect.
     ///
-    /// --workload storm: stop the private server (SIGSTOP) for this time from the first connect on, as a fork or a slow
-    /// disk may.
+    /// The private server gets SIGSTOP, to imitate a fork or a slow disk.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<Duration>,
     /// storm: connections that may wait (default: the package's).
     ///
-    /// --workload storm: how many connections may wait on the socket and on the port. Default: as the server's package
-    /// has it.
+    /// On the socket and on the port.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub(crate) queue: Option<u32>,
     /// storm: storms over each transport (default: 10).
@@ -26,7 +24,7 @@ pub(crate) struct StormArgs {
 }
 
 impl StormArgs {
-    /// The first of them that was typed.
+    /// The first option of a storm that was typed.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         let Self { stall, queue, storms } = self;
         let all = [(stall.is_some(), "--stall"), (queue.is_some(), "--queue"), (storms.is_some(), "--storms")];
@@ -34,10 +32,10 @@ impl StormArgs {
     }
 }
 
-/// A server that is stopped for longer is one that is down.
+/// A server that is stopped for longer counts as down.
 const LONGEST_STALL: Duration = Duration::from_secs(60);
 
 fn stall(typed: &str) -> Result<Duration, String> {
     let time = typed::time(typed).filter(|it| *it <= LONGEST_STALL);
-    time.ok_or_else(|| "a time as 300ms or 2s, a minute at most".to_owned())
+    time.ok_or_else(|| "give a time of at most a minute, for example 300ms or 2s".to_owned())
 }

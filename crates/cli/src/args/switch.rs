@@ -1,4 +1,4 @@
-//! What `switch` takes.
+//! Options of `switch`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use looptax_switch::Restart;
 use super::{JsonArgs, PeerArgs};
 
 /// Exit codes of `switch`, for the end of its help.
-pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or nothing to do; 1 not, and the old file is back; 2 wrong usage or environment, nothing was changed; 3 moved, and not proved: it was left so, or is not seen from here.";
+pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or nothing to do; 1 not moved, the old file is back; 2 wrong usage or environment, nothing was changed; 3 moved, but not proved: the new file was kept, or the connections cannot be seen from here.";
 
 /// Options of `switch`.
 #[derive(Debug, Clone, Args)]
@@ -18,29 +18,28 @@ pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or n
 pub(crate) struct SwitchArgs {
     /// The application's configuration file.
     ///
-    /// The application's configuration file: wp-config.php, .env, settings.py, database.yml and those of
-    /// some hundred others.
+    /// wp-config.php, .env, settings.py, database.yml or the file of one of some hundred other applications.
     #[arg(value_name = "FILE", required_unless_present_any = ["pid", "undo", "finish", "list"])]
     pub(crate) file: Option<PathBuf>,
     /// The server's own file, if it has no socket yet.
     ///
-    /// The own file of the server that FILE's connections lead to, if that has no socket yet: redis.conf, valkey.conf,
-    /// memcached.conf, an option file of MySQL or `MariaDB`, postgresql.conf, pgbouncer.ini, pgpool.conf; see --restart. Or
-    /// the own file of what a web server hands its pages to, if FILE is that of nginx, Apache, Caddy or `HAProxy`: a pool of
-    /// PHP-FPM, `gunicorn.conf.py`, an ini file of uWSGI, `puma.rb`. Or Podman's `.container` unit of the server, if FILE is
-    /// that of the application. Both files are one switch, in any order, and --socket
-    /// says where the socket is to be.
+    /// Both files are one switch, in any order; --socket says where the socket will be. OTHER is the configuration of
+    /// the server that FILE connects to: redis.conf, valkey.conf, memcached.conf, an option file of MySQL or MariaDB,
+    /// postgresql.conf, pgbouncer.ini or pgpool.conf; see --restart. If FILE is a site of nginx, Apache, Caddy or
+    /// `HAProxy`, OTHER is the configuration of the server behind it: a pool of PHP-FPM, `gunicorn.conf.py`, an ini
+    /// file of uWSGI or `puma.rb`. If FILE is the application's Podman unit (`.container`), OTHER is the unit of the
+    /// server.
     #[arg(value_name = "OTHER", conflicts_with_all = ["containers", "fix_account", "fix_hba", "undo", "finish", "list"])]
     pub(crate) other: Option<PathBuf>,
     /// A process of the application.
     ///
-    /// A process of the application: its connections are those that are proved. Without FILE the file that
-    /// they come from is looked for in its working folder.
+    /// The proof then counts the connections of this process. Without FILE, looptax searches the working folder of
+    /// the process for the file that its connections come from.
     #[arg(long, value_name = "PID", conflicts_with = "user")]
     pub(crate) pid: Option<u32>,
     /// The user that the application runs as.
     ///
-    /// As whom the application runs: www-data. Default: the user of the processes that are connected now.
+    /// For example www-data. Default: the user of the processes that are connected now.
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
     /// Only these of the file's connections, by their numbers in the plan.
@@ -48,53 +47,51 @@ pub(crate) struct SwitchArgs {
     pub(crate) only: Vec<usize>,
     /// Name the application whose file it is.
     ///
-    /// Which application's file it is, where its name and its words leave that open.
+    /// Needed only if the name and the text of the file do not show it.
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) application: Option<String>,
     /// FILE describes containers (Compose, Kubernetes).
     ///
-    /// FILE describes containers: a Compose file, or a manifest of Kubernetes (a chart's rendered text too). The folder of the
-    /// socket becomes a volume of the application's container and the server's, a Redis or Valkey gets a socket by its
-    /// command, and the application's variables name the socket. Without it such lines are only said. Two `.container`
-    /// units of Podman, as FILE and OTHER, need no option.
+    /// FILE is a Compose file or a Kubernetes manifest (the rendered text of a chart too). The switch adds the folder
+    /// of the socket as a volume to the containers of the application and of the server, gives Redis or Valkey a
+    /// socket by an argument of its command, and sets the application's variables to the socket. Without this option
+    /// such lines are only printed. Two Podman units (`.container`), as FILE and OTHER, do not need it.
     #[arg(long, visible_alias = "compose", requires = "file", conflicts_with_all = ["pid", "socket"])]
     pub(crate) containers: bool,
     /// The server's socket, or its folder.
     ///
-    /// The server's socket, or its folder. Default: that of the server that listens on the connection's port
-    /// here.
+    /// Default: the socket of the server that listens on the connection's port on this machine.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Connections that come at once when the application starts.
     ///
-    /// Connections that come at once when the application starts: PHP-FPM's `pm.max_children`, workers times
-    /// pool size. Default: the most that is counted, as `check` does.
+    /// PHP-FPM's `pm.max_children`, or workers times pool size. Default: the largest number that looptax can count,
+    /// as in `check`.
     #[arg(hide_short_help = true, short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
     /// Also prove it with many connections at once.
     ///
-    /// Prove it also by a burst: as many connects at once over the socket as --connections says or is counted. All have to
-    /// be answered; nobody logs in.
+    /// As many connections as --connections or the count says are opened at once over the socket, without a login.
+    /// The server has to answer all of them.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["patch", "undo", "finish", "list"])]
     pub(crate) burst: bool,
     /// Shell command that makes the application read its file.
     ///
-    /// Run this in a shell once the file is written, so that the application reads it; again after the old file
-    /// was put back.
+    /// It runs after the file is written, and again if the old file is put back.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) reload: Option<String>,
     /// Allow a restart of the server, by its service or this command.
     ///
-    /// The server may be restarted, by its systemd service or by this command: it reads its own file at its start only.
-    /// The plan says what that loses.
+    /// A server reads its own file only at its start. Without COMMAND its systemd service is restarted. The plan says
+    /// what the restart loses.
     #[arg(long, value_name = "COMMAND", num_args = 0..=1, require_equals = true)]
     #[allow(clippy::option_option, reason = "an option with or without a value")]
     pub(crate) restart: Option<Option<String>>,
     /// A page of the application that has to stay the same.
     ///
-    /// A page of the application: it has to be as before, but for what differs between two requests anyway.
+    /// It has to be the same after the move as before, except for parts that differ between any two requests.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// How long to wait for connections.
@@ -102,8 +99,8 @@ pub(crate) struct SwitchArgs {
     pub(crate) within: Duration,
     /// How long to time requests before and after the move.
     ///
-    /// Time the application's requests for so long before the move and again after it, in the kernel (6s at least); needs root,
-    /// and is left out if nothing is asked while the move is planned.
+    /// The kernel measures the times, for this long before the move and again after it (6s at least). This needs
+    /// root, and is left out if the application makes no request while the move is planned.
     #[arg(hide_short_help = true, long, default_value = "10s", value_parser = duration, value_name = "TIME")]
     pub(crate) times_over: Duration,
     /// Do not time requests.
@@ -111,7 +108,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) no_times: bool,
     /// Print the plan; change nothing.
     ///
-    /// Say what would be done; change nothing, also with `--yes`.
+    /// Nothing is changed with `--yes` either.
     #[arg(long, conflicts_with = "patch")]
     pub(crate) dry_run: bool,
     /// Do not ask.
@@ -119,37 +116,36 @@ pub(crate) struct SwitchArgs {
     pub(crate) yes: bool,
     /// With --yes: keep the new file even if nothing proves it.
     ///
-    /// With --yes, leave the new file also where nothing shows that the application works by it.
+    /// Without this option looptax puts the old file back if it does not see the application use the socket.
     #[arg(hide_short_help = true, long)]
     pub(crate) keep_unproved: bool,
     /// Also write files that another program manages.
     ///
-    /// Write also what another program writes anew (Ansible, Puppet, …), and files that have other names.
+    /// Such a program (Ansible, Puppet, …) may overwrite the change. The option also allows a file that has several
+    /// names (hard links).
     #[arg(hide_short_help = true, long)]
     pub(crate) force: bool,
     /// Also give the account what it needs on the socket.
     ///
-    /// Where the account lacks what it takes on the socket: run the statements that the plan shows, with --admin. They
-    /// are a switch of their own, and --undo takes them back.
+    /// If the account cannot log in over the socket, looptax runs the statements that the plan shows, as --admin.
+    /// They are a separate switch, which --undo takes back.
     #[arg(long, requires = "admin", conflicts_with = "patch")]
     pub(crate) fix_account: bool,
     /// Also add the line that `pg_hba.conf` needs.
     ///
-    /// Where `pg_hba.conf` lets nobody in over the socket: write the line that the plan shows above the one that
-    /// decides now, and have the server read it. It is a switch of its own, and --undo takes it back.
+    /// If `pg_hba.conf` rejects the account on the socket, looptax inserts the line that the plan shows above the
+    /// line that decides now, and reloads the server. This is a separate switch, which --undo takes back.
     #[arg(long, conflicts_with = "patch")]
     pub(crate) fix_hba: bool,
     /// Administrator of the server, for --fix-account and --fix-hba.
     ///
-    /// An administrator of the server, for --fix-account, --fix-hba and their --undo; the password in
-    /// `LOOPTAX_ADMIN_PASSWORD`: `mysql://root@localhost/?socket=/run/mysqld/mysqld.sock`. Root may fix
-    /// `pg_hba.conf` without one.
+    /// Also for their --undo: `mysql://root@localhost/?socket=/run/mysqld/mysqld.sock`. The password is in
+    /// `LOOPTAX_ADMIN_PASSWORD`. As root, --fix-hba does not need it.
     #[arg(long, value_name = "DSN")]
     pub(crate) admin: Option<String>,
     /// Print a unified diff; change nothing.
     ///
-    /// Print what would be written as a unified diff, for configuration management; change nothing. Passwords
-    /// are in it where they are in the file.
+    /// For configuration management. Passwords that are in the file are also in the diff.
     #[arg(long, conflicts_with = "json")]
     pub(crate) patch: bool,
     /// Put the old files back: of this switch, or of the last one.
@@ -177,12 +173,12 @@ impl SwitchArgs {
 
 fn number(typed: &str) -> Result<usize, &'static str> {
     let parsed = typed.parse().ok().filter(|it| *it > 0);
-    parsed.ok_or("a number of the plan, as 1 or 1,3")
+    parsed.ok_or("give a number from the plan, for example 1 or 1,3")
 }
 
-/// `60s`, `5m`.
+/// Parses `60s` or `5m`.
 pub(super) fn duration(typed: &str) -> Result<Duration, &'static str> {
     typed::time(typed)
         .filter(|it| (Duration::from_secs(1)..=Duration::from_secs(86_400)).contains(it))
-        .ok_or("a time as 60s or 5m, a second at least and a day at most")
+        .ok_or("give a time from 1 second to 1 day, for example 60s or 5m")
 }

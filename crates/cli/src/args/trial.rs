@@ -1,4 +1,4 @@
-//! What `trial` takes.
+//! Options of `trial`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,8 +14,7 @@ use super::{MovingArgs, ResultArgs, TurnArgs};
 pub(crate) struct TrialArgs {
     /// A page of the application; may be repeated.
     ///
-    /// A page of the application, by http:// or https:// at an address of this machine. Several are asked for in a
-    /// drawn order.
+    /// An http:// or https:// URL at an address of this machine. Several pages are requested in random order.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Vec<String>,
     /// File with one address per line.
@@ -23,18 +22,18 @@ pub(crate) struct TrialArgs {
     pub(crate) urls: Option<PathBuf>,
     /// Access log with the pages to request.
     ///
-    /// An access log in the combined format: its pages that were asked for by GET and answered with 200, as often as they
-    /// were; --url says where.
+    /// In the combined format. looptax requests the pages that were requested by GET and answered with 200, as often
+    /// as in the log, from the host in --url.
     #[arg(long, value_name = "FILE", requires = "url")]
     pub(crate) from_log: Option<PathBuf>,
     /// Header of every request.
     ///
-    /// A header of every request: `Cookie: session=…`. What follows a name that is secret is kept in no record.
+    /// For example `Cookie: session=…`. The value of a secret header is not written to the record.
     #[arg(long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
     /// HTTP method.
     ///
-    /// How pages are asked for. Whatever a method changes in the application, the trial changes many times.
+    /// If a request with this method changes something in the application, the trial changes it many times.
     #[arg(hide_short_help = true, long, default_value = "GET", value_name = "METHOD")]
     pub(crate) method: String,
     /// Pages requested at a time.
@@ -42,31 +41,31 @@ pub(crate) struct TrialArgs {
     pub(crate) clients: u32,
     /// Pages per second (default: as fast as they are answered).
     ///
-    /// Ask for so many pages per second, due at random, whether answers are in or not; a page's time then counts from
-    /// when it was due. Default: each client asks as soon as it has its answer.
+    /// Requests are due at random times and are sent even if earlier answers are still missing. The time of a page
+    /// then counts from the time at which its request was due.
     #[arg(long, value_name = "N", value_parser = rate)]
     pub(crate) rate: Option<f64>,
     /// Restart the application for each turn.
     ///
-    /// Start the application anew for each turn, with a warm-up of its own: for one that keeps its connections. Found out
-    /// where it is not said.
+    /// For an application that keeps its connections open. Each turn then has its own warm-up. Default: looptax
+    /// finds out whether this is needed.
     #[arg(long)]
     pub(crate) restart: bool,
     /// Make the load with this command.
     ///
-    /// This command makes the load, whole runs of it: it should do a fixed amount of work, for the time of a run is
-    /// what is measured. Words are split as a shell would; there is no shell, so that pipes and loops need `sh -c '…'`.
-    /// --url is for the first look.
+    /// looptax measures the time of whole runs of the command, so each run should do a fixed amount of work. Words
+    /// are split as in a shell, but no shell runs: pipes and loops need `sh -c '…'`. --url is used only to check the
+    /// application first.
     #[arg(long, value_name = "CMD", conflicts_with_all = ["rate", "clients"])]
     pub(crate) exec_load: Option<String>,
     /// Stop a run of --exec-load after this time.
     ///
-    /// A run of --exec-load that takes longer is stopped, and ends the trial.
+    /// This also ends the trial.
     #[arg(hide_short_help = true, long, default_value = "10m", value_name = "TIME", requires = "exec_load")]
     pub(crate) exec_timeout: String,
     /// Address that shows that the application is ready.
     ///
-    /// The application is ready when this address takes connections. Default: that of the first page.
+    /// The application is ready when this address accepts connections. Default: the address of the first page.
     #[arg(long, value_name = "URL")]
     pub(crate) ready: Option<String>,
     /// How long the application may take to start.
@@ -80,10 +79,10 @@ pub(crate) struct TrialArgs {
     pub(crate) user: Option<String>,
     /// Also try each server by itself, at most three.
     ///
-    /// Try each server's way by itself as well, where the application uses several: at most three.
+    /// For an application that uses several servers.
     #[arg(long)]
     pub(crate) each: bool,
-    /// The two ways: unix,tcp, or tcp,tcp for no difference.
+    /// The two arms: unix,tcp, or tcp,tcp for no difference.
     #[arg(hide_short_help = true, long, default_value = "unix,tcp", value_name = "ARM,ARM")]
     pub(crate) arms: String,
     /// Which servers' connections are moved.
@@ -91,7 +90,7 @@ pub(crate) struct TrialArgs {
     pub(crate) moving: MovingArgs,
     /// Measure for a fixed time (60s) or number of epochs (20).
     ///
-    /// One look after a fixed time (60s) or number of epochs (20), without early stopping.
+    /// The result is judged once, at the end; there is no early stopping.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
     pub(crate) fixed: Option<String>,
     /// At most 40 epochs.
@@ -102,7 +101,7 @@ pub(crate) struct TrialArgs {
     pub(crate) precise: bool,
     /// Repeat the order of an earlier trial.
     ///
-    /// Repeat the order of an earlier trial (the seed is in its record).
+    /// The seed is in the record of that trial.
     #[arg(hide_short_help = true, long, value_name = "HEX")]
     pub(crate) seed: Option<String>,
     /// Print the plan and exit.
@@ -111,15 +110,15 @@ pub(crate) struct TrialArgs {
     /// Do not ask.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// What becomes of the result.
+    /// The files to write of the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
-    /// Wait so many microseconds in each page of the second arm (for tests).
+    /// Wait N microseconds in each page of the second arm (for tests).
     #[arg(long, hide = true, value_name = "US")]
     pub(crate) inject_us: Option<u64>,
-    /// Measure the pages of a start for so many milliseconds (for tests).
+    /// Measure the pages of a start for N milliseconds (for tests).
     #[arg(long, hide = true, default_value_t = 2_000, value_name = "MS")]
     pub(crate) start_ms: u64,
     /// Start the application, leave its connections on TCP, say `ready`, and end it when the input ends (for tests).
@@ -127,12 +126,12 @@ pub(crate) struct TrialArgs {
     pub(crate) hold: bool,
     /// The application's command: a second instance on its own port.
     ///
-    /// The application's command: a second instance of it, in the foreground, on a port of its own.
+    /// It has to stay in the foreground.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD", required = true)]
     pub(crate) command: Vec<OsString>,
 }
 
 fn rate(typed: &str) -> Result<f64, &'static str> {
     let parsed = typed::rate(typed).filter(|it| (0.01..=1e6).contains(it));
-    parsed.ok_or("pages per second, as 50, 1.5k or 0.5")
+    parsed.ok_or("give pages per second, for example 50, 1.5k or 0.5")
 }

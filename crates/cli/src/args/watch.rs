@@ -1,4 +1,4 @@
-//! What `watch` takes.
+//! Options of `watch`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,40 +12,38 @@ use super::{CaptureArgs, JsonArgs};
 pub(crate) struct WatchArgs {
     /// Count once, print and exit.
     ///
-    /// One look: count for the time of --for, print, and end; Ctrl-C ends it earlier, with exit code 130.
+    /// The count takes the time of --for. Ctrl-C ends it earlier, with exit code 130.
     #[arg(long)]
     pub(crate) once: bool,
     /// How long to count: 10s, 5m.
     ///
-    /// How long to count: 10s, 5m. Default: 10s with --once, 1m with --save, else until Ctrl-C.
+    /// Default: 10s with --once, 1m with --save, otherwise until Ctrl-C.
     #[arg(long = "for", value_name = "TIME", value_parser = super::switch::duration)]
     pub(crate) time: Option<Duration>,
-    /// Time between two looks: 1s, 2s, 1m.
-    ///
-    /// The time from look to look, without --once: 1s, 2s, 1m.
+    /// Time between two snapshots: 1s, 2s, 1m.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = super::switch::duration, conflicts_with_all = ["once", "save"])]
     pub(crate) every: Duration,
     /// Include programs that are not known as servers.
     ///
-    /// Include programs that looptax does not know as servers, such as the desktop bus and the journal.
+    /// For example the desktop bus and the journal.
     #[arg(long)]
     pub(crate) all: bool,
     /// Include clients and servers on other machines.
     ///
-    /// Also clients and servers of other machines, and connections whose addresses are rewritten on the way, as those of a
-    /// published port may be; each request costs more then.
+    /// Also connections whose addresses are rewritten on the way, such as those of a published port. Each request
+    /// then costs more to count.
     #[arg(long)]
     pub(crate) elsewhere: bool,
     /// Write OpenMetrics: counters and a histogram of times.
     ///
-    /// Write OpenMetrics there, for the node exporter's folder of text files: counters and a histogram of times since the
-    /// start, renewed at each look; with --once gauges of that look, which `-` prints.
+    /// For the textfile folder of the node exporter. The counters run from the start and are renewed at each snapshot.
+    /// With --once the file has gauges of that snapshot, and `-` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
     /// Count once and keep it under this name, for `diff`.
     ///
-    /// Count once and keep it under this name, or in this file (a name with `/` in it or `.json` at its end), for `looptax
-    /// diff before after`; what has the name is replaced.
+    /// A name with `/` in it or `.json` at its end is a file. An older count of this name is replaced. To compare
+    /// two: `looptax diff before after`.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) save: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What `why` takes.
+//! Options of `why`.
 
 use clap::{Arg, Args};
 
@@ -9,7 +9,7 @@ use super::CompareArgs;
 pub(crate) struct WhyArgs {
     #[command(flatten)]
     pub(crate) compare: CompareArgs,
-    /// Keep the client busy for so many nanoseconds before each request of the other arms (for tests).
+    /// Keep the client busy for N nanoseconds before each request of the other arms (for tests).
     #[arg(long, hide = true, value_name = "NS", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) inject_ns: Option<u64>,
     /// Options that were typed, with their dashes.
@@ -17,57 +17,59 @@ pub(crate) struct WhyArgs {
     pub(crate) typed: Vec<String>,
 }
 
-/// Options of `compare` that `why` refuses by name, and those that mean nothing without them.
+/// Options of `compare` that `why` refuses by name, and options that depend on these.
 const REFUSED: [&str; 9] =
     ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout", "stall", "queue", "storms"];
 
-/// Where an option means something else here than in `compare`, or has another default.
+/// Options that have another meaning or default than in `compare`: name, short help, long help.
 const OTHERWISE: [(&str, &str, &str); 7] = [
     (
         "targets",
         "Servers, as `compare` takes them, or two records of `why`",
-        "Servers, as `compare` takes them: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
-         private:memcached, echo, or a running one by its URL. Or two records of `why`, each by its file, the name of its run \
-         or its label. Default: a private server for every protocol that is installed, and echo",
+        "A server is given as in `compare`: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
+         private:memcached, echo, or the URL of a running one. A record is given by its file, its run name or its label. \
+         Default: echo, and a private server for every installed protocol",
     ),
     (
         "connections",
         "Connections per transport, one comparison each (default: 1)",
-        "Connections per arm, one comparison each; with several, the server's hottest functions at each. Default: 1",
+        "Connections per transport, one comparison each. With several numbers, `why` shows the server's functions that \
+         take the most time at each. Default: 1",
     ),
     (
         "workload",
-        "What to request: point-select, read-write, get, set, ping, ...",
-        "What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (`looptax compare --list` shows \
-         all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. \
-         Several are measured one after the other",
+        "Requests to send: point-select, read-write, get, set, ping, ...",
+        "The requests to send: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream; `looptax compare --list` \
+         shows all. Several are measured one after the other. Default: point-select, get or ping; on a running server \
+         without --write, a workload that writes nothing",
     ),
     (
         "placement",
         "Cores of client and server: same, split, free, client-pinned",
-        "Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler decides), \
-         client-pinned (only our own threads are pinned). Default: same; on a running server same as root (not Redis), else split at one connection",
+        "same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned: \
+         only looptax's own threads are pinned. Default: same; on a running server, same as root (not for Redis), \
+         otherwise split with one connection",
     ),
     (
         "fixed",
         "Measure for a fixed time (default: 40s) or number of epochs",
-        "How long is measured: a time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and \
-         the verdict comes from those: 18 are the least that gives one. Default: 40s",
+        "A time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and only these give the \
+         verdict: it needs at least 18 epochs. Default: 40s",
     ),
     (
         "quick",
         "At most 40 epochs, about 20 s per comparison",
-        "At most 40 epochs, some 20 s per comparison, of which a third count for the verdict",
+        "At most 40 epochs, about 20 s per comparison. A third of the epochs count for the verdict",
     ),
     (
         "sweep",
         "Many numbers of connections: 1..1024, or 1,16,256",
-        "Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256, with the event client: the server's hottest functions at \
-         each, beside throughput and latency of each arm",
+        "1..1024 means 1, 2, 4 and so on. The client model is event. For each number of connections `why` shows the \
+         throughput and latency of each arm, and the server's functions that take the most time",
     ),
 ];
 
-/// The options of `compare` as `why` has them.
+/// Adapts an option of `compare` to `why`.
 pub(super) fn of_why(option: Arg) -> Arg {
     let id = option.get_id().as_str();
     if REFUSED.contains(&id) {

@@ -37,7 +37,7 @@ pub(crate) fn wait(
         if !waits {
             return Err(Failure::usage(
                 why,
-                "--wait waits for it; without --between, --max-load and --stop-file it begins at once",
+                "with --wait the run waits; without --between, --max-load and --stop-file it starts at once",
             ));
         }
         if !has_told {

@@ -122,7 +122,7 @@ fn switches(args: &RunArgs) -> Result<Switches, Failure> {
     let mut switches = Switches::default();
     for name in &args.without {
         if !switches.set(name) {
-            let hint = "it is for tests; they stand in crates/redirect, `switches`";
+            let hint = "it is for tests; crates/redirect/src/switches.rs has the names";
             return Err(Failure::usage(format!("--without `{name}`: there is no such feature"), hint));
         }
     }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let is_metrics_printed = args.openmetrics.as_deref().is_some_and(|it| it.as_os_str() == "-");
     if !is_one && (is_metrics_printed || args.openmetrics.is_some() && args.json.is_printed()) {
         return Err(Failure::usage(
-            "without --once, counters are written to a file at each look, and nothing is printed",
+            "without --once, counters are written to a file at each snapshot, and nothing is printed",
             "name a file: --openmetrics /var/lib/node_exporter/looptax.prom",
         ));
     }
@@ -69,7 +69,8 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
         let time = args.time.unwrap_or(SAVED);
         terminal.words(&format!("counting for {} s; Ctrl-C ends it earlier\n", time.as_secs()));
         let Some(watched) = watch.look_for(time, &stop)? else {
-            terminal.words(&format!("ended before {LEAST_LOOKS} looks: nothing is kept, and nothing replaced\n"));
+            terminal
+                .words(&format!("ended before {LEAST_LOOKS} snapshots: nothing is saved, and nothing is replaced\n"));
             return Ok(Exit::Interrupted);
         };
         place.save(&watched)?;

@@ -246,7 +246,7 @@ pub(crate) fn plan(ask: &Ask, stays: &[String]) -> String {
         let _ = writeln!(text, "  {words}");
     }
     text += "  its queries go to its servers as ever, and what its pages write is written; nothing else is changed\n";
-    text += "  how long it may take shows in a first look of seconds; --fixed 60s says it\n";
+    text += "  a first glimpse of some seconds shows how long it may take; --fixed 60s sets the time\n";
     text
 }
 

@@ -66,11 +66,11 @@ fn r20_the_form_of_earlier_versions_is_refused_with_what_to_type() {
         assert!(run.stderr.contains(words), "{line}: {}", run.stderr);
     };
     check("find --json out.json", "--json=out.json");
-    check("find --json -", "`--json` alone prints");
+    check("find --json -", "`--json` prints");
     check("compare echo --json out.json", "--json=out.json");
     check("--json out.json", "--json=out.json");
     check("show a.json --json out.json", "--json=out.json");
-    check("show --json - a.json", "`--json` alone prints");
+    check("show --json - a.json", "`--json` prints");
     check("reproduce --json out.json percona", "--json=out.json");
     check("doctor --json r.json", "--json=r.json");
     // A record may stand behind it.

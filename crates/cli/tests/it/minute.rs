@@ -67,7 +67,7 @@ fn a_rate_that_is_none_is_refused() {
         let scratch = Scratch::new();
         let run = Looptax::new(exe(), &scratch).args(["--at", wrong]).run();
         run.expect_code(2);
-        assert!(run.stderr.contains("as in 800/s"), "{}", run.stderr);
+        assert!(run.stderr.contains("for example 800/s"), "{}", run.stderr);
     }
 }
 
@@ -78,5 +78,5 @@ fn what_every_command_takes_may_stand_before_it_and_nothing_else() {
     run.expect_code(0);
     let run = Looptax::new(exe(), &scratch).args(["--label", "x", "find"]).run();
     run.expect_code(2);
-    assert!(run.stderr.contains("put them behind it"), "{}", run.stderr);
+    assert!(run.stderr.contains("put them after"), "{}", run.stderr);
 }

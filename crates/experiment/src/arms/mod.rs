@@ -149,7 +149,7 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
         _ if arm.second_hop().is_some() != spec.kind().is_pooler() => {
-            Some("a way through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), any other has one")
+            Some("an arm through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), any other arm has one")
         }
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
@@ -182,7 +182,7 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         (Arm::Tls, _) => Some("its TLS has a separate port: name that as rediss://…"),
         (Arm::Tcp6, _) => Some("a running server is measured where it was named: give [::1] in its URL"),
         (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
-        _ => Some("only a server that looptax starts itself can be reached that way: private:KIND"),
+        _ => Some("only a server that looptax starts itself has this arm: private:KIND"),
     }
 }
 

@@ -71,7 +71,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
         news: match case.doing {
             Doing::Judge if case.load.needs_capacity() => "finding out what the slower arm can serve".to_owned(),
             Doing::Judge => "connecting, then warming up".to_owned(),
-            Doing::Glimpse(length) => format!("a look of {}, not judged", plan::minutes(length)),
+            Doing::Glimpse(length) => format!("a glimpse of {}, not judged", plan::minutes(length)),
         },
         unit: Unit::Requests,
         processes: target.processes(&case.arms),

@@ -202,7 +202,7 @@ fn check_load(numbers: &[u32], requests: &Requests) -> Result<(), Failure> {
     match numbers.iter().find(|n| **n > MOST_ON_RUNNING) {
         Some(n) => Err(Failure::usage(
             format!("{n} connections per arm is much for a server that others use"),
-            format!("at most {MOST_ON_RUNNING}; --own-server says that no other program uses it"),
+            format!("use at most {MOST_ON_RUNNING}, or add --own-server if no other program uses the server"),
         )),
         None => Ok(()),
     }

@@ -95,8 +95,8 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
 fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     if matches!(experiment.effort, Effort::Time(_)) {
         return Err(Failure::usage(
-            "how long a dump takes is not known beforehand",
-            "give a number of epochs, of four dumps each: --fixed 6",
+            "--fixed cannot be a time for dumps, because the time of a dump is not known beforehand",
+            "give a number of epochs (an epoch is four dumps): --fixed 6",
         ));
     }
     if experiment.slice.is_some() {
@@ -140,8 +140,8 @@ pub(super) fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), 
     let is_event = |model: &ClientModel| *model == ClientModel::Event;
     match load {
         Load::Open { .. } if !clients.iter().all(is_event) => Err(Failure::usage(
-            "a thread that waits for its answer cannot send at a rate",
-            "--rate needs --client event, its default",
+            "--rate does not work with a client that waits for each answer before it sends again",
+            "leave --client out, or use --client event",
         )),
         Load::Closed { think } if !think.is_zero() && clients.iter().any(is_event) => {
             Err(Failure::usage("--think needs a thread for each connection", "--client poll, poll-first or block"))

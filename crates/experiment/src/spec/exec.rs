@@ -99,8 +99,8 @@ fn template(line: &str) -> Result<Template, Failure> {
         return Err(Failure::usage(
             "--exec has no word {transport}: both arms would run the same",
             format!(
-                "write it where the flags for the address belong: --exec '{} {TRANSPORT} …'; or give each arm its \
-                 own line by --exec-unix and --exec-tcp",
+                "write it in the place of the options for the address: --exec '{} {TRANSPORT} …'; or give each arm its \
+                 own command with --exec-unix and --exec-tcp",
                 words[program_idx]
             ),
         ));

@@ -163,6 +163,10 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
         return Ok(());
     }
     Err(PathError::DifferentServers {
-        detail: format!("over {} it says `{tcp}`, over {} `{unix}`", by_tcp.endpoint(), by_socket.endpoint()),
+        detail: format!(
+            "the server at {} identifies itself as `{tcp}`, the one at {} as `{unix}`",
+            by_tcp.endpoint(),
+            by_socket.endpoint()
+        ),
     })
 }

@@ -125,7 +125,10 @@ fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
         bytes.ok_or_else(|| {
             Failure::usage(
                 format!("`{word}` does not name a size"),
-                format!("bytes behind a colon, for example {name}:10000; at most {}", site::MOST_BYTES),
+                format!(
+                    "write the number of bytes after a colon, for example {name}:10000; at most {}",
+                    site::MOST_BYTES
+                ),
             )
         })
     };

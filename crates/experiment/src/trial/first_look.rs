@@ -282,7 +282,7 @@ fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
     }
     Err(Failure::usage(
         format!("on the socket already, nothing to try: the pages connect to {} over the socket", on.join(" and ")),
-        "`looptax find` says who still pays for TCP",
+        "`looptax find` lists the programs that still use TCP",
     ))
 }
 
@@ -308,7 +308,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
                 format!(
                     "on the socket already, nothing to try: the application keeps connections to {over_socket} there"
                 ),
-                "`looptax find` says who still pays for TCP",
+                "`looptax find` lists the programs that still use TCP",
             )
         });
     }

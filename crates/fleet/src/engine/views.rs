@@ -81,7 +81,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "movers",
-        doc: "Pairs of a machine, of those that reported within a week, that went another way in its newest report than a week before it, or than in its first one.",
+        doc: "Pairs of a machine, of those that reported within a week, that used another transport in its newest report than a week before it, or than in its first one.",
         table: None,
         more: &[
             HOST_ID,

@@ -10,7 +10,7 @@ use crate::text::{known, text};
 /// A row per pair of client and server, and way.
 pub const FINDINGS: Table = Table {
     name: "findings",
-    doc: "Connections of one process to one server of its machine, by one way, as looptax find saw them.",
+    doc: "Connections of one process to one server of its machine, over one transport, as looptax find saw them.",
     key: &["report_id", "n"],
     columns: &[
         Column { name: "report_id", kind: Kind::Text, doc: "The report that it stands in." },
@@ -29,7 +29,7 @@ pub const FINDINGS: Table = Table {
         Column { name: "client_user", kind: Kind::Text, doc: "The user that it runs as; hashed with --anonymous." },
         Column { name: "client_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
         Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },
-        Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the way pays for TCP." },
+        Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the transport pays for TCP." },
         Column { name: "connections", kind: Kind::Count, doc: "Connections that are open." },
         Column {
             name: "requests_per_s",

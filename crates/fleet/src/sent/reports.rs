@@ -34,7 +34,7 @@ pub const REPORTS: Table = Table {
         Column {
             name: "rates_over_s",
             kind: Kind::Number,
-            doc: "Seconds between the two looks that rates were made of.",
+            doc: "Seconds between the two snapshots that the rates come from.",
         },
         Column { name: "servers", kind: Kind::Count, doc: "Servers that run." },
         Column { name: "findings", kind: Kind::Count, doc: "Rows of the table findings in this report." },

@@ -14,11 +14,11 @@ pub enum Refused {
     #[error("the kernel lets only root, or CAP_BPF with CAP_PERFMON, count on sockets")]
     Rights,
     #[error(
-        "looptax runs in a separate process namespace, as in a container, and the kernel counts by the process numbers \
-         of the machine: counting on sockets takes those (docker run --pid=host, hostPID: true)"
+        "looptax runs in a separate process namespace, as in a container, but counting on sockets needs the process numbers \
+         of the machine (docker run --pid=host, hostPID: true)"
     )]
     OwnProcesses,
-    #[error("this kernel does not tell its types (no /sys/kernel/btf/vmlinux), which counting on sockets needs")]
+    #[error("counting on sockets needs the kernel's type information, which is missing here (/sys/kernel/btf/vmlinux)")]
     NoTypes,
     #[error("this kernel has no tracepoint `{0}`: counting on sockets takes Linux 6.3 or newer")]
     NoTracepoint(String),

@@ -49,7 +49,7 @@ pub enum ProgramError {
         why: Option<Distrust>,
     },
     /// The configuration of a program of root's takes in a file that others than root can change.
-    #[error("{} is not asked as root: its configuration takes in {why}", path.display())]
+    #[error("looptax does not run {} as root: its configuration includes {why}", path.display())]
     Foreign {
         path: PathBuf,
         /// The first such file.

@@ -64,7 +64,7 @@ impl Comparison {
                 check_idx(&format!("tax[{idx}].look"), look, self.schedule.looks.len())?;
                 let planned = self.schedule.looks[look as usize].alpha;
                 if planned.total_cmp(&tax.alpha).is_ne() {
-                    return Err(format!("tax[{idx}].alpha is {}, and {planned} was planned for its look", tax.alpha));
+                    return Err(format!("tax[{idx}].alpha is {}, and {planned} was planned for its `look`", tax.alpha));
                 }
             }
         }

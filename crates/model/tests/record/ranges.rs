@@ -115,7 +115,7 @@ fn what_does_not_fit_together_is_refused() {
     check(&at("/tax"), json!([]), "tax has 0 entries, and 1 belong there");
     check(&at("/arms/1/name"), json!("tls"), "which arms[0] and arms[1] are not");
     check(&at("/tax/0/look"), json!(1), "tax[0].look is 1, in a list of 1");
-    check(&at("/tax/0/alpha"), json!(0.5), "0.00417 was planned for its look");
+    check(&at("/tax/0/alpha"), json!(0.5), "0.00417 was planned for its `look`");
     check(&at("/raw/epochs/0/pair"), json!([0, 2]), "raw.epochs[0]: pair is 2, in a list of 2");
     check(&at("/raw/epochs/0/order"), json!(""), "raw.epochs[0]: slices has");
     check(&at("/raw/epochs/0/slices/0/arm_idx"), json!(7), "slices[0].arm_idx is 7");

@@ -46,7 +46,8 @@ pub(super) fn write(record: &Record, out: &mut Markup) {
 
 fn schedule(record: &Record, out: &mut Markup) {
     out.table("Schedule of every comparison", |out| {
-        let head = ["comparison", "epochs", "warm-up", "slice", "guard", "planned looks", "level", "placement"];
+        let head =
+            ["comparison", "epochs", "warm-up", "slice", "guard", "planned interim analyses", "level", "placement"];
         out.head(&head).open("tbody", &[]);
         for it in &record.comparisons {
             out.row(true, &schedule_row(it));

@@ -220,7 +220,7 @@ pub(crate) fn movers(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     Section {
-        title: "Another way than a week ago".to_owned(),
+        title: "Another transport than a week ago".to_owned(),
         lines: Vec::new(),
         head: vec!["machine", "client and server", "before", "now", "requests", "cores saved"],
         closing: more(&fleet.movers),

@@ -52,12 +52,12 @@ fn unseen(group: &Group) -> Option<String> {
     })
 }
 
-/// "the server's own clients (php-fpm8.2) were on its core in 12 % of 830 looks before this was measured".
+/// "the server's own clients (php-fpm8.2) were on its core in 12 % of 830 readings before this was measured".
 fn begin(seen: &Meetings, share: f64, text: Text) -> String {
     let programs = seen.programs.iter().map(|it| text.clean(it)).collect::<Vec<_>>().join(", ");
     let pct = 100.0 * share;
     format!(
-        "the server's own clients ({programs}) were on its core in {pct:.0} % of {} looks before this was measured",
+        "the server's own clients ({programs}) were on its core in {pct:.0} % of {} readings before this was measured",
         seen.n_looks
     )
 }
@@ -68,7 +68,7 @@ fn words_of_mixture(share: f64, same: &Comparison, split: &Comparison, text: Tex
     let pct = mixed(share, (same, tax), (split, other))?;
     let (arm, baseline) = (text.clean(&tax.arm), text.clean(&tax.baseline));
     Some(format!(
-        "if their requests are spread as these looks, the difference is {} of a request's time over {arm} against {baseline}",
+        "if their requests are spread as these readings, the difference is {} of a request's time over {arm} against {baseline}",
         text.percent(&pct)
     ))
 }

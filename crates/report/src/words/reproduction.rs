@@ -112,7 +112,7 @@ pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
         format!("{}, begun {}", reproduction.command.join(" "), begun(reproduction)),
     ];
     lines.push(
-        "what is measured compares the ways epoch by epoch: the figures of each arm by itself need not give the same \
+        "the measured figure compares the arms epoch by epoch: the figures of each arm by itself need not give the same \
          ratio"
             .to_owned(),
     );
@@ -206,7 +206,7 @@ fn verdict(verdict: Option<ReproductionVerdict>) -> (&'static str, Tone) {
         Some(ReproductionVerdict::AsPublished) => ("as published", Tone::Good),
         Some(ReproductionVerdict::Smaller) => ("smaller here", Tone::Good),
         Some(ReproductionVerdict::Larger) => ("larger here", Tone::Loss),
-        Some(ReproductionVerdict::Opposite) => ("the other way round here", Tone::Loss),
+        Some(ReproductionVerdict::Opposite) => ("the opposite here", Tone::Loss),
         Some(ReproductionVerdict::NotSeen) => ("not seen here", Tone::Unsure),
         Some(ReproductionVerdict::Inconclusive) => ("inconclusive", Tone::Unsure),
         Some(ReproductionVerdict::Invalid) => ("invalid", Tone::Unsure),
@@ -287,11 +287,11 @@ fn side_with_ends(side: &ReproductionSide, text: Text) -> String {
     }
 }
 
-/// `320 pages of 54 queries, over all ways`.
+/// `320 pages of 54 queries, over all arms`.
 fn of_pages(pages: &ReproductionPages) -> String {
     let [least, most] = pages.queries;
     let queries = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    format!("{} pages of {queries} queries, over all ways", pages.n)
+    format!("{} pages of {queries} queries, over all arms", pages.n)
 }
 
 fn proof(proof: &ReproductionProof) -> String {

@@ -72,7 +72,7 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
     match (size.smallest_queue, found.somaxconn) {
         (None, Some(most)) if most < room => Err(NotKnown {
             why: format!("some failed at the longest queue that the kernel allows ({most})"),
-            settles: format!("sysctl net.core.somaxconn={room} and the same storms would settle it"),
+            settles: format!("the same storms after `sysctl net.core.somaxconn={room}` would show it"),
         }),
         (None, _) => Err(NotKnown {
             why: "some failed with room for all of them".to_owned(),
@@ -81,9 +81,9 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
         (Some(smallest), _) if has_failed && smallest <= queue => {
             Err(by_chance(format!("at {queue} some failed, and at {smallest} none in fewer storms")))
         }
-        (Some(smallest), _) if !has_failed && smallest > queue => {
-            Err(by_chance(format!("at {queue} none failed, and at less than {smallest} some did later")))
-        }
+        (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
+            "with a queue of {queue} none failed, but later some failed with less than {smallest}"
+        ))),
         (Some(smallest), _) => Ok(smallest),
     }
 }

@@ -212,7 +212,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     if failed > 0 {
         let pages: u64 = trial.arms.iter().map(|arm| arm.n_pages + arm.n_failed).sum();
         sentences.push(format!(
-            "{} of {pages} were not as in the first look, and count in no figure",
+            "{} of {pages} were not as in the first glimpse, and count in no figure",
             counted(failed, "page")
         ));
     }

@@ -114,10 +114,11 @@ fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
     };
     let same = at(Placement::Same, [94_900.0, 79_800.0]);
     let split = at(Placement::Split, [25_000.0, 20_000.0]);
-    let seen = "the server's own clients (php-fpm8.2) were on its core in 25 % of 800 looks before this was measured: ";
+    let seen =
+        "the server's own clients (php-fpm8.2) were on its core in 25 % of 800 readings before this was measured: ";
     let text = text_of(vec![same.clone(), split]);
     assert!(
-        text.contains(&format!("{seen}if their requests are spread as these looks, the difference is 19.7 %")),
+        text.contains(&format!("{seen}if their requests are spread as these readings, the difference is 19.7 %")),
         "{text}"
     );
     check(same, &[seen, "both placements were seen; --placement same,split measures both"]);

@@ -167,7 +167,7 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
         configuration that names the socket would give
       requests of a page, as the servers counted: mysql 54 (Questions), 5200 µs in
         them, 12 % of it
-      1 page of 801 were not as in the first look, and count in no figure
+      1 page of 801 were not as in the first glimpse, and count in no figure
       half the interval is 2 %, 800 µs per page: differences well below that would
         not have been seen
 

@@ -73,7 +73,7 @@ impl Explain for FixError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Switch(error) => return error.hint(),
-            Self::Nothing => "`looptax check` says what stands in the way".to_owned(),
+            Self::Nothing => "`looptax check` shows the obstacle".to_owned(),
             Self::LogIn { is_of_stranger: true, .. } => TRUST_PEER.to_owned(),
             Self::LogIn { .. } => {
                 "name an administrator of the server: --admin mysql://root@localhost/?socket=PATH or postgres://postgres@%2Frun%2Fpostgresql/".to_owned()

@@ -82,7 +82,7 @@ impl HbaFix {
         if let (None, Some(number)) = (wish.admin, rules.unread.first()) {
             return Err(FixError::BadRules {
                 path,
-                why: format!("line {number} is not understood, so the server is to be asked"),
+                why: format!("looptax cannot parse line {number}, so only the server can decide"),
             });
         }
         let user = wish.client.user.as_deref().unwrap_or("postgres");

@@ -191,7 +191,7 @@ impl Access {
             End::Connected => Some(format!("another process listens on {}", socket.display())),
             End::NotASocket => Some(format!("{} is there already, and is not a socket", socket.display())),
             End::TooLong { bytes, most } => Some(format!("the path has {bytes} bytes, and the kernel takes {most}")),
-            end => Some(format!("the way to {} was not tried to its end: {end:?}", socket.display())),
+            end => Some(format!("the path to {} was not tried to its end: {end:?}", socket.display())),
         };
         found.problem = why.map(Unfit::elsewhere);
         if found.has_mode && found.problem.is_none() {
@@ -242,7 +242,7 @@ impl Access {
     }
 
     pub(super) fn point(&self, socket: &Path) -> Point {
-        let how = "looked at its folder, and went the way there as the client";
+        let how = "read the rights of its folder, and tried the path as the client";
         let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how);
         if let Some(problem) = &self.problem {
             let point = point(PointCode::FolderUnfit, Outcome::Fail, problem.why.clone());

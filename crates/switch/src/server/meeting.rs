@@ -88,7 +88,7 @@ impl<'a> Meeting<'a> {
             ),
             None => Failure::usage(
                 format!(
-                    "{own} is a server's own file, and no connection of {app} leads over TCP to such a server that is seen here"
+                    "{own} is a server's own file, but no connection in {app} uses TCP to such a server on this machine"
                 ),
                 format!("`looptax check {app}` shows its target; a server of another user is seen by root only"),
             ),
@@ -126,5 +126,5 @@ fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeResta
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));
     let is_usual = file.usual_places.iter().any(|it| path.starts_with(it));
     (is_usual && !arguments.iter().any(is_elsewhere))
-        .then(|| "the file is where such a server looks, and its command line names no other".to_owned())
+        .then(|| "the file is where such a server reads it by default, and its command line names no other".to_owned())
 }

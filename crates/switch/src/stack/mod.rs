@@ -57,7 +57,9 @@ impl Sides {
             let reloads = vec![Line::from(reload)];
             return Ok(Commands { tests, reloads, ..Commands::default() });
         }
-        let by_hand = |why: String| Failure::usage(why, "say what has both read their files: --reload COMMAND");
+        let by_hand = |why: String| {
+            Failure::usage(why, "name a command that makes both programs read their files: --reload COMMAND")
+        };
         // What is behind first: until its socket is there, the web server has nowhere to go.
         let mut reloads = Vec::new();
         if is_back_too {

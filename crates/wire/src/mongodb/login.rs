@@ -49,7 +49,9 @@ impl<S: Stream> Connection<S> {
         let accounts = login.accounts.as_deref().or(database).unwrap_or(ADMIN);
         let names = [connection.database.as_str(), accounts];
         if !names.into_iter().all(is_name) || login.user.contains('\0') {
-            return Err(WireError::Request { what: "a name of MongoDB may not be empty or hold a zero".to_owned() });
+            return Err(WireError::Request {
+                what: "a name of MongoDB may not be empty or contain a zero byte".to_owned(),
+            });
         }
         connection.hello(accounts, &login.user)?;
         if !login.user.is_empty() {

@@ -264,7 +264,7 @@ fn hidden_rows(
 }
 
 /// The server refuses a database that all grants that are shown allow.
-const HIDDEN_DATABASE: &str = "by the account's own grants nothing is missing, so a row of another account (of any host, or the anonymous one) takes the database away: run as an administrator, and look which row of mysql.db names this database more exactly or is for localhost, and has no rights";
+const HIDDEN_DATABASE: &str = "the account's own grants lack nothing, so a row of another account in mysql.db (for any host, or the anonymous account) hides the database: as an administrator, look for a row without rights that names this database more exactly, or that is for localhost";
 
 /// Tables that are named; there may be thousands.
 const MOST_TABLES: usize = 3;

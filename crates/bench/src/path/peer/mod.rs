@@ -107,7 +107,7 @@ fn decide(
         Ruling::Proved => Ok(admitted(near)),
         Ruling::NotInClear if is_sealed => Ok(admitted(near)),
         Ruling::NotInClear if is_clear(protocol, login) => {
-            Err(refused("it is another machine's, and the password would go there in clear".to_owned()))
+            Err(refused("it belongs to another machine, and the password would be sent there unencrypted".to_owned()))
         }
         Ruling::NotInClear => Ok(admitted(Channel::Foreign)),
         Ruling::Stranger(why) => Err(refused(words(why, protocol))),

@@ -1,4 +1,4 @@
-//! What `fleet send` takes, and what it shares with the other commands of `fleet`.
+//! Options of `fleet send`, and those that all commands of `fleet` share.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,20 @@ use crate::args::{JsonArgs, PeerArgs};
 pub(crate) struct CollectorArgs {
     /// The collector: the URL of a ClickHouse or PostgreSQL database.
     ///
-    /// The collector: `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or
-    /// `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`. One on another machine is verified by its certificate and name,
-    /// unless sslmode says otherwise or `secure` is missing. `fleet send` also takes a folder, which gets a file per report
-    /// (`./NAME` makes one), and `-` for standard output.
+    /// `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`.
+    /// The certificate and name of a collector on another machine are verified, unless sslmode disables it or
+    /// `secure` is missing. `fleet send` also accepts a folder, which gets one file per report (`./NAME` makes one),
+    /// and `-` for standard output.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: String,
     /// File with the collector's password.
     ///
-    /// The collector's password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`.
+    /// The password may also be in the URL or in `LOOPTAX_COLLECTOR_PASSWORD`.
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// PEM file of authorities for the collector's certificate.
     ///
-    /// A PEM of who may have signed the collector's certificate, in place of the system's authorities.
+    /// They replace the authorities of the system.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     #[command(flatten)]
@@ -42,24 +42,22 @@ pub(crate) struct SendArgs {
     pub(crate) anonymous: bool,
     /// Key file of --anonymous.
     ///
-    /// The key of --anonymous: the same on all machines, and not on the collector.
+    /// Use the same key on all machines, and do not store it on the collector.
     #[arg(long, value_name = "FILE", requires = "anonymous")]
     pub(crate) key_file: Option<PathBuf>,
     /// Folder for reports while the collector is away.
     ///
-    /// Where reports wait while the collector is away. Default: /var/lib/looptax/spool as root, else
-    /// `looptax/spool` below `XDG_STATE_HOME`.
+    /// Default: /var/lib/looptax/spool as root, otherwise `looptax/spool` in `XDG_STATE_HOME`.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) spool: Option<PathBuf>,
     /// Which records of `compare` to send.
     ///
-    /// Which records of `compare` are told of: those that were not sent yet; all, of which what is too much for a report goes
-    /// with the next ones; or none.
+    /// new: those that were not sent yet; all: every one, in several reports if they are too large for one; none.
     #[arg(long, value_enum, default_value_t = RecordsWord::New, value_name = "WHICH")]
     pub(crate) records: RecordsWord,
-    /// Wait a random time up to this first.
+    /// First wait a random time of at most this.
     ///
-    /// Sleep a random time up to this first, so that not all machines report at once.
+    /// So that not all machines report at once.
     #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=86_400))]
     pub(crate) jitter: u32,
     /// Do nothing while FILE exists.
@@ -67,8 +65,8 @@ pub(crate) struct SendArgs {
     pub(crate) stop_file: PathBuf,
     /// Send reports that were gathered earlier instead.
     ///
-    /// Do not look at this machine: send on reports (JSON lines) that were gathered before, from a file, the files of
-    /// a folder, or `-`. What is sent twice counts once.
+    /// The reports (JSON lines) are in a file, in the files of a folder, or on `-`. looptax does not look at this
+    /// machine. A report that is sent twice counts once.
     #[arg(long, value_name = "PLACE")]
     pub(crate) from: Option<PathBuf>,
     /// Print the report; send and keep nothing.
@@ -80,10 +78,10 @@ pub(crate) struct SendArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecordsWord {
-    /// Those that no report told of.
+    /// Records that are in no report yet.
     New,
-    /// Every one of the history.
+    /// Every record of the history.
     All,
-    /// None.
+    /// No record.
     None,
 }

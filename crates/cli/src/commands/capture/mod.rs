@@ -179,7 +179,7 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             (None, _) => {
                 return Err(Failure::usage(
                     format!("no server that looptax knows listens at {name}"),
-                    "`looptax find` lists servers; --with-logins reads whatever is there, passwords included",
+                    "`looptax find` lists servers; with --with-logins looptax writes all bytes, passwords included",
                 ));
             }
         };

@@ -38,8 +38,8 @@ impl<'a> Target<'a> {
         if let Some(pid) = process(one) {
             if args.pid.is_some() || args.user.is_some() {
                 return Err(Failure::usage(
-                    format!("process {pid} is the client: --pid and --user name another one"),
-                    "leave them out",
+                    format!("the target is already process {pid}, so --pid and --user cannot name another client"),
+                    "leave --pid and --user out",
                 ));
             }
             return Ok(Self::Process(pid));

@@ -26,7 +26,7 @@ pub(super) fn run(call: &Call, keeps_records: bool, stop: &AtomicBool) -> Value 
         most_text_bytes: MOST_TEXT_BYTES,
         stop,
     };
-    #[allow(clippy::disallowed_methods, reason = "looptax itself, with a command that only looks")]
+    #[allow(clippy::disallowed_methods, reason = "looptax itself, with a command that only reads")]
     let heard = env::current_exe().map(Command::new).and_then(|mut looptax| {
         looptax.args(words(call, keeps_records));
         listen(&mut looptax, &bounds)

@@ -25,7 +25,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
             "find",
             "Who pays for TCP",
             "Lists the database, cache and web servers of this machine with their sockets, and which local programs \
-             are connected to them over TCP or over a Unix socket, with rates and what they lose. Two looks within a \
+             are connected to them over TCP or over a Unix socket, with rates and what they lose. Two snapshots within a \
              second; nothing is sent to any server. As root it sees the processes of all users.",
         ),
         tool::<Check, Listed<Checked>>(
@@ -57,7 +57,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<DiffOf, Differences>(
             "diff",
             "Two runs compared",
-            "Compares two saved runs, or two looks that a person has saved with `looptax watch --save`.",
+            "Compares two saved runs, or two snapshots that a person has saved with `looptax watch --save`.",
         ),
         tool::<Compare, Record>(
             "compare",

@@ -62,7 +62,7 @@ fn not_two(record: &str, n_words: usize) -> Failure {
         n => format!("there are {n} words"),
     };
     Failure::usage(
-        format!("`{record}` is a record, of which `why` takes two, an earlier and a later one; {given}"),
+        format!("`{record}` is a record, and `why` compares two records, an earlier and a later one; {given}"),
         format!("`looptax why {record} LATER`; `looptax show {record}` shows the layers of one"),
     )
 }

@@ -43,7 +43,7 @@ const ACCOUNTS: [Situation; 10] = [
         &["CREATE USER app@'%' IDENTIFIED BY 'pw'", "GRANT SELECT ON shop.* TO app@'%'"],
     ),
     situation("two accounts, alike", &[TCP, TCP_GRANT, SOCKET, SOCKET_GRANT]),
-    situation("an account for 127.0.0.1 alone", &[TCP, TCP_GRANT]),
+    situation("an account only for 127.0.0.1", &[TCP, TCP_GRANT]),
     situation(
         "another password at localhost",
         &[TCP, TCP_GRANT, "CREATE USER app@localhost IDENTIFIED BY 'other'", SOCKET_GRANT],
@@ -102,15 +102,15 @@ const ROLES: [Situation; 8] = [
         setup: &["local all all scram-sha-256", "host all all 127.0.0.1/32 trust"],
     },
     situation("a line for a group", &["local all +staff scram-sha-256", HOST]),
-    situation("TLS alone over TCP", &["local all all scram-sha-256", "hostssl all all 127.0.0.1/32 scram-sha-256"]),
+    situation("only TLS over TCP", &["local all all scram-sha-256", "hostssl all all 127.0.0.1/32 scram-sha-256"]),
 ];
 
 const OF_REDIS: [Situation; 4] = [
     Situation { name: "no password", user: "", password: "", setup: &["CONFIG SET requirepass"] },
     Situation { name: "a password", user: "", password: "pw", setup: &["CONFIG SET requirepass pw"] },
-    situation("a user who may get and set alone", &["ACL SETUSER app on >pw ~* +get +set"]),
+    situation("a user who may only get and set", &["ACL SETUSER app on >pw ~* +get +set"]),
     Situation {
-        name: "a socket of the server's own user alone",
+        name: "a socket only for the server's own user",
         user: "",
         password: "pw",
         setup: &["chmod 700", "CONFIG SET requirepass pw"],

@@ -198,7 +198,7 @@ pub fn case_name(case: &Case) -> String {
     let s = if case.connections == 1 { "" } else { "s" };
     let look = match case.doing {
         Doing::Judge => "",
-        Doing::Glimpse(_) => ", a look",
+        Doing::Glimpse(_) => ", a glimpse",
     };
     format!("{} connection{s}, {}{look}", case.connections, case.placement)
 }
@@ -236,7 +236,7 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
         }
         TargetSpec::Private(Kind::Ferretdb) => format!(
             "private ferretdb: started in a scratch folder, filled with {} documents, stopped and removed; on SQLite it \
-             goes through them to find one, so that fewer --rows measure more of the way and less of the search",
+             goes through them to find one, so that fewer --rows measure more of the transport and less of the search",
             settings.rows
         ),
         TargetSpec::Private(kind) => format!(

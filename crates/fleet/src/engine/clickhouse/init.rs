@@ -30,7 +30,7 @@ pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTab
     if from_version > VERSION {
         return Err(engine
             .http
-            .strange(&format!("its tables are of version {from_version}, and this looptax knows {VERSION}")));
+            .strange(&format!("its tables have version {from_version}, but this looptax supports only {VERSION}")));
     }
     if from_version < VERSION {
         for statement in site.tables_and_views() {

@@ -41,15 +41,15 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
         if it.hops.iter().any(|hop| hop.looks.len() > MOST_LOOKS) {
             let name = name.unwrap_or("it");
             return Err(Failure::usage(
-                format!("{name} has more than {MOST_LOOKS} looks of one client: looptax saves no such file"),
+                format!("{name} has more than {MOST_LOOKS} snapshots of one client, which looptax never saves"),
                 "count again with `looptax watch --save NAME`",
             ));
         }
         let has_looks = it.hops.is_empty() || it.hops.iter().any(|hop| hop.looks.len() >= LEAST_LOOKS);
         if !has_looks {
             return Err(Failure::usage(
-                format!("{} was counted in one look, so that nothing is known of how it varies", name.unwrap_or("it")),
-                format!("`looptax watch --save NAME` counts in {LEAST_LOOKS} looks and more"),
+                format!("{} was counted in one snapshot, so its variation is not known", name.unwrap_or("it")),
+                format!("`looptax watch --save NAME` counts in at least {LEAST_LOOKS} snapshots"),
             ));
         }
     }
@@ -75,8 +75,8 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
     let mut notes = [alone("later", only_later), alone("earlier", only_earlier)].concat();
     if hops.is_empty() {
         return Err(Failure::usage(
-            "no client asked the same server in both",
-            "the same programs have to ask while it is counted: `looptax watch` shows who does",
+            "no client made requests to the same server in both counts",
+            "the same programs have to make requests during both: `looptax watch` shows which do",
         ));
     }
     let tested: Vec<f64> = chances.iter().copied().flatten().collect();
@@ -181,14 +181,14 @@ fn widened(it: Estimate, by: f64) -> Estimate {
 /// On the scale of `back`; none where the looks leave it as good as open.
 fn shown(it: Estimate, back: impl Fn(f64) -> f64) -> Figure {
     if it.half_width() > MOST_HALF_WIDTH {
-        return Figure::missing("varies too much from look to look");
+        return Figure::missing("varies too much from snapshot to snapshot");
     }
     let it = it.map_monotone(back);
     Figure::new(it.value, it.lo, it.hi, it.n as u64)
 }
 
 fn too_few() -> Figure {
-    Figure::missing(format!("requests in fewer than {LEAST_LOOKS} looks"))
+    Figure::missing(format!("requests in fewer than {LEAST_LOOKS} snapshots"))
 }
 
 /// That some of the requests went another way.

@@ -190,7 +190,7 @@ fn one_look_or_no_common_client_is_refused() {
     let whole = hop(("mariadbd", 9), TCP.0, TCP.1, &times(200.0));
     let mut single = whole.clone();
     single.looks.clear();
-    assert!(diff(vec![single], vec![whole.clone()]).unwrap_err().to_string().contains("one look"));
+    assert!(diff(vec![single], vec![whole.clone()]).unwrap_err().to_string().contains("one snapshot"));
     let other = hop(("postgres", 10), TCP.0, TCP.1, &times(200.0));
     assert!(diff(vec![whole], vec![other]).unwrap_err().to_string().contains("no client"));
 }

@@ -29,7 +29,7 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
             Some(kind) => format!("private:{kind}"),
         };
         return Err(Failure::usage(
-            format!("`{}` says nothing of what a request costs: {}", path.display(), why_none(&record)),
+            format!("`{}` does not show the cost of a request: {}", path.display(), why_none(&record)),
             format!("make one: looptax compare {target} -c 1 --placement same"),
         ));
     }

@@ -27,10 +27,10 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     let from: SocketAddr =
         parsed.map_err(|_| wrong(&format!("`{from}` is not an IP address with a port, such as 127.0.0.1:3306")))?;
     if from.port() == 0 || from.ip().is_unspecified() {
-        return Err(wrong("an address is what programs connect to, as 127.0.0.1:3306 is"));
+        return Err(wrong("give an address that a program can connect to, for example 127.0.0.1:3306"));
     }
     if to.is_empty() || to == "@" {
-        return Err(wrong("the socket behind `=` has no name: it is a path, or @ with an abstract name"));
+        return Err(wrong("the socket after `=` has no name: give a path, or @ and an abstract name"));
     }
     let to = match named(to) {
         SocketName::Path(path) => SocketName::Path(path::absolute(&path)?),

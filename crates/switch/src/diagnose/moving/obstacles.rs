@@ -114,9 +114,9 @@ pub(super) enum Logins {
     Open,
 }
 
-const UNKNOWN: &str = "--login DSN tries the login, --map moves it whatever happens";
+const UNKNOWN: &str = "--login DSN tries the login, --map moves it without a check";
 /// Where a login that works says nothing of others.
-const ONLY_MAP: &str = "--map moves it whatever happens";
+const ONLY_MAP: &str = "--map moves it without a check";
 
 /// Whether every login ends over the socket as over TCP. `is_direct` says that connections to the port reach the
 /// server itself.

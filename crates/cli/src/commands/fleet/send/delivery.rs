@@ -32,7 +32,7 @@ pub(super) fn keep(
     let unkept = looptax_model::failure::with_causes(&unkept);
     let lost = |error: Failure| {
         let hint = error.hint().unwrap_or_default().to_owned();
-        error.with_hint(format!("{hint}. {unkept}: this look is lost"))
+        error.with_hint(format!("{hint}. {unkept}: this report is lost"))
     };
     let mut sent = waiting(spool, destination, access).map_err(lost)?;
     if keep_and_remember(spool, report).is_err() {
@@ -183,8 +183,8 @@ fn kept(error: FleetError, reported: &Reported) -> Failure {
     let failure = Failure::from(error);
     let words = match reported.waiting {
         0 => return failure,
-        1 => "the report is kept and waits".to_owned(),
-        n => format!("{n} reports are kept and wait"),
+        1 => "the report is kept and will be sent later".to_owned(),
+        n => format!("{n} reports are kept and will be sent later"),
     };
     let first = match failure.hint() {
         Some(hint) => format!("{hint}; "),

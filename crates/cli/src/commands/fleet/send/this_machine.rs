@@ -48,7 +48,7 @@ pub(super) fn look(
     let machine_id = read::text(Path::new("/etc/machine-id"), 4096).unwrap_or_default();
     let host_id = host_id(&machine_id).ok_or_else(|| {
         Failure::usage(
-            "this machine does not have a number: /etc/machine-id is missing or not filled",
+            "this machine has no identifier: /etc/machine-id is missing or empty",
             "`systemd-machine-id-setup` or `dbus-uuidgen > /etc/machine-id` makes one; a container gets its host's mounted",
         )
     })?;
