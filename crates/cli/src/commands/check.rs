@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::check::verdict;
-use looptax_host::discover::{Process, Survey, survey};
+use looptax_host::discover::{LookOnce, Process, Survey, survey};
 use looptax_host::read;
 use looptax_model::dsn::{MASK, masked};
 use looptax_model::record::{Checked, CheckedConnection, Point, SwitchVerdict};
@@ -34,6 +34,8 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
         return by_text::run(files, args, terminal);
     }
     sys::require_proc(sys::FOUND)?;
+    // A folder may have hundreds of addresses.
+    let _once = LookOnce::begin();
     match target {
         Target::Machine => of_machine(args, terminal),
         Target::Process(pid) => of_sources(None, &CheckArgs { pid: Some(pid), ..args.clone() }, terminal),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use looptax_model::dsn::Kind;
@@ -408,6 +409,39 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
         "volumes: ['sockets-db:/var/run/postgresql']",
     ] {
         assert!(text.contains(words), "{text}");
+    }
+}
+
+/// The machine is looked at once for a whole folder: each file is told what it is told alone.
+#[test]
+fn a_folder_with_several_addresses_is_told_of_each_what_its_file_alone_is_told() {
+    let Some(redis) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let unknown = TcpListener::bind("127.0.0.1:0").unwrap();
+    let scratch = Scratch::new();
+    let listened = unknown.local_addr().unwrap().port();
+    let ports = [("a", redis.it.tcp.port()), ("b", listened), ("c", 1), ("d", listened)];
+    let files = ports.map(|(name, port)| {
+        let text = format!("REDIS_URL=redis://{}:{}@127.0.0.1:{port}/0\n", redis.it.login.user, redis.password());
+        write(&scratch, &format!("sites/{name}/.env"), text)
+    });
+    let folder = scratch.file("sites");
+    let whole = check(&scratch, &[folder.to_str().unwrap(), "--json"]);
+    let alone: Vec<Value> = files.iter().flat_map(|it| answers(&check(&scratch, &[it, "--json"]))).collect();
+    // Servers of other tests come and go meanwhile.
+    let lasting = |all: &[Value]| -> Vec<Value> {
+        let mut all = all.to_vec();
+        for point in all.iter_mut().flat_map(|it| it["points"].as_array_mut().unwrap()) {
+            point["what"] = point["what"].as_str().unwrap().split("; seen here").next().into();
+        }
+        all
+    };
+    assert_eq!(lasting(&answers(&whole)), lasting(&alone));
+    let own = format!("pid {}", std::process::id());
+    expect(&whole, &alone[0], "same server", "pass", "");
+    for (idx, outcome, words) in [(1, "unknown", &*own), (2, "fail", "nothing listens"), (3, "unknown", &*own)] {
+        expect(&whole, &alone[idx], "server", outcome, words);
     }
 }
 

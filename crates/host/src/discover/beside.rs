@@ -12,10 +12,10 @@ use looptax_model::dsn::Protocol;
 use rustix::fs::Stat;
 
 use crate::discover::candidates::usual;
+use crate::discover::once::{own_sockets, owners};
 use crate::discover::owners::Owners;
-use crate::discover::process::processes;
 use crate::discover::servers::{Place, is_file, is_socket};
-use crate::discover::sock_diag::{Sockets, UnixName, UnixSocket, own_sockets};
+use crate::discover::sock_diag::{Sockets, UnixName, UnixSocket};
 
 /// A socket that may lead where a port leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +41,7 @@ pub enum FoundBy {
 /// A netlink dump, and a `readlink` per open file that we may see.
 pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
     let all = own_sockets().unwrap_or_default();
-    let owners = Owners::from_processes(&processes());
-    let mut found = of_listeners(&all, &owners, protocol, tcp);
+    let mut found = of_listeners(&all, &owners(), protocol, tcp);
     let in_usual_places = usual().filter(|path| protocol.may_name(path, tcp.port()));
     let in_usual_places = in_usual_places.filter(|path| is_out_of_reach(path, None));
     found.extend(in_usual_places.map(|path| Beside { path, by: FoundBy::UsualPlace }));

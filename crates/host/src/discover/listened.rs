@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::discover::namespaces::networks;
-use crate::discover::owners::Owners;
-use crate::discover::process::{Process, process, processes};
+use crate::discover::once::{owners, processes};
+use crate::discover::process::{Process, process};
 use crate::discover::sock_diag::UnixName;
 use crate::entrance;
 
@@ -45,9 +45,8 @@ fn is_same(bound: &Path, path: &Path) -> bool {
 pub fn listened_paths() -> ListenedPaths {
     // Without the right to enter namespaces, only our own is listed.
     entrance::start().ok();
-    let processes = processes();
+    let (processes, owners) = (processes(), owners());
     let networks = networks(&processes, process(std::process::id()).and_then(|own| own.network));
-    let owners = Owners::from_processes(&processes);
     let sockets = networks.sockets.values().flat_map(|it| &it.unix).filter(|it| it.is_listening);
     let paths = sockets.filter_map(|socket| {
         let Some(UnixName::Path(path)) = &socket.name else {

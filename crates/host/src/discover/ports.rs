@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use crate::discover::sock_diag::own_sockets;
+use crate::discover::once::own_sockets;
 use crate::kernel;
 
 /// How many of the ports towards one address are held.

@@ -97,11 +97,6 @@ pub(crate) fn processes() -> Vec<Process> {
     pids.into_iter().filter_map(process).collect()
 }
 
-/// Whether any process that can be seen is such.
-pub fn any_process(is_such: impl FnMut(&Process) -> bool) -> bool {
-    processes().iter().any(is_such)
-}
-
 /// One process; `None` when it is gone, or a thread of the kernel.
 pub fn process(pid: u32) -> Option<Process> {
     let entry = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;

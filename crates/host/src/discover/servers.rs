@@ -12,6 +12,7 @@ use rustix::fs::{FileType, Stat, major, minor};
 use crate::discover::kind::of_process;
 use crate::discover::namespace_id::NamespaceId;
 use crate::discover::namespaces::{Networks, networks};
+use crate::discover::once::own_sockets;
 use crate::discover::owners::Owners;
 use crate::discover::process::Process;
 use crate::discover::sock_diag::{FileId, Queue, UnixName};
@@ -232,7 +233,10 @@ pub fn is_listened_at(to: SocketAddr, process: &Process) -> Option<bool> {
 /// The sockets of our own network namespace and of a process's.
 pub(crate) fn around(process: &Process) -> Networks {
     let own = crate::discover::process::process(std::process::id()).and_then(|own| own.network);
-    networks(std::slice::from_ref(process), own)
+    match (own.filter(|it| process.network == Some(*it)), own_sockets()) {
+        (Some(here), Ok(sockets)) => Networks { sockets: [(here, (*sockets).clone())].into(), closed: Vec::new() },
+        _ => networks(std::slice::from_ref(process), own),
+    }
 }
 
 /// What a process listens on, TCP first.

@@ -4,8 +4,9 @@
 
 use crate::discover::ends::Ends;
 use crate::discover::namespaces::{Networks, networks};
+use crate::discover::once::{owners, processes};
 use crate::discover::owners::Owners;
-use crate::discover::process::{Process, process, processes};
+use crate::discover::process::{Process, process};
 use crate::discover::servers::{Place, Server, around};
 use crate::discover::sighting::Sighting;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,8 +64,7 @@ impl Outlook {
 /// # Cost
 /// A `readlink` per open file of every process.
 pub fn holders(inodes: &BTreeSet<u64>) -> BTreeMap<u64, Process> {
-    let processes = processes();
-    let owners = Owners::from_processes(&processes);
+    let (processes, owners) = (processes(), owners());
     let holder = |inode: &u64| {
         let pid = owners.of_socket(*inode).first()?;
         let process = processes.iter().find(|it| it.pid == *pid)?;
