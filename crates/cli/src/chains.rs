@@ -36,7 +36,7 @@ pub(crate) fn refuse(args: &FormatArgs) -> Result<(), Failure> {
     match asked.into_iter().find(|(path, _)| path.is_some()) {
         Some((_, option)) => Err(Failure::usage(
             format!("{option} needs call chains, which are not recorded here"),
-            format!("`looptax why TARGET {option} FILE` takes them"),
+            format!("`looptax why TARGET {option} FILE` records call chains"),
         )),
         None => Ok(()),
     }

@@ -33,7 +33,7 @@ pub(crate) struct FindArgs {
     /// Wait if another looptax measures on this machine.
     #[arg(long, requires = "measure")]
     pub(crate) wait: bool,
-    /// Take that cost from this record.
+    /// Take the cost of a request from this record.
     ///
     /// A record of `compare`. Default: the newest one in the history for each kind of server.
     #[arg(long, value_name = "RECORD", conflicts_with = "measure")]

@@ -86,7 +86,7 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     }
     let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
     Err(Failure::usage(
-        format!("{} gives its socket up at a restart, and the application has to read its old file before", of.name),
+        format!("{} closes its socket at a restart, so the application has to read its old file before", of.name),
         format!("the whole way back: looptax switch --undo {} --yes --restart{reload}", switch.id),
     ))
 }

@@ -87,7 +87,7 @@ fn sampled(word: &str, terminal: Terminal) -> Result<Record, Failure> {
     if record.comparisons.iter().all(|it| it.why.is_empty()) {
         return Err(Failure::usage(
             format!("`{word}` holds no samples"),
-            "`looptax why TARGET -o FILE` takes them; `looptax diff` compares everything else",
+            "`looptax why TARGET -o FILE` writes such records; `looptax diff` compares everything else",
         ));
     }
     Ok(record)
