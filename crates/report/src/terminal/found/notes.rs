@@ -33,7 +33,7 @@ pub(super) fn told(notes: &[Note], most_names: usize, text: Text) -> Vec<String>
                 _ => line.clone(),
             };
             if let Some(next) = next.filter(|_| idx + 1 == n_lines) {
-                short += &format!(": {next}");
+                short.extend([": ", next]);
             }
             lines.push(text.clean(&short));
             before = Some((code, line));

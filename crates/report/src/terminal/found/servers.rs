@@ -93,13 +93,13 @@ fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Te
         match packed.last_mut() {
             _ if n_more > 0 => n_more += 1,
             // Room for the number of the others stays free.
-            Some(line) if width(line) + width(&address) + 8 <= room.columns => *line += &format!(", {address}"),
+            Some(line) if width(line) + width(&address) + 8 <= room.columns => line.extend([", ", &*address]),
             Some(_) if n_lines >= room.lines => n_more += 1,
             _ => packed.push(address),
         }
     }
     if let Some(line) = packed.last_mut().filter(|_| n_more > 0) {
-        *line += &format!(", +{n_more}");
+        line.extend([", +", &n_more.to_string()]);
     }
     *n_left_out += n_more;
     let waiting = { server.endpoints.iter() }.filter(|it| it.n_waiting > 0).max_by_key(|it| it.n_waiting);

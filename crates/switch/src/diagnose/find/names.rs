@@ -93,7 +93,7 @@ impl Names {
     }
 
     fn found_home(&self, process: &Process) -> Option<String> {
-        if matches!(process.home, Home::Unit(_)) || !self.own.as_ref().is_some_and(|own| own.mounts != process.mounts) {
+        if matches!(process.home, Home::Unit(_)) || self.own.as_ref().is_none_or(|own| own.mounts == process.mounts) {
             return home(&process.home);
         }
         let monitored = || {
