@@ -1,10 +1,7 @@
 //! Which container or service a process belongs to, by its control group.
 //!
-//! Runtimes name the groups of their containers after them; systemd names units in the path. Podman's monitor of a
-//! container, a parent of all its processes, has the name in its command line. Text in, text out: nothing is asked of a
-//! runtime.
-
-use crate::discover::process::{Process, process};
+//! Runtimes name the groups of their containers after them; systemd names units in the path. Text in, text out:
+//! nothing is asked of a runtime.
 
 /// Where a process lives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,34 +32,6 @@ const SHORT_ID: usize = 12;
 pub(crate) fn home_of(cgroup: &str) -> Home {
     let paths = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths().find_map(container).or_else(|| paths().find_map(unit)).unwrap_or_default()
-}
-
-/// A container's name, by the process that monitors it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Monitored {
-    pub name: String,
-    /// The user of the monitor, who chose the name.
-    pub uid: u32,
-}
-
-/// What monitors a container for Podman.
-const MONITOR: &str = "conmon";
-/// More parents than these are not asked.
-const MOST_PARENTS: usize = 32;
-
-/// The name of the container that a process is in, if Podman runs it.
-pub fn monitored(inside: &Process) -> Option<Monitored> {
-    let parents = std::iter::successors(process(inside.parent), |it| process(it.parent));
-    let monitor = parents.take(MOST_PARENTS).find(|it| it.name == MONITOR)?;
-    let name = monitored_name(&monitor.arguments())?;
-    Some(Monitored { name, uid: monitor.uid })
-}
-
-/// `conmon … -n shop-db … --exit-command /usr/bin/podman …`
-fn monitored_name(arguments: &[String]) -> Option<String> {
-    let is_podmans = arguments.iter().any(|it| it.rsplit('/').next() == Some("podman"));
-    let place = arguments.iter().position(|it| it == "-n" || it == "--name")?;
-    arguments.get(place + 1).filter(|_| is_podmans).cloned()
 }
 
 /// The innermost container of a path.
@@ -142,20 +111,6 @@ mod tests {
         check("0::/lxc.payload.web/system.slice/mariadb.service", "lxc web");
         check("0::/lxc/web", "lxc web");
         check("0::/machine.slice/machine-web.scope", "nspawn web");
-    }
-
-    #[test]
-    fn podmans_monitor_has_the_name() {
-        let check = |line: &str, expected: Option<&str>| {
-            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(monitored_name(&arguments).as_deref(), expected, "{line}");
-        };
-        // As conmon 2.1.6 is started by Podman 4.3, shortened.
-        let podmans = "/usr/bin/conmon --api-version 1 -c 3f2a -u 3f2a -r /usr/bin/crun -n shop-db --exit-dir /run/x \
-             --exit-command /usr/bin/podman --exit-command-arg container";
-        check(podmans, Some("shop-db"));
-        check("/usr/bin/conmon -c 3f2a -n k8s_db_shop --exit-dir /var/run/crio", None);
-        check("conmon -n", None);
     }
 
     #[test]

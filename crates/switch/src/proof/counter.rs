@@ -51,7 +51,14 @@ impl Counter {
         let end = counted.client.as_ref()?;
         let key = (end.pid, end.comm.clone());
         if end.has_ended {
-            let parent = || Some(Client { process: process(end.parent)?, has_libpq: None });
+            let parent = || {
+                let parent = process(end.parent)?;
+                // Who started another looptax did not ask.
+                let is_looptax = end.comm == "looptax";
+                let asking =
+                    if is_looptax { Process { name: end.comm.clone(), program: None, ..parent } } else { parent };
+                Some(Client { process: asking, has_libpq: None })
+            };
             return self.known.remove(&key).or_else(parent);
         }
         if let Some(known) = self.known.get(&key) {

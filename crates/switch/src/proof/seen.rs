@@ -8,8 +8,6 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-use super::words::plural;
-
 /// So long nothing of the application may open or have a connection over TCP before it counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
 /// A refusal has to last this long before it counts: a program that restarts may be refused at first.
@@ -242,6 +240,10 @@ impl Seen {
         }
         Judgement::Unproved(self.words_of_nothing())
     }
+}
+
+pub(super) fn plural(n: u64, word: &'static str) -> String {
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 #[cfg(test)]

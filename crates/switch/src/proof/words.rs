@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::seen::{Asks, Seen};
+use super::seen::{Asks, Seen, plural};
 
 impl Seen {
     /// Who has not let go of what it had before the file was written.
@@ -145,8 +145,4 @@ impl Seen {
         }
         notes
     }
-}
-
-pub(super) fn plural(n: u64, word: &'static str) -> String {
-    if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
