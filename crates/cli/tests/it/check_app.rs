@@ -412,7 +412,7 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
     }
 }
 
-/// The machine is looked at once for a whole folder: each file is told what it is told alone.
+/// The machine is read once for a whole folder: each file gets the answer that it gets by itself.
 #[test]
 fn a_folder_with_several_addresses_is_told_of_each_what_its_file_alone_is_told() {
     let Some(redis) = Server::start(Kind::Redis) else {

@@ -10,7 +10,7 @@ pub struct Monitored {
     pub uid: u32,
 }
 
-/// What monitors a container for Podman.
+/// The program that monitors a container for Podman.
 const MONITOR: &str = "conmon";
 /// More parents than these are not asked.
 const MOST_PARENTS: usize = 32;

@@ -1,9 +1,9 @@
 //! One look at processes and sockets for many questions.
 //!
 //! A command that asks for the socket of each of several hundred addresses would otherwise read the whole of `/proc` for each
-//! of them, and may tell of a process at one address that it does not see at the next. The rule: while a [`LookOnce`] lives,
+//! of them, and may show a process at one address that it does not see at the next. The rule: while a [`LookOnce`] lives,
 //! what its thread asks of single addresses and processes is answered by one look. [`survey`](super::survey()) always looks
-//! anew.
+//! again.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -14,7 +14,7 @@ use crate::discover::owners::Owners;
 use crate::discover::process::{self, Process};
 use crate::discover::sock_diag::{self, Sockets};
 
-/// Keeps what its thread sees first, while it lives. For questions only: whoever waits for something to change must not
+/// Keeps what its thread sees first, while it lives. For questions only: code that waits for something to change must not
 /// hold one.
 #[derive(Debug)]
 pub struct LookOnce(PhantomData<Rc<()>>);
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::discover::{any_process, is_listened_at, listener_at, ports_held, sockets_beside};
 
-    /// What a check asks of each address.
+    /// The questions of a check, for each address.
     fn ask(at: SocketAddr) -> (bool, Option<u32>) {
         let own = process::process(std::process::id()).unwrap();
         sockets_beside(Protocol::Redis, at);

@@ -135,7 +135,7 @@ impl Lines {
         first
     }
 
-    /// So many of all the rows with this name, a plural, are not printed.
+    /// A number of all the rows with this name, a plural, that are not printed.
     pub(super) fn left_out_rows(&mut self, n: usize, n_all: usize, name: &str) {
         if n > 0 {
             self.left_out_rows.push(format!("{n} of {n_all} {name}"));

@@ -1,4 +1,4 @@
-//! What `looptax find` prints of a machine with many servers: a screen of it, and each sentence once.
+//! The output of `looptax find` for a machine with many servers: a screen of it, and each sentence once.
 
 use std::collections::BTreeSet;
 
@@ -203,7 +203,8 @@ fn clauses(text: &str) -> Vec<String> {
             });
             masked.collect::<Vec<_>>()
         });
-    parts.filter(|words| words.len() >= 6).map(|it| it.join(" ")).collect()
+    let is_clause = |words: &Vec<&str>| words.iter().filter(|it| **it != "N").count() >= 6;
+    parts.filter(is_clause).map(|it| it.join(" ")).collect()
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn most_login_turns(
     }
 }
 
-/// So many turns there are at least if each of these connections logs in; `None` where that is not known.
+/// The least number of turns if each of these connections logs in; `None` where that is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     method.filter(|_| protocol == Protocol::Postgres).map(|it| n_opened * turns_of(it))
 }

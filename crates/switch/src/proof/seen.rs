@@ -23,7 +23,7 @@ pub(super) struct Asks {
     pub(super) n_turns: u64,
     /// So many of them at most are those of logins, if the server refused all; `None` where that is not known.
     pub(super) of_logins: Option<u64>,
-    /// So many there are at least if each connection logs in; `None` where the method is not known.
+    /// Their least number if each connection logs in; `None` where the method is not known.
     pub(super) of_whole_logins: Option<u64>,
 }
 

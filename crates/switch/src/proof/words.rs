@@ -1,4 +1,4 @@
-//! What is said of what was seen: the words of each judgement.
+//! The words of each judgement.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ impl Seen {
         format!("{came} {} still has its connection over TCP of before: restart or reload it", who.join(", "))
     }
 
-    /// What came where nothing came of the application.
+    /// The connections that came if none of the application did.
     pub(super) fn words_of_nothing(&self) -> String {
         if self.is_unknown && self.has_come_itself() {
             let whose = self.whose();
@@ -129,7 +129,7 @@ impl Seen {
         format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
     }
 
-    /// What else is to be known.
+    /// Other facts.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.others.is_empty() {

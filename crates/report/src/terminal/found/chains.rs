@@ -164,7 +164,7 @@ fn lost(cost: Option<&Figure>) -> Option<String> {
     Some(format!("{} ms/s lost", ms_per_s(cost?)?))
 }
 
-/// What is known of all hops together.
+/// The facts of all hops together.
 fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     if !chain.hops.iter().any(|it| it.way.is_tcp()) {
         let is_all = chain.may_miss.is_empty() && found.sees_all;

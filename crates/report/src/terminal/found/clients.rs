@@ -72,7 +72,7 @@ impl Clients {
         }
     }
 
-    /// Who loses most, but for looptax itself, whose requests end with its run.
+    /// Who loses most, except looptax itself, whose requests end with its run.
     pub(super) fn most_costly(&self) -> Option<&FoundPeer> {
         let others = self.paying.each.iter().map(|it| &it.client.peer);
         others.filter(|it| it.program.as_deref() != Some("looptax")).find(|it| it.pid.is_some())

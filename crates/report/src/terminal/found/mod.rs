@@ -1,4 +1,4 @@
-//! What `looptax find` saw, for a terminal: who pays, who does not, what a page goes through, the servers, what is in the
+//! The output of `looptax find`, for a terminal: who pays, who does not, what a page goes through, the servers, what is in the
 //! way. A screen of it, unless all is asked for.
 //!
 //! Every name comes from outside and is cleaned.
@@ -51,7 +51,7 @@ pub fn found(found: &Found, is_verbose: bool, style: Style) -> String {
     text(Most::fitting(|most| text(most).lines().count() <= MOST_LINES))
 }
 
-/// What else is known, and what is in the way.
+/// Other facts, and obstacles.
 fn write_words(found: &Found, notes: &[String], most: Most, lines: &mut Lines) {
     let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();
     if n_remote > 0 {

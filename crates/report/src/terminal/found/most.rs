@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most([usize; 11]);
 
-/// What is cut where there is no room for all.
+/// The parts that are cut if they do not all fit.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     /// Clients that use TCP.
@@ -26,7 +26,7 @@ pub(super) enum Part {
     Notes,
 }
 
-/// What is cut first, and to how many rows.
+/// The parts in the order in which they are cut, and to how many rows.
 const CUTS: [(Part, usize); 22] = [
     (Part::Hops, 0),
     (Part::OnSocket, 3),

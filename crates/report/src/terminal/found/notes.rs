@@ -1,13 +1,13 @@
-//! What is in the way, each sentence and each next step once.
+//! Obstacles, each sentence and each next step once.
 
 use looptax_model::record::{Note, NoteCode};
 
 use crate::format::Text;
 
-/// Fewer words than these are no sentence that notes share.
+/// Fewer words than these are not a sentence that notes share.
 const LEAST_SHARED: usize = 3;
 
-/// The notes of the same next step beside each other, and those of one sentence in one, with so many names.
+/// The notes of the same next step beside each other, and those of one sentence in one, with all names.
 pub(super) fn told(notes: &[Note], most_names: usize, text: Text) -> Vec<String> {
     let mut by_next: Vec<(Option<&str>, Vec<&Note>)> = Vec::new();
     for note in notes {

@@ -1,6 +1,6 @@
 //! Names of users, groups and containers.
 //!
-//! A process with another root folder has names of its own: they are read from its `/etc/passwd` and `/etc/group`, for what
+//! A process with another root folder has its own names: they are read from its `/etc/passwd` and `/etc/group`, for what
 //! its user could read there. A process in another user namespace has other numbers as well, and its user chose the names:
 //! the account of this machine is printed beside them.
 
