@@ -67,7 +67,7 @@ fn r21_without_dev_what_measures_says_so_in_one_sentence() {
     let scratch = Scratch::new();
     for args in [&["compare", "echo"][..], &[], &["doctor"], &["reproduce", "moonen"]] {
         let run = run_without("/dev", &scratch, args);
-        run.expect_error(2, &["/dev/null is not there", "mount --rbind /dev"]);
+        run.expect_error(2, &["/dev/null is missing", "mount --rbind /dev"]);
         assert_eq!(run.stderr.lines().count(), 2, "{args:?}: {}", run.stderr);
     }
     run_without("/dev", &scratch, &["--version"]).expect_code(0);

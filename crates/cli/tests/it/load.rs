@@ -175,7 +175,7 @@ fn loads_that_mean_nothing_are_refused() {
     check_refused(&["echo", "--rate", "120%"], &["is not a rate"]);
     check_refused(&["echo", "--think", "5"], &["is not a pause", "5ms"]);
     check_refused(&["echo", "--think", "5ms", "--rate", "10"], &["--think is for a closed loop"]);
-    check_refused(&["echo", "--rate", "10", "--client", "poll"], &["cannot send at a rate", "--client event"]);
+    check_refused(&["echo", "--rate", "10", "--client", "poll"], &["--rate does not work with", "--client event"]);
     check_refused(&["echo", "--think", "5ms", "--client", "event"], &["needs a thread for each connection"]);
     for wrong in ["8", "16,1"] {
         check_refused(&["echo", "--sweep", wrong], &["neither a range nor a list of connections", "1,16,256"]);

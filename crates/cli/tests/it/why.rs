@@ -253,7 +253,7 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
     fs::write(scratch.work().join("before.json"), "{}").unwrap();
     let check = |args: &[&str], words: &[&str]| check_refused(&scratch, args, words);
     check(&["gone.json", "later.json"], &["gone.json", "No such file"]);
-    check(&["before.json"], &["`before.json` is a record, of which `why` takes two", "why before.json LATER"]);
+    check(&["before.json"], &["`before.json` is a record, and `why` compares two records", "why before.json LATER"]);
     check(&["before.json", "b.json", "c.json"], &["takes two", "there are 3 words"]);
     check(&["before.json", "mysql://u:secret@127.0.0.1/db"], &["`before.json` is a record and `mysql://"]);
     let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];
@@ -283,11 +283,9 @@ fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
         assert!(!why.contains(option), "{option}\n{why}");
     }
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [
-        "the server's hottest functions at each. Default: 1",
-        "18 are the least that gives one. Default: 40s",
-        "two records of `why`",
-    ] {
+    for words in
+        ["take the most time at each. Default: 1", "it needs at least 18 epochs. Default: 40s", "two records of `why`"]
+    {
         assert!(why.contains(words), "no {words:?} in\n{why}");
     }
 }

@@ -190,7 +190,7 @@ fn nested() {
     let words: Vec<&str> =
         std::iter::once(inner.get_program()).chain(inner.get_args()).map(|it| it.to_str().unwrap()).collect();
     let done = Run::command(&words).route(server.tcp, &server.socket).run().good();
-    assert!(done.stderr.contains("obstacle: somebody answers"), "{done:#?}");
+    assert!(done.stderr.contains("obstacle: another program already answers"), "{done:#?}");
     done.expect_counts(1, "");
 }
 

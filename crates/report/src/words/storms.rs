@@ -182,7 +182,7 @@ mod tests {
     fn a_queue_that_the_storms_contradict_is_not_known() {
         let text = Text { is_unicode: true };
         for (n_failed, smallest_queue, somaxconn, words) in [
-            (119, None, 128, "the kernel allows (128); sysctl net.core.somaxconn=199"),
+            (119, None, 128, "the kernel allows (128); the same storms after `sysctl net.core.somaxconn=199`"),
             (119, None, 4096, "with room for all of them; the errors show"),
             (2, Some(70), 4096, "at 80 some failed, and at 70 none in fewer storms"),
             (0, Some(90), 4096, "at 80 none failed, and at less than 90 some did later"),

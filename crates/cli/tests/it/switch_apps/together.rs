@@ -314,8 +314,11 @@ fn r44_a_file_of_another_user_in_nginx_s_configuration_is_named_and_not_tested_a
     let other = shop.place.path("sites/other");
     std::os::unix::fs::chown(&other, Some(61_236), None).unwrap();
     let before = shop.files();
-    let expected =
-        ["nginx is not asked as root", "sites/other, which belongs to user 61236", "hint: let root own that file"];
+    let expected = [
+        "looptax does not run /usr/sbin/nginx as root",
+        "sites/other, which belongs to user 61236",
+        "hint: let root own that file",
+    ];
     shop.switch(&[]).expect_error(2, &expected);
     shop.expect_as_before(&before);
 }

@@ -80,7 +80,7 @@ fn other_servers_and_refusals_are_named() {
     let hello = [int("maxWireVersion", 21), element(0x04, "saslSupportedMechs", &mechanisms), ok()];
     check_refused(&ann, &answer(1, &hello), "`SCRAM-SHA-1, PLAIN`");
     let unsafe_name = Login { database: Some("a\0b".to_owned()), ..nobody() };
-    check_refused(&unsafe_name, b"", "may not be empty or hold a zero");
+    check_refused(&unsafe_name, b"", "may not be empty or contain a zero");
 }
 
 #[test]
