@@ -185,7 +185,7 @@ mod tests {
             (119, None, 128, "the kernel allows (128); the same storms after `sysctl net.core.somaxconn=199`"),
             (119, None, 4096, "with room for all of them; the errors show"),
             (2, Some(70), 4096, "at 80 some failed, and at 70 none in fewer storms"),
-            (0, Some(90), 4096, "at 80 none failed, and at less than 90 some did later"),
+            (0, Some(90), 4096, "with a queue of 80 none failed, but later some failed with less than 90"),
         ] {
             let found = storms(n_failed, smallest_queue, somaxconn);
             let said = smallest(&found, &found.sizes[0]);

@@ -203,7 +203,8 @@ fn clauses(text: &str) -> Vec<String> {
             });
             masked.collect::<Vec<_>>()
         });
-    let is_clause = |words: &Vec<&str>| words.iter().filter(|it| **it != "N").count() >= 6;
+    let is_clause =
+        |words: &Vec<&str>| words.iter().filter(|it| **it != "N" && it.contains(char::is_alphabetic)).count() >= 6;
     parts.filter(is_clause).map(|it| it.join(" ")).collect()
 }
 
