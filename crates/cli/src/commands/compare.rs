@@ -1,5 +1,6 @@
 //! `compare`: plan, targets one after the other, record, table.
 
+use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -142,7 +143,6 @@ fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
     is_longer.then(|| format!("the plan said at most {} of measuring, and it took {}", minutes(planned), minutes(took)))
 }
 
-/// Running servers are measured only after somebody agreed.
 /// Refuses a server at whose address no process listens, before anybody is asked about it.
 fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
     const LONGEST: Duration = Duration::from_secs(1);
@@ -151,7 +151,10 @@ fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
         let TargetSpec::Running(running) = target else { continue };
         let is_seen = own.as_ref().and_then(|own| is_listened_at(running.tcp, own));
         // A rule of the kernel may lead to a container: only a refused connection is the proof.
-        let is_refused = || TcpStream::connect_timeout(&running.tcp, LONGEST).is_err();
+        let is_refused = || {
+            let error = TcpStream::connect_timeout(&running.tcp, LONGEST).err();
+            error.is_some_and(|it| it.kind() == ErrorKind::ConnectionRefused)
+        };
         if is_seen == Some(false) && is_refused() {
             return Err(Failure::usage(
                 format!("no process listens at {}, the address in {}", running.tcp, running.shown),
@@ -162,6 +165,7 @@ fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Running servers are measured only after the user has agreed.
 fn needs_agreement(settings: &Experiment) -> bool {
     let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
     !settings.is_agreed && settings.targets.iter().any(is_running)
