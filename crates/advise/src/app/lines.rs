@@ -92,9 +92,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
             setting(line, [idx + 1, line_start], &section, kind)
         };
         if let Some(found) = found.as_ref().filter(|_| kind == Lines::Ini && !goes_on) {
-            let own = listed(found, 0);
-            let raw = found.item[found.literal.clone()].trim_end();
-            let is_open = raw.starts_with('[') && !raw.ends_with(']') && (raw == "[" || !own.is_empty());
+            let (own, is_open) = begun_list(found);
             list = is_open.then(|| (found.path.clone(), own.len()));
             if list.is_some() || !own.is_empty() {
                 settings.extend(own);
@@ -113,6 +111,14 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
         loaded_only(&mut settings, text);
     }
     (with_parts(settings, kind), Vec::new())
+}
+
+/// The items of a list that begins on this line, and whether it goes on.
+fn begun_list(found: &Setting) -> (Vec<Setting>, bool) {
+    let own = listed(found, 0);
+    let raw = found.item[found.literal.clone()].trim_end();
+    let is_open = raw.starts_with('[') && !raw.ends_with(']') && (raw == "[" || !own.is_empty());
+    (own, is_open)
 }
 
 /// A further line of variables: Supervisor's `environment=`, or a unit's `Environment=`.

@@ -220,12 +220,11 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     let variable = project.variable(own, NAME, VALUE).map(|it| it.0);
     let mut lines = Vec::new();
     let in_server = of_server.at_folder(&socket.mount);
+    let occupied = |title: &str| format!("`{title}` has something else at {}", socket.mount);
     let volume = match &in_server {
         Mounted::Volume(name) => (*name).to_owned(),
         Mounted::Nothing => project.volume_for(server),
-        Mounted::Other => {
-            return Err(format!("`{name}` has something else at {}", socket.mount));
-        }
+        Mounted::Other => return Err(occupied(name)),
     };
     let is_new = in_server == Mounted::Nothing;
     if is_new {
@@ -237,7 +236,7 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     match of_own.at_folder(&socket.mount) {
         Mounted::Nothing => lines.push((own, project.mount(own, &volume, &socket.mount)?)),
         Mounted::Volume(it) if it == volume => {}
-        _ => return Err(format!("`{}` has something else at {}", of_own.title, socket.mount)),
+        _ => return Err(occupied(&of_own.title)),
     }
     if !serving.options.is_empty() {
         lines.push((server, project.command(server, serving.program, &serving.options)?));
