@@ -372,7 +372,7 @@ pub(crate) struct CompareArgs {
     /// Wait like a real client: php, java, go, libpq, hiredis, ...
     ///
     /// php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis or redis-py. The
-    /// client model that stands for the name depends on the server. Only the waiting is imitated, not what the client
+    /// client model behind the name depends on the server. Only the waiting is imitated, not what the client
     /// computes.
     #[arg(long, value_delimiter = ',', value_name = "CLIENT,…", conflicts_with = "client")]
     pub(crate) client_like: Vec<String>,
@@ -426,7 +426,7 @@ pub(crate) struct CompareArgs {
     pub(crate) pool_mode: PoolModeWord,
     /// Measure for a fixed time (10s) or number of epochs (20).
     ///
-    /// The result is judged once, at the end; there is no early stopping.
+    /// The result is judged once, at the end, without early stopping.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
     pub(crate) fixed: Option<String>,
     /// At most 40 epochs, about 20 s per comparison.

@@ -2,8 +2,9 @@
 //!
 //! Entering one takes `CAP_SYS_ADMIN`, which is root by another name. A forked process keeps that capability and no
 //! other; it is sent a namespace by its descriptor, opens a socket there that lists sockets, or the file of a limit, and sends
-//! that back, or a file in memory with the host's name. It reads nothing else that others write. The program itself can give the capability up before it looks at anything.
-//! The process ends with the program, which holds the other end of its socket.
+//! that back, or a file in memory with the host's name. It reads nothing else that others write. The program itself can
+//! give the capability up before it looks at anything. The process ends with the program, which holds the other end of its
+//! socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -15,7 +15,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) runs: u32,
     /// Epochs per run.
     ///
-    /// The number is fixed: there is no early stopping.
+    /// The number is fixed, without early stopping.
     #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
           value_parser = clap::value_parser!(u32).range(6..=1_000))]
     pub(crate) fixed: u32,

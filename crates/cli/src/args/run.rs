@@ -80,7 +80,7 @@ pub(crate) struct RunArgs {
     pub(crate) verbose: bool,
     /// Fail if nothing can be moved.
     ///
-    /// This is so if there is no server with a socket, or if the kernel does not allow it. Without this option the
+    /// The run fails without a server that has a socket, and if the kernel does not allow it. Without this option the
     /// command then runs as it is. One connection that stays on TCP is not a failure.
     #[arg(long)]
     pub(crate) strict: bool,

@@ -90,7 +90,7 @@ pub(crate) struct TrialArgs {
     pub(crate) moving: MovingArgs,
     /// Measure for a fixed time (60s) or number of epochs (20).
     ///
-    /// The result is judged once, at the end; there is no early stopping.
+    /// The result is judged once, at the end, without early stopping.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
     pub(crate) fixed: Option<String>,
     /// At most 40 epochs.

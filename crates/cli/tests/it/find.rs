@@ -332,7 +332,7 @@ fn check_hidden(script: &str, words: &str) {
 
 #[test]
 fn a_client_with_a_tmp_of_its_own_is_told_not_to_see_the_socket() {
-    check_hidden("mount -t tmpfs none OVER; HOLD", "a /tmp of its own (PrivateTmp)");
+    check_hidden("mount -t tmpfs none OVER; HOLD", "its own /tmp (PrivateTmp)");
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn a_server_with_a_root_folder_of_its_own_has_the_names_that_are_known_there() {
     assert_eq!(seen["home"], "host shop-box", "{seen:#}");
     let run = Looptax::new(exe(), &scratch).args(["find", "--once"]).run();
     run.expect_code(0);
-    // With wide rows of other tests' servers there is no room for the column.
+    // The table leaves the column out if servers of other tests have wide rows.
     let words = run.words();
     assert!(words.contains("host shop-box") || words.contains("left out at this width: where"), "{}", run.stdout);
 }

@@ -99,7 +99,7 @@ fn notes() -> Vec<Note> {
     };
     let hidden = |pid: u32| {
         let what = format!(
-            "php-fpm8.2 {pid} cannot see the socket /run/mysqld/mysqld.sock of mariadbd 4000: it has a /tmp of its own (PrivateTmp)"
+            "php-fpm8.2 {pid} cannot see the socket /run/mysqld/mysqld.sock of mariadbd 4000: it has its own /tmp (PrivateTmp)"
         );
         note(NoteCode::SocketNotVisible, what, "move the socket out of /run/mysqld, to /run")
     };

@@ -185,9 +185,7 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
         Hiding::Chroot => ("it runs in a folder tree of its own (chroot)", format!("mount {folder} into that tree")),
-        Hiding::PrivateTmp => {
-            ("it has a /tmp of its own (PrivateTmp)", format!("move the socket out of {folder}, to /run"))
-        }
+        Hiding::PrivateTmp => ("it has its own /tmp (PrivateTmp)", format!("move the socket out of {folder}, to /run")),
         Hiding::Container => (
             "one of the two is in a container that the other is not in",
             format!("share the folder {folder}, not the socket's file, between them"),
