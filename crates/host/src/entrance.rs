@@ -145,14 +145,25 @@ fn serve(line: RawFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
+/// Opens it there and comes back: a process that stayed would be found there, and would keep the namespace alive.
 fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
+    let (kind, own) = match what {
+        HOST_NAME => (LinkNameSpaceType::HostNameAndNISDomainName, c"/proc/self/ns/uts"),
+        _ => (LinkNameSpaceType::Network, c"/proc/self/ns/net"),
+    };
+    let home = rustix::fs::open(own, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    move_into_link_name_space(namespace, Some(kind))?;
+    let opened = open_here(what);
+    move_into_link_name_space(home.as_fd(), Some(kind))?;
+    opened
+}
+
+fn open_here(what: i32) -> rustix::io::Result<OwnedFd> {
     if what == HOST_NAME {
-        move_into_link_name_space(namespace, Some(LinkNameSpaceType::HostNameAndNISDomainName))?;
         let file = rustix::fs::memfd_create(c"host name", MemfdFlags::CLOEXEC)?;
         rustix::io::write(&file, rustix::system::uname().nodename().to_bytes())?;
         return Ok(file);
     }
-    move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?;
     if what == QUEUE_LIMIT {
         // The kernel shows the limit of the namespace that the file is opened in.
         return rustix::fs::open(kernel::SOMAXCONN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());

@@ -28,10 +28,10 @@ pub(crate) struct Networks {
 
 /// Lists the sockets of all network namespaces of `processes`; `own` is the caller's.
 pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Networks {
-    let mut members: BTreeMap<NamespaceId, u32> = BTreeMap::new();
+    let mut members: BTreeMap<NamespaceId, Vec<u32>> = BTreeMap::new();
     for process in processes {
         if let Some(network) = process.network {
-            members.entry(network).or_insert(process.pid);
+            members.entry(network).or_default().push(process.pid);
         }
     }
     let mut found = Networks::default();
@@ -44,15 +44,31 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
         Err(error) => found.closed.push((here, error)),
     }
     members.remove(&here);
-    for (network, pid) in members {
-        match sockets_of(network, pid) {
-            Ok(sockets) => {
+    for (network, pids) in members {
+        match through_any(&pids, |pid| sockets_of(network, pid)) {
+            Some(Ok(sockets)) => {
                 found.sockets.insert(network, sockets);
             }
-            Err(error) => found.closed.push((network, error)),
+            Some(Err(error)) => found.closed.push((network, error)),
+            None => {}
         }
     }
     found
+}
+
+/// The answer through the first of these processes that has neither ended nor moved, else the error of the last one; `None`
+/// without processes.
+fn through_any<T>(pids: &[u32], look: impl Fn(u32) -> Result<T, DiscoverError>) -> Option<Result<T, DiscoverError>> {
+    let mut answer = None;
+    for pid in pids {
+        let found = look(*pid);
+        let is_gone = matches!(&found, Err(error) if error.is_of_ended_process());
+        answer = Some(found);
+        if !is_gone {
+            break;
+        }
+    }
+    answer
 }
 
 /// `net.core.somaxconn` where a process listens, which caps the queue of every listening socket there; `None` if it cannot
@@ -99,4 +115,23 @@ fn namespace_of(network: NamespaceId, pid: u32) -> std::io::Result<File> {
         return Err(rustix::io::Errno::NOENT.into());
     }
     Ok(namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_moved_leaves_the_namespace_to_the_next_one() {
+        let look = |pid: u32| match pid {
+            1 => Err(DiscoverError::Namespace { pid, source: rustix::io::Errno::NOENT.into() }),
+            2 => Err(DiscoverError::Namespace { pid, source: rustix::io::Errno::PERM.into() }),
+            pid => Ok(pid),
+        };
+        let through = |pids: &[u32]| through_any(pids, look);
+        assert!(matches!(through(&[1, 1, 3, 4]), Some(Ok(3))));
+        assert!(matches!(through(&[1, 2, 3]), Some(Err(DiscoverError::Namespace { pid: 2, .. }))));
+        assert!(matches!(through(&[1]), Some(Err(DiscoverError::Namespace { pid: 1, .. }))));
+        assert!(through(&[]).is_none());
+    }
 }

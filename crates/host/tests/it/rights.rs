@@ -113,6 +113,8 @@ fn a_namespace_is_entered_by_a_process_that_can_do_nothing_else() {
         assert_eq!(refused.raw_os_error(), Some(Errno::INVAL.raw_os_error()));
 
         let pid = entering();
+        let network = |whose: &str| kernel::link(format!("/proc/{whose}/ns/net")).unwrap();
+        assert_eq!(network(&pid.to_string()), network("self"), "it comes back");
         let status = kernel::text(format!("/proc/{pid}/status")).unwrap();
         for set in ["CapPrm:", "CapEff:", "CapBnd:"] {
             assert_eq!(set_of(&status, set), CapabilitySet::SYS_ADMIN, "{set}");
