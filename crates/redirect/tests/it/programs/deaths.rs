@@ -29,9 +29,10 @@ const MARK: &str = "LOOPTAX_TREE";
 /// Names of our own processes; the measuring one has none of them.
 const HELPERS: [&str; 4] = ["looptax-launch", "looptax-watch", "looptax-run", "looptax-guard"];
 
-/// A program with children, in the background and not, that do not end when they are asked to.
+/// A program with children, in the background and not, that do not end when they are asked to. The first shell stops if its
+/// `sleep` is killed before it: it must not end by itself.
 const TREE: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 2>&1 &); \
-                    (sleep 1000; :) & sleep 1000; :";
+                    (sleep 1000; :) & sleep 1000; kill -STOP $$";
 /// Processes of it: three shells and what they wait for.
 const N_OF_TREE: usize = 6;
 
