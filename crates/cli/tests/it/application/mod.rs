@@ -250,8 +250,7 @@ impl Place {
         let log = options.create(true).append(true).open(self.path("log"));
         let log = log.expect("the scratch folder can be written");
         let log_too = log.try_clone().expect("a file can be had twice");
-        let child = command.stdout(log_too).stderr(log).process_group(0).spawn();
-        Group(child.expect("the program starts"))
+        Group::spawn(command.stdout(log_too).stderr(log))
     }
 
     /// Runs a program of the application to its end.
@@ -278,6 +277,10 @@ impl Place {
 pub(crate) struct Group(Child);
 
 impl Group {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(command.process_group(0).spawn().expect("the program starts"))
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }

@@ -19,6 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{number, report};
+use crate::application::Group;
 use crate::fixture::{Alive, exe, is_root, is_there};
 
 /// What `cargo lab oracle accounts` has more of.
@@ -172,10 +173,11 @@ fn check_fpm(more: &str, pools: &[(&str, &str, &str)], counted: &str) {
     };
     pool("shop", 50);
     pool("blog", 3);
-    let master = Alive::spawn(Command::new(program).arg("-F").arg("-y").arg(&main).stderr(Stdio::null()));
+    // Its workers outlive a master that is killed.
+    let master = Group::spawn(Command::new(program).arg("-F").arg("-y").arg(&main).stderr(Stdio::null()));
     let url = format!("redis://127.0.0.1:{port}/");
     for (name, code, word) in pools {
-        let worker = patience::wait_for("a worker", Duration::from_secs(10), || worker_of(master.0.id(), name));
+        let worker = patience::wait_for("a worker", Duration::from_secs(10), || worker_of(master.pid(), name));
         let file = if more.is_empty() { format!("{folder}/pool.d/{name}.conf") } else { main.display().to_string() };
         // The driver of PHP fails at once.
         check(&scratch, &[&url, "--pid", &worker], code, &[word, counted, &file]);
