@@ -7,6 +7,8 @@ use looptax_host::discover::{Home, Process, process};
 use looptax_host::eyes::End;
 use serde::{Deserialize, Serialize};
 
+use super::askers::Asker;
+
 /// What the processes of one application have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kin {
@@ -52,6 +54,18 @@ pub struct Application {
     readers: Option<BTreeSet<u32>>,
     /// Those of its processes that have asked a server, by their numbers; they may have ended.
     asked: BTreeSet<u32>,
+    /// Its commands that may end before they are seen.
+    commands: Vec<Started>,
+}
+
+/// A short command, by what it calls itself and who starts it.
+#[derive(Debug, Clone)]
+struct Started {
+    comm: String,
+    by: Kin,
+    by_title: String,
+    /// Whether one was seen before it ended; then the others are known by more than this.
+    is_seen: bool,
 }
 
 /// A worker has no more masters above it than these.
@@ -63,6 +77,25 @@ impl Application {
         self.add_kin(process);
         self.users_of_server.insert(process.pid);
         self.uids.insert(process.uid);
+    }
+
+    /// Counts in a program that asked the server, and who is started like it.
+    pub(super) fn add_asker(&mut self, asker: &Asker) {
+        self.add(&asker.process);
+        let by = if asker.is_seen { process(asker.process.parent) } else { Some(asker.process.clone()) };
+        self.commands.extend(by.map(|by| Started {
+            comm: asker.comm.clone(),
+            by: Kin::new(&by),
+            by_title: title(&by),
+            is_seen: asker.is_seen,
+        }));
+    }
+
+    /// Whether it is a command of the application's, of those that are known by nothing else or of all of them.
+    fn is_command(&self, comm: &str, by: u32, is_any: bool) -> bool {
+        let mut alike = self.commands.iter().filter(|it| it.comm == comm && (is_any || !it.is_seen)).peekable();
+        alike.peek().is_some()
+            && process(by).is_some_and(|by| alike.any(|it| it.by == Kin::new(&by) && it.by_title == title(&by)))
     }
 
     fn add_kin(&mut self, process: &Process) {
@@ -135,10 +168,11 @@ impl Application {
 
     /// Whether the process that asked a server is one of the application's; one that has ended is known by what it did
     /// before. `client` is what is known of it now.
-    pub(crate) fn has_asked(&mut self, End { pid, has_ended, .. }: &End, client: Option<&Process>) -> bool {
+    pub(crate) fn has_asked(&mut self, end: &End, client: Option<&Process>) -> bool {
+        let End { pid, parent, comm, has_ended } = end;
         let has_read = || self.readers.as_ref().is_some_and(|it| it.contains(pid));
         let is_known = || self.asked.contains(pid) || !self.is_seen() && self.user.is_none() && has_read();
-        let had = *has_ended && is_known();
+        let had = *has_ended && (is_known() || self.is_command(comm, *parent, true));
         let has = had || client.is_some_and(|it| !is_looptax(it) && (self.has(it) || self.is_unknown()));
         if has {
             self.asked.insert(*pid);
@@ -189,6 +223,7 @@ impl Application {
         }
         let kin = Kin::new(process);
         self.kin.contains(&kin) && (kin.unit.is_some() || self.titles.contains(&title(process)))
+            || self.is_command(&process.name, process.parent, false)
     }
 
     /// Whether one of its users owns a socket of this user.

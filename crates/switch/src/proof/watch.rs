@@ -13,6 +13,7 @@ use looptax_model::dsn::Protocol;
 use crate::clock::Since;
 
 use super::application::{Application, Kin, is_looptax, named};
+use super::askers::Askers;
 use super::counter::Asking;
 use super::eye::{Eye, Session};
 use super::let_in::{least_login_turns, most_login_turns};
@@ -64,7 +65,7 @@ pub struct Watch {
     /// How the server or pooler asks over the socket who the account is.
     method: Option<&'static str>,
     /// Who asks over TCP before anything is written, as long as nobody knows who the application is.
-    asking: Vec<Process>,
+    askers: Askers,
     seen: Seen,
 }
 
@@ -128,7 +129,7 @@ impl Watch {
             earlier_inodes: BTreeSet::new(),
             is_earlier_open: false,
             method: of.method_of_pooler(limits).or_else(|| eye.method()),
-            asking: Vec::new(),
+            askers: Askers::default(),
             seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
             limits,
@@ -173,7 +174,7 @@ impl Watch {
             }
         }
         if !is_named {
-            let users = self.of.readers_of(users);
+            let users = self.of.readers_of(users, |it| it);
             self.is_guessed = !users.iter().any(|it| self.of.may_be_read_by(it));
             for process in users {
                 self.application.add(&process);
@@ -543,30 +544,24 @@ impl Watch {
         if !self.application.is_unknown() && !self.is_guessed {
             return;
         }
-        let is_tcp = |it: &&Asking| matches!(it.counted.asked, Asked::Tcp { .. }) && self.of.takes(&it.counted.asked);
-        let clients = { all.iter() }.filter(is_tcp).filter_map(|it| it.client.as_ref()).filter(|it| !is_looptax(it));
-        for client in clients {
-            if !self.asking.iter().any(|it| it.pid == client.pid) {
-                self.asking.push(client.clone());
-            }
-        }
+        self.askers.take(all, &self.of);
     }
 
     /// Takes for the application what was learnt.
     pub(super) fn has_learnt(&mut self) {
-        let mut all = self.of.readers_of(std::mem::take(&mut self.asking));
+        let mut all = self.of.readers_of(self.askers.all(), |it| &it.process);
         if self.application.is_seen() {
-            all.retain(|it| self.of.may_be_read_by(it));
+            all.retain(|it| self.of.may_be_read_by(&it.process));
             if all.is_empty() {
                 return;
             }
             self.application = Application::default();
             self.own_tcp.clear();
         }
-        let kin: Vec<Kin> = all.iter().map(Kin::new).collect();
+        let kin: Vec<Kin> = all.iter().map(|it| Kin::new(&it.process)).collect();
         if kin.iter().all(|it| Some(it) == kin.first()) {
-            for process in &all {
-                self.application.add(process);
+            for asker in &all {
+                self.application.add_asker(asker);
             }
             self.application.know_the_others();
             self.was_running = self.application.is_seen();

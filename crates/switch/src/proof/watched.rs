@@ -31,8 +31,8 @@ pub struct Watched {
 
 impl Watched {
     /// Of programs that use one account those that may read the file, if one of them may: others have files of their own.
-    pub(super) fn readers_of(&self, all: Vec<Process>) -> Vec<Process> {
-        let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| self.may_be_read_by(it));
+    pub(super) fn readers_of<T>(&self, all: Vec<T>, process: impl Fn(&T) -> &Process) -> Vec<T> {
+        let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| self.may_be_read_by(process(it)));
         if readers.is_empty() { others } else { readers }
     }
 
