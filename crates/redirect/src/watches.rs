@@ -133,8 +133,7 @@ pub(crate) fn renew(
             let beyond = steps.iter().map(|it| it.watch().fd + 1).max().unwrap_or_default();
             let pidfd = above(pidfd, beyond)?;
             let new = above(new, beyond)?;
-            let mut wanted = steps.iter().filter(|it| is_wanted(it.watch()));
-            wanted.try_for_each(|it| take(&pidfd, &new, *it))
+            steps.iter().try_for_each(|it| take(&pidfd, &new, *it, is_wanted))
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
         let failed = || io::Error::from_raw_os_error(libc::EIO);
@@ -183,10 +182,14 @@ fn steps(before: &[Watch], now: &[Watch]) -> Vec<Step> {
     gone.chain(left).collect()
 }
 
-fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step) -> io::Result<()> {
+fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step, is_wanted: &dyn Fn(&Watch) -> bool) -> io::Result<()> {
     let Watch { queue, fd, events, data } = *step.watch();
     fork::put_under(new.as_fd(), fd)?;
     let queue = process::pidfd_getfd(pidfd.as_fd(), queue)?;
+    // Nothing is done between this and the call, which overwrites the program's own calls of that time.
+    if !is_wanted(step.watch()) {
+        return Ok(());
+    }
     let (taken, harmless) = match step {
         // The same queue under another number has been told already, or the program has told it.
         Step::Add(_) => (epoll::watch(queue.as_fd(), fd, events, data), libc::EEXIST),

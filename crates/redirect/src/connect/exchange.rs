@@ -178,7 +178,12 @@ impl Exchange<'_> {
             let inode = process::inode(self.new.as_fd()).map_err(failed(FallbackReason::Failed))?;
             let (tid, file, has_kcmp) =
                 (self.asked.call.tid, (self.new.as_fd(), inode), self.supervisor.features.has_kcmp);
-            let is_silent = |it: &Watch| watches::find(tid, &[it.queue], it.fd, file, has_kcmp).contains(&it.silent());
+            // No kernel changes a watch only if it is still the same. A thread that has just given up its core is seldom
+            // put off it in the few microseconds between the look and the change.
+            let is_silent = |it: &Watch| {
+                std::thread::yield_now();
+                watches::find(tid, &[it.queue], it.fd, file, has_kcmp).contains(&it.silent())
+            };
             watches::renew(self.asked.caller, self.new.as_fd(), (&silent, &begun), &is_silent)
                 .map_err(failed(FallbackReason::Watched))
         };

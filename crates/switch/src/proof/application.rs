@@ -7,8 +7,6 @@ use looptax_host::discover::{Home, Process, process};
 use looptax_host::eyes::End;
 use serde::{Deserialize, Serialize};
 
-use super::askers::Asker;
-
 /// What the processes of one application have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kin {
@@ -54,8 +52,19 @@ pub struct Application {
     readers: Option<BTreeSet<u32>>,
     /// Those of its processes that have asked a server, by their numbers; they may have ended.
     asked: BTreeSet<u32>,
-    /// Its commands that may end before they are seen.
+    /// Commands that may end before they are seen.
     commands: Vec<Started>,
+}
+
+/// A program that asked.
+#[derive(Debug, Clone)]
+pub(super) struct Asker {
+    /// The one that asked, or the one that started it, if it had ended before it was seen.
+    pub(super) process: Process,
+    /// The name that the one that asked gave itself.
+    pub(super) comm: String,
+    /// Whether it was seen before it ended.
+    pub(super) is_seen: bool,
 }
 
 /// A short command, by what it calls itself and who starts it.

@@ -1,22 +1,10 @@
 //! Who asks the server over TCP before anything is written: one of them may be the application.
 
-use looptax_host::discover::Process;
 use looptax_host::eyes::Asked;
 
-use super::application::is_looptax;
+use super::application::{Asker, is_looptax};
 use super::counter::Asking;
 use super::watched::Watched;
-
-/// A program that asked.
-#[derive(Debug, Clone)]
-pub(super) struct Asker {
-    /// The one that asked, or the one that started it, if it had ended before it was seen.
-    pub(super) process: Process,
-    /// What the one that asked called itself.
-    pub(super) comm: String,
-    /// Whether it was seen before it ended.
-    pub(super) is_seen: bool,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Askers(Vec<Asker>);
@@ -34,8 +22,8 @@ impl Askers {
         }
     }
 
-    /// All of them. A short command that had ended before it was seen is no other program than one of the same name and
-    /// parent that was seen.
+    /// All of them. If a short command had ended before it was seen, and another one of the same name and parent was seen,
+    /// both are the same program.
     pub(super) fn all(&mut self) -> Vec<Asker> {
         let all = std::mem::take(&mut self.0);
         let seen: Vec<(String, u32)> =
@@ -47,6 +35,8 @@ impl Askers {
 
 #[cfg(test)]
 mod tests {
+    use looptax_host::discover::Process;
+
     use super::*;
 
     #[test]

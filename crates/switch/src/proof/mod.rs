@@ -1,6 +1,6 @@
 //! Whether an application came over the socket: what the kernel and the server saw since, and what follows from it.
 //!
-//! `application` says whose connections count, `askers` are those of whom one may be it, `counter` asks the kernel,
+//! `application` says whose connections count, `askers` are the programs that may be it, `counter` asks the kernel,
 //! `eye` the server, `page` a page of the application, `log` the server's log; `watch` looks at what is `watched` through
 //! all of them again and again, `seen` holds what came of it and judges, by `let_in`, which knows what shows that the
 //! server let the application in; `watches` are those of all connections that move. Nothing is written here.
