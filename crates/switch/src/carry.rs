@@ -5,7 +5,6 @@
 //! command line.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -28,13 +27,12 @@ use crate::proof::{Judged, Page, Proof, Watches};
 use crate::server::is_back_at_its_port;
 use crate::stack::Way;
 use crate::step::{Tell, run, step, stopped};
+use crate::visits::{Visitor, Visits};
 use crate::work::{Edited, Named, Work};
 
 const LEAST_PAUSE: Duration = Duration::from_millis(3);
 /// A pause is so many times as long as the look before it.
 const PAUSE_PER_LOOK: u32 = 4;
-/// Pause between two requests for the page.
-const PAGE_PAUSE: Duration = Duration::from_millis(500);
 /// A page has to differ for this long before that counts: a program that restarts may fail at first.
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
 /// The application is waited for this long after the old files are back.
@@ -105,21 +103,26 @@ pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Re
     let files: Vec<PathBuf> = order.edited.iter().map(|it| it.original.path().to_owned()).collect();
     proof.begin(&files);
     let kept = waiting::Kept::begin();
-    let mut carrying = Carrying { order, proof, work, tell, kept, is_restarted: false, is_reloaded: false };
-    let written = match &order.commands.server {
-        None => {
-            carrying.work.write(order.edited)?;
-            let what = if order.edited.len() == 2 { "both written" } else { "written" };
-            carrying.tell_written(StepCode::FilesWritten, what);
-            Ok(())
+    let (visitor, is_over) = (Visitor::new(), AtomicBool::new(false));
+    let carrying =
+        Carrying { order, proof, work, tell, kept, visitor: &visitor, is_restarted: false, is_reloaded: false };
+    let outcome = thread::scope(|scope| {
+        if let Some(page) = order.page.clone() {
+            scope.spawn(|| visitor.ask(page, &is_over));
         }
-        Some(server) => carrying.write_after_server(server)?,
-    };
-    let outcome = match written.and_then(|()| carrying.have_read()) {
-        Err(why) => carrying.put_back(why)?,
-        Ok(()) => carrying.prove()?,
-    };
+        let _ends = Ends(&is_over);
+        carrying.carry_out()
+    })?;
     Ok(Carried { id, outcome })
+}
+
+/// Ends a thread's work when it is dropped.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// How an earlier switch is undone.
@@ -262,6 +265,7 @@ struct Carrying<'a, 'b> {
     work: Work,
     tell: Tell<'a>,
     kept: waiting::Kept,
+    visitor: &'a Visitor,
     /// Whether the server may have read its new file.
     is_restarted: bool,
     /// Whether another program may have read the new files.
@@ -269,6 +273,27 @@ struct Carrying<'a, 'b> {
 }
 
 impl Carrying<'_, '_> {
+    fn carry_out(mut self) -> Result<SwitchOutcome, SwitchError> {
+        let order = self.order;
+        let written = match &order.commands.server {
+            None => {
+                self.work.write(order.edited)?;
+                let what = if order.edited.len() == 2 { "both written" } else { "written" };
+                self.tell_written(StepCode::FilesWritten, what);
+                Ok(())
+            }
+            Some(server) => self.write_after_server(server)?,
+        };
+        let outcome = match written.and_then(|()| self.have_read()) {
+            Err(why) => self.put_back(why)?,
+            Ok(()) => self.prove()?,
+        };
+        if let Some(visited) = order.page.as_ref().and_then(|it| self.visitor.seen().step(it.url())) {
+            (self.tell)(visited);
+        }
+        Ok(outcome)
+    }
+
     fn tell_written(&mut self, code: StepCode, what: &str) {
         let words = format!("{what}; undo it with: looptax switch --undo {}", self.work.id());
         (self.tell)(step(code, words));
@@ -381,31 +406,22 @@ impl Carrying<'_, '_> {
     /// Looks until it is decided, or the time is over.
     fn look_until_decided(&mut self) -> Judged {
         let start = Since::now();
-        let (is_over, seen) = (AtomicBool::new(false), Mutex::new(PageSeen::default()));
-        thread::scope(|scope| {
-            if let Some(page) = self.order.page.clone() {
-                scope.spawn(|| ask_again(page, start, &is_over, &seen));
+        self.visitor.files_are_read();
+        loop {
+            let began = Since::now();
+            self.proof.look();
+            if let Some(judged) = self.decide(&self.visitor.seen(), start.elapsed() >= self.order.within) {
+                return judged;
             }
-            let judged = loop {
-                let began = Since::now();
-                self.proof.look();
-                let page = { seen.lock() }.map_or_else(|_| PageSeen::default(), |it| it.clone());
-                if let Some(judged) = self.decide(&page, start.elapsed()) {
-                    break judged;
-                }
-                waiting::pause(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
-            };
-            is_over.store(true, Ordering::Relaxed);
-            judged
-        })
+            waiting::pause(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
+        }
     }
 
-    fn decide(&mut self, page: &PageSeen, now: Duration) -> Option<Judged> {
-        let order = self.order;
+    fn decide(&mut self, page: &Visits, is_last: bool) -> Option<Judged> {
+        let (order, now) = (self.order, self.visitor.now());
         if order.stop.load(Ordering::Relaxed) {
             return Some(Judged::Fails(stopped()));
         }
-        let is_last = now >= order.within;
         if let Some((since, how)) = &page.differs
             && (is_last || now >= *since + PAGE_MAY_FAIL)
         {
@@ -476,7 +492,7 @@ impl Carrying<'_, '_> {
         }
         while start.elapsed() < limit {
             if let Some(page) = &mut page {
-                differs = page.differs();
+                differs = page.differs().map(|it| it.how);
                 if differs.is_none() {
                     let words = format!("{} is as it was before", page.url());
                     return step(StepCode::WorksAsBefore, words);
@@ -499,36 +515,4 @@ impl Carrying<'_, '_> {
 
 fn not_written(error: &SwitchError) -> SwitchStep {
     step(StepCode::FilesNotWritten, with_causes(error))
-}
-
-/// How the page is now.
-#[derive(Debug, Clone, Default)]
-struct PageSeen {
-    /// Since when it is as it was before.
-    fine_since: Option<Duration>,
-    /// Since when it is not, and how.
-    differs: Option<(Duration, String)>,
-}
-
-fn ask_again(mut page: Page, start: Since, is_over: &AtomicBool, last: &Mutex<PageSeen>) {
-    while !is_over.load(Ordering::Relaxed) {
-        let differs = page.differs_until(is_over);
-        let now = start.elapsed();
-        if let Ok(mut seen) = last.lock() {
-            match differs {
-                None => {
-                    seen.differs = None;
-                    seen.fine_since.get_or_insert(now);
-                }
-                Some(how) => {
-                    seen.fine_since = None;
-                    let since = seen.differs.as_ref().map_or(now, |(since, _)| *since);
-                    seen.differs = Some((since, how));
-                }
-            }
-        }
-        if !waiting::pause(PAGE_PAUSE) {
-            return;
-        }
-    }
 }

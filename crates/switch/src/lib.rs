@@ -35,6 +35,7 @@ mod step;
 mod subject;
 mod taken_out;
 mod text;
+mod visits;
 mod work;
 
 pub use burst::Burst;

@@ -211,9 +211,11 @@ impl Conversation {
         }
     }
 
-    /// PostgreSQL: how the server asked who we are, in the words of libpq's `require_auth`.
+    /// How the server asked who we are: PostgreSQL in the words of libpq's `require_auth`, MySQL and MariaDB by the name
+    /// of the plugin.
     pub fn method(&self) -> Option<&'static str> {
         match &self.connection {
+            ProtocolConnection::Mysql(it) => Some(it.auth_plugin()),
             ProtocolConnection::Postgres(it) => Some(it.method()),
             _ => None,
         }

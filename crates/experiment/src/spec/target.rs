@@ -100,7 +100,6 @@ fn running(word: &str) -> Result<Running, Failure> {
     };
     let address = Address::parse(word).map_err(|error| match error {
         AddressError::Broken { source } => Failure::usage(format!("the target's URL is broken: {source}"), FORMS),
-        AddressError::Scheme { .. } => unknown(),
         error => Failure::usage(error, FORMS),
     })?;
     let is_socket = address.host.is_none() && address.protocol == Protocol::Redis;

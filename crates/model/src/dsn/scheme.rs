@@ -1,6 +1,28 @@
 //! What the schemes of URLs stand for. Called by the reader of addresses.
 
 use crate::dsn::{Kind, Protocol};
+use crate::failure::nearest;
+
+/// Schemes, and the protocols of their servers.
+const SCHEMES: [(&str, Protocol); 17] = [
+    ("mysql", Protocol::Mysql),
+    ("mysql2", Protocol::Mysql),
+    ("mariadb", Protocol::Mysql),
+    ("trilogy", Protocol::Mysql),
+    ("postgres", Protocol::Postgres),
+    ("postgresql", Protocol::Postgres),
+    ("pgsql", Protocol::Postgres),
+    ("redis", Protocol::Redis),
+    ("valkey", Protocol::Redis),
+    ("rediss", Protocol::Redis),
+    ("valkeys", Protocol::Redis),
+    ("memcached", Protocol::Memcached),
+    ("memcache", Protocol::Memcached),
+    ("mongodb", Protocol::Mongodb),
+    ("fastcgi", Protocol::Fastcgi),
+    ("fcgi", Protocol::Fastcgi),
+    ("http", Protocol::Http),
+];
 
 /// Whether a scheme is that of a port for TLS.
 pub(crate) fn is_sealed(scheme: &str) -> bool {
@@ -16,25 +38,17 @@ pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
         }
         _ => scheme.split('+').next().unwrap_or(scheme),
     };
-    match base {
-        "mysql" | "mysql2" | "mariadb" | "trilogy" => Some((Protocol::Mysql, false)),
-        "postgres" | "postgresql" | "pgsql" => Some((Protocol::Postgres, false)),
-        "redis" | "valkey" | "rediss" | "valkeys" => Some((Protocol::Redis, false)),
-        "memcached" | "memcache" => Some((Protocol::Memcached, false)),
-        "mongodb" => Some((Protocol::Mongodb, false)),
-        "fastcgi" | "fcgi" => Some((Protocol::Fastcgi, false)),
-        "http" => Some((Protocol::Http, false)),
-        _ => None,
-    }
+    SCHEMES.iter().find(|(scheme, _)| *scheme == base).map(|(_, protocol)| (*protocol, false))
 }
 
-/// For the scheme of a pooler, whose clients write that of the server behind it.
+/// The scheme to write in place of an unknown one: that of the server behind a pooler, or the one that it resembles.
 pub(crate) fn instead_of(scheme: &str) -> String {
     let mut kinds = Kind::ALL.into_iter();
-    let Some(kind) = kinds.find(|it| it.is_pooler() && it.name() == scheme) else {
-        return String::new();
-    };
-    let facts = kind.facts();
-    let (written, port) = (facts.protocol.map_or("", Protocol::name), facts.usual.ports[0]);
-    format!(": {}'s clients write {written}://, with its port ({port})", facts.title)
+    if let Some(kind) = kinds.find(|it| it.is_pooler() && it.name() == scheme) {
+        let facts = kind.facts();
+        let (written, port) = (facts.protocol.map_or("", Protocol::name), facts.usual.ports[0]);
+        return format!(": {}'s clients write {written}://, with its port ({port})", facts.title);
+    }
+    let meant = nearest(scheme, SCHEMES.iter().map(|(scheme, _)| *scheme));
+    meant.map_or_else(String::new, |it| format!("; did you mean {it}://?"))
 }

@@ -277,6 +277,8 @@ codes! {
         PageAsBefore,
         /// The page is not as it was before.
         PageDiffers,
+        /// How many requests for the page failed during the switch.
+        PageVisited,
         /// Somebody stopped it.
         Stopped,
         /// The old files are back.

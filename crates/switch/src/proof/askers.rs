@@ -1,5 +1,8 @@
 //! Who asks the server over TCP before anything is written: one of them may be the application.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
 use looptax_host::eyes::Asked;
 
 use super::application::{Asker, is_looptax};
@@ -7,7 +10,11 @@ use super::counter::Asking;
 use super::watched::Watched;
 
 #[derive(Debug, Default)]
-pub(super) struct Askers(Vec<Asker>);
+pub(super) struct Askers {
+    all: Vec<Asker>,
+    /// Connections over TCP that were open at first and are not the account's, by the server's list, and the process of each.
+    others: Vec<(SocketAddr, u32)>,
+}
 
 impl Askers {
     pub(super) fn take(&mut self, all: &[Asking], of: &Watched) {
@@ -15,17 +22,24 @@ impl Askers {
         for Asking { counted, client, .. } in all.iter().filter(is_tcp) {
             let (Some(end), Some(client)) = (&counted.client, client) else { continue };
             let is_known = |it: &Asker| it.process.pid == client.pid && it.comm == end.comm;
-            if !is_looptax(client) && !self.0.iter().any(is_known) {
+            if !is_looptax(client) && !self.all.iter().any(is_known) {
                 let is_seen = client.pid == end.pid;
-                self.0.push(Asker { process: client.clone(), comm: end.comm.clone(), is_seen });
+                self.all.push(Asker { process: client.clone(), comm: end.comm.clone(), is_seen });
             }
         }
     }
 
-    /// All of them. If a short command had ended before it was seen, and another one of the same name and parent was seen,
+    pub(super) fn is_another_account_s(&mut self, from: SocketAddr, pid: u32) {
+        self.others.push((from, pid));
+    }
+
+    /// All but those that still have their connection of another account, given what is `open`. If a short command had ended before it was seen, and another one of the same name and parent was seen,
     /// both are the same program.
-    pub(super) fn all(&mut self) -> Vec<Asker> {
-        let all = std::mem::take(&mut self.0);
+    pub(super) fn all(&mut self, open: &BTreeSet<SocketAddr>) -> Vec<Asker> {
+        let Self { mut all, others } = std::mem::take(self);
+        // A short connection may have begun after the server was asked for its list.
+        let is_another_s = |pid: u32| others.iter().any(|(from, of)| *of == pid && open.contains(from));
+        all.retain(|it| !is_another_s(it.process.pid));
         let seen: Vec<(String, u32)> =
             { all.iter() }.filter(|it| it.is_seen).map(|it| (it.comm.clone(), it.process.parent)).collect();
         let is_another = |it: &Asker| it.is_seen || !seen.contains(&(it.comm.clone(), it.process.pid));
@@ -45,9 +59,16 @@ mod tests {
         let child = Process { pid: own.pid + 1, parent: own.pid, ..own.clone() };
         let asker =
             |comm: &str, process: &Process, is_seen| Asker { process: process.clone(), comm: comm.to_owned(), is_seen };
-        let n_of = |all: &[Asker]| Askers(all.to_vec()).all().len();
+        let from = "127.0.0.1:40000".parse().unwrap();
+        let with = |all: &[Asker], others| Askers { all: all.to_vec(), others };
+        let n_of = |all: &[Asker]| with(all, Vec::new()).all(&BTreeSet::from([from])).len();
         assert_eq!(n_of(&[asker("psql", &own, false), asker("psql", &child, true)]), 1);
         assert_eq!(n_of(&[asker("pg_isready", &own, false), asker("psql", &child, true)]), 2);
         assert_eq!(n_of(&[asker("psql", &own, false)]), 1);
+        // By the server's list its connection is another account's; it counts as long as that is open.
+        let mut other = with(&[asker("psql", &own, true)], vec![(from, own.pid)]);
+        assert_eq!(other.all(&BTreeSet::from([from])).len(), 0);
+        let mut ended = with(&[asker("psql", &own, true)], vec![(from, own.pid)]);
+        assert_eq!(ended.all(&BTreeSet::new()).len(), 1);
     }
 }

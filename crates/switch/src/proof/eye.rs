@@ -62,8 +62,10 @@ impl Eye {
     }
 
     /// How the server asked over the socket who the account is, if it was asked there and has several ways.
-    pub(super) fn method(&self) -> Option<&'static str> {
-        self.over_socket.as_ref().and_then(Conversation::method)
+    pub(super) fn method(&mut self) -> Option<&'static str> {
+        let conversation = self.over_socket.as_mut()?;
+        let method = conversation.method()?;
+        (conversation.protocol() != Protocol::Mysql || is_only_method(conversation)).then_some(method)
     }
 
     /// Sessions of the account whose transport the server tells, but for ours.
@@ -104,6 +106,15 @@ pub(super) fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> 
     let login = login(address);
     let sealing = Sealing::IfRefused;
     Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits).map_err(|error| error.to_string())
+}
+
+/// Whether MySQL or MariaDB asks the account by one plugin only, and never over TLS. An account sees its own definition.
+fn is_only_method(conversation: &mut Conversation) -> bool {
+    let offers_none = conversation.offers_tls() == Some(false);
+    let shown = offers_none.then(|| conversation.query("SHOW CREATE USER CURRENT_USER()").ok()).flatten();
+    // MariaDB joins plugins by the first word, MySQL by the second one.
+    let joins_none = |text: &String| ![" OR ", " AND "].iter().any(|it| text.contains(it));
+    shown.and_then(|rows| rows.first()?.first()?.as_ref().map(joins_none)).unwrap_or_default()
 }
 
 fn session(seen: &ClientSeen) -> Option<Session> {

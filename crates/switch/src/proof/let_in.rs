@@ -13,8 +13,11 @@ const MOST_COUNTED: u64 = 1000;
 /// The start and two of SCRAM.
 const MOST_OF_METHOD: u64 = 3;
 
-/// So many turns at most are those of logins, if the server refused all; `None` where that is not known. `method` is how
-/// `PostgreSQL`'s protocol asks who any account is, if that is known.
+/// Those of any plugin of MySQL and MariaDB, and two of TLS.
+const MOST_OF_PLUGINS: u64 = 6;
+
+/// At most this many turns are those of logins, if the server refused all; `None` if that is not known. `method` is how the
+/// server asks who any account of the application is, if that is known.
 ///
 /// # Source
 /// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and two
@@ -28,7 +31,7 @@ pub(super) fn most_login_turns(
 ) -> Option<u64> {
     let Counts { n_opened, .. } = counted.counts;
     match protocol {
-        Protocol::Mysql => Some(6 * n_opened),
+        Protocol::Mysql => Some(n_opened * method.map_or(MOST_OF_PLUGINS, turns_of_plugin)),
         Protocol::Postgres => {
             let of_method = method.map_or(MOST_OF_METHOD, turns_of);
             let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
@@ -51,6 +54,15 @@ fn turns_of(method: &str) -> u64 {
         "none" => 1,
         "password" | "md5" => 2,
         _ => MOST_OF_METHOD,
+    }
+}
+
+/// The turns of a login at MySQL or MariaDB without TLS, if the account has no other plugin: the answer to the greeting,
+/// another plugin than that of the greeting, and what a plugin asks more.
+fn turns_of_plugin(plugin: &str) -> u64 {
+    match plugin {
+        "mysql_native_password" | "client_ed25519" => 2,
+        _ => 4,
     }
 }
 
@@ -146,6 +158,8 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use looptax_host::eyes::Asked;
+
     use super::*;
     use crate::proof::seen::Asks;
     use crate::proof::seen::tests::{S, holds};
@@ -203,6 +217,17 @@ mod tests {
         // One that tells of refusals elsewhere, and has none.
         assert!(!holds(&with(Protocol::Redis, Some(asks(4, None))), 3));
         assert!(holds(&Seen { n_refused: Some(0), ..with(Protocol::Redis, Some(asks(4, None))) }, 3));
+    }
+
+    #[test]
+    fn a_login_has_no_more_turns_than_the_only_plugin_of_its_account() {
+        let counts = Counts { n_opened: 3, ..Counts::default() };
+        let asked = Asked::Tcp { to: "127.0.0.1:3306".parse().unwrap(), network: 0 };
+        let counted = Counted { asked, client: None, server: None, counts };
+        let most = |method| most_login_turns(Protocol::Mysql, method, None, &counted);
+        assert_eq!(most(None), Some(18));
+        assert_eq!(most(Some("mysql_native_password")), Some(6));
+        assert_eq!(most(Some("caching_sha2_password")), Some(12));
     }
 
     #[test]

@@ -28,6 +28,7 @@ use looptax_model::record::SwitchStep;
 use crate::journal::Step;
 
 pub use application::{Application, Kin};
+pub(crate) use page::Differs;
 pub use page::Page;
 pub use seen::Judgement;
 pub use watch::Watch;

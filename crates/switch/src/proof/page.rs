@@ -42,6 +42,15 @@ pub struct Page {
     is_unsteady: bool,
 }
 
+/// That a page is not as it was before.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Differs {
+    /// How, for a person.
+    pub(crate) how: String,
+    /// Whether a visitor got no page at all: no answer, or an error.
+    pub(crate) is_failure: bool,
+}
+
 struct Answer {
     status: u16,
     body: String,
@@ -118,26 +127,28 @@ impl Page {
     }
 
     /// Asks again; says how it differs. A line that changes from one request to the next counts no more.
-    pub(crate) fn differs(&mut self) -> Option<String> {
+    pub(crate) fn differs(&mut self) -> Option<Differs> {
         self.differs_until(&GOING_ON)
     }
 
     /// The same; whoever knows that it is over is not kept by a page that goes on.
-    pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<String> {
+    pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<Differs> {
+        let failed = |how: String| Some(Differs { how, is_failure: true });
         let answer = match self.ask(is_over) {
             Err(why) => {
-                return Some(format!("{} does not answer: {}", self.url, with_causes(&why)));
+                return failed(format!("{} does not answer: {}", self.url, with_causes(&why)));
             }
             Ok(answer) => answer,
         };
         if answer.status != self.status {
-            return Some(format!(
+            let how = format!(
                 "{} answers with status {}, before it was {}: {}",
                 self.url,
                 answer.status,
                 self.status,
                 words(&answer.body)
-            ));
+            );
+            return Some(Differs { how, is_failure: answer.status >= 400 });
         }
         if self.is_unsteady {
             return None;
@@ -145,7 +156,10 @@ impl Page {
         let now: Vec<String> = answer.body.lines().map(str::to_owned).collect();
         let last = std::mem::replace(&mut self.last, now);
         let is_alike = self.lines.len() == self.last.len() && self.forgets_what_moves(&last);
-        (!is_alike).then(|| format!("{} is another page than before: {}", self.url, words(&answer.body)))
+        (!is_alike).then(|| Differs {
+            how: format!("{} is another page than before: {}", self.url, words(&answer.body)),
+            is_failure: false,
+        })
     }
 
     /// Whether each line is as it was before; those that differ from the last request's, too, are let go.
@@ -230,7 +244,7 @@ mod tests {
         ]);
         let mut page = Page::before(&url).unwrap();
         assert_eq!(page.differs(), None);
-        let mut differs = || page.differs().unwrap();
+        let mut differs = || page.differs().unwrap().how;
         assert!(differs().ends_with("is another page than before: \u{201c}Oh no at 4 end\u{201d}"));
         let words = "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
         assert!(differs().ends_with(words));

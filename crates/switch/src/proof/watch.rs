@@ -102,7 +102,8 @@ impl Watch {
     fn begin_as(of: Watched, application: Application) -> Self {
         let pids = application.pids();
         let limits = Limits::default();
-        let (eye, unasked) = of.eye(limits);
+        let (mut eye, unasked) = of.eye(limits);
+        let method = of.method_of_pooler(limits).or_else(|| eye.method());
         let mut watch = Self {
             outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
             logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
@@ -128,7 +129,7 @@ impl Watch {
             is_guessed: false,
             earlier_inodes: BTreeSet::new(),
             is_earlier_open: false,
-            method: of.method_of_pooler(limits).or_else(|| eye.method()),
+            method,
             askers: Askers::default(),
             seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
@@ -168,7 +169,9 @@ impl Watch {
                 Some(sessions) => sessions.iter().any(|it| it.from == Some(from)),
                 None => true,
             };
-            if is_account && !is_looptax(&holder) {
+            if !is_account {
+                self.askers.is_another_account_s(from, holder.pid);
+            } else if !is_looptax(&holder) {
                 self.own_tcp.insert(from, named(Some(&holder)));
                 users.push(holder);
             }
@@ -473,11 +476,12 @@ impl Watch {
         let now = self.start.elapsed();
         let (protocol, is_earlier_open) = (self.of.address.protocol, self.is_earlier_open);
         // A server may ask another account otherwise.
-        let of_pooler = self.method.filter(|_| self.of.is_pooler());
+        let is_of_all = self.of.is_pooler() || protocol == Protocol::Mysql && self.of.is_whole;
+        let of_all = self.method.filter(|_| is_of_all);
         let counts = self.seen.by_kernel.get_or_insert_default();
         for Asking { counted, client, has_libpq } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
             let n_opened = counted.counts.n_opened;
-            let of_logins = most_login_turns(protocol, of_pooler, *has_libpq, counted);
+            let of_logins = most_login_turns(protocol, of_all, *has_libpq, counted);
             // What is asked over a connection of before says nothing of the new ones.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
             let of_whole_logins = least_login_turns(protocol, self.method, n_opened);
@@ -549,7 +553,7 @@ impl Watch {
 
     /// Takes for the application what was learnt.
     pub(super) fn has_learnt(&mut self) {
-        let mut all = self.of.readers_of(self.askers.all(), |it| &it.process);
+        let mut all = self.of.readers_of(self.askers.all(&self.open_tcp), |it| &it.process);
         if self.application.is_seen() {
             all.retain(|it| self.of.may_be_read_by(&it.process));
             if all.is_empty() {

@@ -102,7 +102,7 @@ impl<S: Stream> Connection<S> {
     }
 
     /// The authentication plugin that was finally used.
-    pub fn auth_plugin(&self) -> &str {
+    pub fn auth_plugin(&self) -> &'static str {
         self.session.auth_plugin
     }
 

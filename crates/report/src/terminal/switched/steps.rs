@@ -24,6 +24,7 @@ fn label(step: &SwitchStep) -> &'static str {
         StepCode::SeenOverSocket | StepCode::BurstAnswered | StepCode::PageAsBefore => "proved",
         StepCode::NothingConnected | StepCode::NotSeenAgain => "open",
         StepCode::RequestsTimed => "times",
+        StepCode::PageVisited => "visits",
         StepCode::ProofNote => "note",
         StepCode::ServerLog => "log",
         StepCode::FilesPutBack | StepCode::WorksAsBefore => "back",
