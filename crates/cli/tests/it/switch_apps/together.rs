@@ -366,7 +366,13 @@ fn a_page_that_fails_over_the_socket_brings_both_files_back() {
     let run = shop.switch(&["--reload", &reload]);
     run.expect_code(1);
     expect_said(&run, "status 404, before it was 200");
-    expect_said(&run, "is as it was before not moved");
+    expect_said(&run, "is as it was before");
+    // The visitor got no page for five seconds and more.
+    let (_, visits) = run.words().split_once("visits").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let n_failed =
+        visits.split_once(" failed, within ").and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok());
+    assert!(n_failed.is_some_and(|it: u32| it > 5), "{visits}");
+    assert!(visits.contains("not moved: all is as it was before"), "{visits}");
     shop.expect_as_before(&before);
 }
 
