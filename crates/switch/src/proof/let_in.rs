@@ -45,7 +45,12 @@ pub(super) fn most_login_turns(
 
 /// The least number of turns if each of these connections logs in; `None` where that is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
-    method.filter(|_| protocol == Protocol::Postgres).map(|it| n_opened * turns_of(it))
+    match protocol {
+        // The answer to the greeting.
+        Protocol::Mysql => Some(n_opened),
+        Protocol::Postgres => method.map(|it| n_opened * turns_of(it)),
+        _ => None,
+    }
 }
 
 /// The turns of a login at `PostgreSQL` by a method.
