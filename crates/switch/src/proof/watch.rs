@@ -484,7 +484,7 @@ impl Watch {
             let of_logins = most_login_turns(protocol, of_all, *has_libpq, counted);
             // What is asked over a connection of before says nothing of the new ones.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
-            let of_whole_logins = least_login_turns(protocol, self.method, n_opened);
+            let of_whole_logins = least_login_turns(protocol, self.method, n_opened).filter(|_| !is_earlier_open);
             let asks = Asks { n_opened, n_turns, of_logins, of_whole_logins };
             let end = counted.client.as_ref();
             let is_own = end.is_some_and(|it| self.application.has_asked(it, client.as_ref()));
