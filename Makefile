@@ -49,6 +49,9 @@ test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones:
 	PATH=$(SERVERS)/bin:$(FERRETDB):"$$PATH" cargo --locked xtask check --long
 	cargo build --release --locked --package looptax
 	scripts/try-fleet.sh $(LOOPTAX)
+	@if [ "$$(id -u)" = 0 ] && type podman debootstrap runc > /dev/null 2>&1; then \
+	  cargo build --locked --package looptax && scripts/try-shared-sockets.sh; \
+	else echo "going on without podman, debootstrap and runc as root: containers are not tried" >&2; fi
 	PATH=$(FERRETDB):"$$PATH" cargo --locked lab long
 
 build: ## the release binary

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Moves a Redis and a MariaDB and their application to shared sockets in a Compose file, in a Pod and in two units of
-# Podman: each project runs over TCP, is patched by `switch`, runs again, and the kernel's lists say from outside that the
-# application is on the socket. Then `--undo` gives the files back. Needs root, debootstrap, podman, podman-compose (1.0.4 or
-# newer: COMPOSE names another one), runc, and Podman's `quadlet` (QUADLET names it), and `cargo build -p looptax` before it.
+# Podman, and a PHP-FPM behind nginx in a Compose file: each project runs over TCP, is patched by `switch`, runs again, and
+# the kernel's lists say from outside that the application is on the socket. Then `--undo` gives the files back. Needs root,
+# debootstrap, podman, podman-compose (1.0.4 or newer: COMPOSE names another one, else it is fetched), runc, and Podman's
+# `quadlet` (QUADLET names it), and `cargo build -p looptax` before it.
 #
 # usage: scripts/try-shared-sockets.sh
 #
@@ -26,6 +27,7 @@ export XDG_DATA_HOME=$scratch/kept
 finish() {
   podman pod rm -f -t 0 looptax-shop > /dev/null 2>&1 || true
   (cd "$scratch" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1) || true
+  (cd "$scratch/php" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1) || true
   podman rm -f -t 0 systemd-shop db cache > /dev/null 2>&1 || true
   podman volume rm -f systemd-sockets-db systemd-sockets-cache sockets-cache sockets-db > /dev/null 2>&1 || true
   podman network rm -f looptax-sockets_default podman-default-kube-network systemd-shop > /dev/null 2>&1 || true
@@ -49,12 +51,22 @@ await() {
 }
 
 mkdir -p "$roots"
-if [ ! -e "$root/usr/sbin/mariadbd" ]; then
-  packages=redis-server,mariadb-server,php-cli,php-mysql,php-redis,gosu
+if [ ! -e "$root/usr/sbin/mariadbd" ] || [ ! -e "$root/usr/sbin/nginx" ]; then
+  packages=redis-server,mariadb-server,php-cli,php-mysql,php-redis,gosu,nginx-light,php-fpm
+  rm -rf "$root"
   mirror=$( (grep -rhosE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d || true) | head -1)
   debootstrap --variant=minbase --include="$packages" bookworm "$root" "$mirror" > "$scratch/debootstrap" 2>&1 ||
     stop "$(tail -3 "$scratch/debootstrap")"
 fi
+is_too_old() {
+  ! command -v "$compose" > /dev/null || "$compose" --version 2> /dev/null | grep -qE 'version:? +1\.0\.[0-3]$'
+}
+# Debian 12's leaves a volume's options out.
+if is_too_old && python3 -m venv "$roots/compose" > "$scratch/venv" 2>&1 &&
+  "$roots/compose/bin/python" -m pip install --quiet podman-compose==1.6.0 > "$scratch/venv" 2>&1; then
+  compose=$roots/compose/bin/podman-compose
+fi
+export COMPOSE=$compose
 if [ "${1:-}" != apart ]; then
   rm -rf "$scratch"
   trap - EXIT
@@ -120,6 +132,31 @@ while (true) {
     usleep(200000);
 }
 END
+cat > "$scratch/images/nginx.conf" << 'END'
+user nginx;
+worker_processes 2;
+error_log /dev/stderr notice;
+events { worker_connections 64; }
+http {
+  include /etc/nginx/mime.types;
+  access_log off;
+  include /etc/nginx/conf.d/*.conf;
+}
+END
+# The files of the image from before 2026-01-09, whose last one has the port.
+cat > "$scratch/images/fpm.sh" << 'END'
+#!/bin/sh
+set -e
+mkdir -p /usr/local/etc/php-fpm.d
+cd /usr/local/etc/php-fpm.d
+printf 'include=/usr/local/etc/php-fpm.d/*.conf\n' > ../php-fpm.conf
+printf '[www]\nuser = www-data\ngroup = www-data\nlisten = 127.0.0.1:9000\npm = static\npm.max_children = 2\n' > www.conf
+printf '[global]\nerror_log = /proc/self/fd/2\n[www]\nclear_env = no\n' > docker.conf
+printf '[global]\ndaemonize = no\n[www]\nlisten = 9000\n' > zz-docker.conf
+printf '#!/bin/sh\nexec /usr/sbin/php-fpm* -y /usr/local/etc/php-fpm.conf "$@"\n' > /usr/local/bin/php-fpm
+chmod +x /usr/local/bin/php-fpm
+rm -rf /run/php
+END
 tar -C "$root" -c . | podman import -c 'ENV PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' - localhost/looptax-root:1 > /dev/null 2>&1
 image() {
   printf 'FROM localhost/looptax-root:1\n%s\n' "$2" > "$scratch/images/Dockerfile"
@@ -139,6 +176,12 @@ image localhost/shop:1 'COPY shop.php /shop.php
 RUN rm -rf /run/mysqld /run/redis && useradd -u 1234 shop
 USER shop
 CMD ["php", "/shop.php"]'
+image docker.io/library/nginx:1 'COPY nginx.conf /etc/nginx/nginx.conf
+RUN useradd -r nginx && rm -rf /etc/nginx/conf.d /etc/nginx/sites-enabled && mkdir /etc/nginx/conf.d
+CMD ["nginx", "-g", "daemon off;"]'
+image docker.io/library/php:8-fpm 'COPY fpm.sh /fpm.sh
+RUN sh /fpm.sh
+CMD ["php-fpm"]'
 
 pid_of() {
   podman inspect -f '{{.State.Pid}}' "$1" 2> /dev/null
@@ -215,10 +258,10 @@ services:
     image: mariadb:11
     environment: [MARIADB_USER=shop, "MARIADB_PASSWORD=pw of compose"]
 END
-if "$compose" --version 2> /dev/null | grep -qE 'version:? 1\.0\.[0-3]$' || ! command -v "$compose" > /dev/null; then
+if is_too_old; then
   printf -- '--  Compose: not tried, it takes podman-compose 1.0.4 or newer (COMPOSE)\n'
 else
-  up() { (cd "$scratch" && "$compose" -p looptax-sockets up -d --force-recreate > up 2>&1) || stop "$(tail -5 "$scratch/up")"; }
+  up() { (cd "$scratch/${1:-.}" && "$compose" -p looptax-sockets up -d --force-recreate > "$scratch/up" 2>&1) || stop "$(tail -5 "$scratch/up")"; }
   up
   is_before Compose looptax-sockets_shop_1
   cp "$scratch/compose.yaml" "$scratch/before"
@@ -227,6 +270,56 @@ else
   is_after Compose looptax-sockets_shop_1
   (cd "$scratch" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1)
   comes_back Compose compose.yaml
+
+  mkdir -p "$scratch/php/pages" "$scratch/before/php"
+  cat > "$scratch/php/compose.yaml" << 'END'
+services:
+  web:
+    image: nginx:1
+    depends_on: [app]
+    read_only: true
+    tmpfs: [/var/lib/nginx, /var/log/nginx, /run/nginx]
+    command: ["nginx", "-g", "daemon off; pid /run/nginx/nginx.pid;"]
+    volumes:
+      - ./site.conf:/etc/nginx/conf.d/default.conf:ro
+      - ./pages:/var/www/html:ro
+  app:
+    image: php:8-fpm
+    read_only: true # nothing is written
+    volumes:
+      - ./pages:/var/www/html:ro
+      - ./pool.conf:/usr/local/etc/php-fpm.d/zz-socket.conf:ro
+END
+  cat > "$scratch/php/site.conf" << 'END'
+server {
+    listen 80;
+    root /var/www/html;
+    location ~ \.php$ {
+        include fastcgi_params;
+        fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+        fastcgi_pass app:9000; # the pool
+    }
+}
+END
+  printf '; more workers\n[www]\nlisten = 9000\npm.max_children = 4\n' > "$scratch/php/pool.conf"
+  printf '<?php echo "made by " . PHP_SAPI;\n' > "$scratch/php/pages/index.php"
+  cp "$scratch/php/"{compose.yaml,site.conf,pool.conf} "$scratch/before/php"
+  web=looptax-sockets_web_1 app=looptax-sockets_app_1
+  page() { nsenter -t "$(pid_of "$web")" -n curl -sf http://127.0.0.1/index.php | grep -qx 'made by fpm-fcgi'; }
+  # listens WAY WORDS: PHP-FPM does, by the kernel's lists.
+  listens() { nsenter -t "$(pid_of "$app")" -n ss -Hln"$1" | grep -q -- "$2"; }
+  up php
+  await page
+  listens t ':9000 ' || stop "PHP-FPM: not at its port before"
+  printf 'ok  PHP-FPM: pages over TCP before\n'
+  moves PHP-FPM php/compose.yaml --containers
+  up php
+  await page
+  listens x '/run/php/php-fpm.sock ' || stop "PHP-FPM: not on the socket after"
+  ! listens t ':9000 ' || stop "PHP-FPM: at its port after"
+  printf 'ok  PHP-FPM: pages over the socket after, and nobody at the port\n'
+  (cd "$scratch/php" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1)
+  comes_back PHP-FPM php/compose.yaml php/site.conf php/pool.conf
 fi
 
 cat > "$scratch/pod.yaml" << 'END'

@@ -64,6 +64,7 @@ mod strangers;
 mod switch;
 mod switch_apps;
 mod switch_containers;
+mod switch_containers_web;
 mod switch_server;
 mod trial_apps;
 mod trojans;

@@ -16,20 +16,20 @@ use crate::record::check_fits;
 const BEFORE: &str = "# the shop\r\nservices:\r\n  shop:\r\n    image: wordpress:6 # pinned\r\n    environment:\r\n      WORDPRESS_DB_HOST: 'db:3306' # here\r\n      WORDPRESS_DB_USER: wp\r\n      WORDPRESS_DB_PASSWORD: geheim\r\n  db:\r\n    image: mariadb:11\r\n    volumes:\r\n      - data:/var/lib/mysql # kept\r\n\r\nvolumes:\r\n  data:\r\n";
 const AFTER: &str = "# the shop\r\nservices:\r\n  shop:\r\n    image: wordpress:6 # pinned\r\n    volumes:\r\n      - sockets-db:/var/run/mysqld\r\n    environment:\r\n      WORDPRESS_DB_HOST: 'localhost:/var/run/mysqld/mysqld.sock' # here\r\n      WORDPRESS_DB_USER: wp\r\n      WORDPRESS_DB_PASSWORD: geheim\r\n  db:\r\n    image: mariadb:11\r\n    volumes:\r\n      - data:/var/lib/mysql # kept\r\n      - sockets-db:/var/run/mysqld\r\n\r\nvolumes:\r\n  data:\r\n  sockets-db:\r\n    driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}\r\n";
 
-struct Scene {
-    scratch: Scratch,
-    file: PathBuf,
+pub(crate) struct Scene {
+    pub(crate) scratch: Scratch,
+    pub(crate) file: PathBuf,
 }
 
 impl Scene {
-    fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let scratch = Scratch::new();
         let file = scratch.file("docker-compose.yml");
         fs::write(&file, text).unwrap();
         Self { scratch, file }
     }
 
-    fn run(&self, args: &[&str]) -> Finished {
+    pub(crate) fn run(&self, args: &[&str]) -> Finished {
         Looptax::new(exe(), &self.scratch)
             .args(["switch"])
             .args(args.iter().copied())
@@ -37,11 +37,11 @@ impl Scene {
             .run()
     }
 
-    fn switch(&self, args: &[&str]) -> Finished {
+    pub(crate) fn switch(&self, args: &[&str]) -> Finished {
         self.run(&[&[self.file.to_str().unwrap()], args].concat())
     }
 
-    fn now(&self) -> String {
+    pub(crate) fn now(&self) -> String {
         fs::read_to_string(&self.file).unwrap()
     }
 }

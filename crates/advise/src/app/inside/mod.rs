@@ -39,6 +39,26 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     Some(inside)
 }
 
+/// What a service of a Compose file has of the machine.
+pub(super) struct Service {
+    pub(super) name: String,
+    pub(super) image: Option<String>,
+    /// Paths of the machine that are mounted, as the file has them, each behind its place.
+    pub(super) mounted: Vec<(String, String)>,
+}
+
+pub(super) fn services(name: &str, text: &str) -> Vec<Service> {
+    let file = compose::read(&FileText { path: name, name, text, beside: &[] });
+    let service = |it: Container| {
+        let paths = it.mounts.into_iter().filter_map(|(target, content)| match content {
+            Content::Machine(from) => Some((target, from)),
+            _ => None,
+        });
+        Service { name: it.key, image: it.image, mounted: paths.collect() }
+    };
+    file.map_or_else(Vec::new, |it| it.containers.into_iter().map(service).collect())
+}
+
 /// How many services of a Compose file take a file as their environment, or mount a folder that it is in; `file` is as the
 /// Compose file names it.
 pub(super) fn n_takers(compose: &Path, text: &str, file: &str) -> usize {

@@ -6,7 +6,7 @@
 use looptax_model::dsn::Protocol;
 
 use super::compose::OPTIONS;
-use super::image::{MODE, MYSQL, POSTGRES, REDIS};
+use super::image::{MODE, MYSQL, PHP, POSTGRES, REDIS};
 
 /// Where the usual images have their socket, or may have one.
 pub fn usual_folder(protocol: Protocol) -> &'static str {
@@ -15,7 +15,7 @@ pub fn usual_folder(protocol: Protocol) -> &'static str {
         Protocol::Postgres => POSTGRES.0,
         Protocol::Redis => REDIS.0,
         Protocol::Memcached => "/run/memcached",
-        Protocol::Fastcgi => "/run/php",
+        Protocol::Fastcgi => PHP.0,
         Protocol::Mongodb => "/tmp",
         Protocol::Http | Protocol::Echo => "/run",
     }

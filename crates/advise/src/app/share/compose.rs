@@ -6,10 +6,12 @@
 use std::ops::Range;
 
 use super::container::{Container, Mount};
+use super::image::Socket;
 use super::line::{self, Inserted, Item};
 use super::project::{Named, Project};
 use super::taken;
 use super::tree::{self, Node, Shape};
+use super::web;
 use crate::app::containers::SERVICES;
 use crate::app::found::Found;
 use crate::app::inside::is_loopback;
@@ -26,6 +28,7 @@ const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 pub(super) const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
 
 pub(super) struct File<'a> {
+    whole: &'a Whole,
     text: &'a str,
     root: Node,
     containers: Vec<Container>,
@@ -57,13 +60,28 @@ impl<'a> File<'a> {
             container
         });
         let containers = containers.collect();
-        Ok(Self { text, root, containers, files: whole.others().map(|it| it.0.at.clone()).collect() })
+        Ok(Self { whole, text, root, containers, files: whole.others().map(|it| it.0.at.clone()).collect() })
     }
 
     fn service(&self, idx: usize) -> (Option<&Node>, &Node) {
         let services = self.root.get(SERVICES).expect("a file without services is refused");
         let (key, own) = &services.entries()[idx];
         (Some(key), own)
+    }
+
+    /// The names by which others find a service.
+    pub(super) fn names(&self, idx: usize) -> Vec<&str> {
+        let (key, own) = self.service(idx);
+        let others = ["container_name", "hostname"].map(|key| own.get(key));
+        key.into_iter().chain(others.into_iter().flatten()).filter_map(Node::text).collect()
+    }
+
+    /// What of a service has a port: it is published, or asked whether all is well.
+    pub(super) fn says_port(&self, idx: usize, port: u16) -> Option<&'static str> {
+        let port = port.to_string();
+        let has_port = |it: &Node| it.text().is_some_and(|it| it.contains(&port));
+        let own = self.service(idx).1;
+        ["ports", "healthcheck"].into_iter().find(|key| own.get(key).is_some_and(|it| it.any(&has_port)))
     }
 }
 
@@ -83,13 +101,7 @@ impl Project for File<'_> {
         // The loopback of a network that both have.
         let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
         let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
-        let has_name = |idx: &usize| {
-            let (key, own) = self.service(*idx);
-            let others = ["container_name", "hostname"].map(|key| own.get(key));
-            let mut all = std::iter::once(key).chain(others).flatten();
-            all.any(|it| it.text() == Some(host))
-        };
-        let mut all = (0..self.containers.len()).filter(has_name);
+        let mut all = (0..self.containers.len()).filter(|it| self.names(*it).contains(&host));
         let first = all.next()?;
         Some(match all.next() {
             Some(_) => Err(format!("several services are called `{host}`")),
@@ -135,6 +147,21 @@ impl Project for File<'_> {
         line::item(self.text, own, &Item { title, key: "environment", lines: &lines, below: "env_file" })
     }
 
+    fn listening(&self, own: usize, server: usize, socket: &Socket) -> Result<Vec<Inserted>, String> {
+        let both = [own, server].map(|it| &self.containers[it]);
+        let files =
+            both.iter().flat_map(|it| it.mounts.iter().filter_map(move |mount| Some((it, mount.from.as_ref()?))));
+        for (container, file) in files.filter(|it| self.whole.others().any(|part| part.0.words == *it.1)) {
+            let has_it = |it: &&Container| {
+                it.title != container.title && it.mounts.iter().any(|it| it.from.as_ref() == Some(file))
+            };
+            if let Some(other) = self.containers.iter().find(has_it) {
+                return Err(format!("`{}` and `{}` have one file mounted: {file}", container.title, other.title));
+            }
+        }
+        web::listening((both[0], both[1]), self.whole, (&socket.file(), socket.port))
+    }
+
     fn environment(&self, container: usize) -> Result<Vec<Range<usize>>, String> {
         let own = self.service(container).1;
         let mut places = environment(self.text, own, "environment", &self.containers[container].title)?;
@@ -177,7 +204,7 @@ pub(super) fn container_of(title: &str, service: &Node) -> Container {
         mounts.extend(items.iter().map(|it| mount(it, key == "tmpfs")));
     }
     if has(&"volumes_from") {
-        mounts.push(Mount { volume: None, target: None });
+        mounts.push(Mount::default());
     }
     Container {
         title: title.to_owned(),
@@ -198,17 +225,23 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
         let is_sign = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         it.starts_with(|c: char| c.is_ascii_alphanumeric()) && it.chars().all(is_sign)
     };
+    let is_path = |it: &&str| it.starts_with(['.', '/']) && !it.contains('$');
     let Some(text) = item.text() else {
         let kind = item.get("type").and_then(Node::text);
-        let source = item.get("source").and_then(Node::text).filter(|_| kind == Some("volume"));
-        let volume = source.filter(is_name).filter(|_| item.get("read_only").is_none() && item.get("volume").is_none());
+        let source = |of: &str| item.get("source").and_then(Node::text).filter(|_| kind == Some(of));
+        let is_whole = item.get("read_only").is_none() && item.get("volume").is_none();
+        let volume = source("volume").filter(is_name).filter(|_| is_whole);
         let target = item.get("target").and_then(Node::text);
-        return Mount { volume: volume.map(str::to_owned), target: target.map(str::to_owned) };
+        return Mount {
+            volume: volume.map(str::to_owned),
+            from: source("bind").filter(is_path).map(str::to_owned),
+            target: target.map(str::to_owned),
+        };
     };
     // A variable may hold anything, colons too.
     if text.contains('$') {
         let target = text.rsplit('}').next().and_then(|it| it.split(':').rfind(|it| it.starts_with('/')));
-        return Mount { volume: None, target: target.map(str::to_owned) };
+        return Mount { target: target.map(str::to_owned), ..Mount::default() };
     }
     let parts: Vec<&str> = text.split(':').collect();
     let (source, target, options) = match parts[..] {
@@ -218,7 +251,11 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
     };
     // With `Z` only this container may use it, where SELinux is on.
     let is_shared = |_: &&str| !options.split(',').any(|it| it == "ro" || it == "Z");
-    Mount { volume: source.filter(is_name).filter(is_shared).map(str::to_owned), target: Some(target.to_owned()) }
+    Mount {
+        volume: source.filter(is_name).filter(is_shared).map(str::to_owned),
+        from: source.filter(is_path).map(str::to_owned),
+        target: Some(target.to_owned()),
+    }
 }
 
 /// Where a container's variables are, which no other container has.

@@ -24,10 +24,12 @@ pub(super) struct Container {
     pub(super) unread: Option<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Mount {
     /// The name of a volume that is mounted whole and to be written; `None` for anything else.
     pub(super) volume: Option<String>,
+    /// The path of the machine, as the file has it; `None` where that is not known.
+    pub(super) from: Option<String>,
     /// `None` if it may be any place.
     pub(super) target: Option<String>,
 }

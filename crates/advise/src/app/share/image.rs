@@ -66,6 +66,13 @@ const CLOUD_SQL: &str = "/cloudsql";
 pub(super) const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
 pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
 
+/// The folder that PHP-FPM's socket gets, the socket, and the port that its images listen at.
+pub(super) const PHP: (&str, &str, u16) = ("/run/php", "php-fpm.sock", 9000);
+
+/// Images with PHP-FPM of docker-library/php, and the words of a command that leave its files where they are.
+const FPM: [&str; 4] = ["php", "wordpress", "nextcloud", "drupal"];
+const PLAIN: [&str; 6] = ["-F", "--nodaemonize", "-R", "--allow-to-run-as-root", "-O", "--force-stderr"];
+
 /// The folder that Redis' socket gets, and the socket.
 pub(super) const REDIS: (&str, &str) = ("/run/redis", "/run/redis/redis.sock");
 
@@ -112,6 +119,15 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         }
         (name, Protocol::Postgres) if pooler(name).is_some() => return of_pgbouncer(server),
         (name, Protocol::Postgres | Protocol::Mysql) if is_cloud_sql(name) => return of_cloud_sql(server, protocol),
+        (_, Protocol::Fastcgi) if is_fpm(image) => {
+            let (first, rest) = server.words.split_first().unzip();
+            let rest: &[String] = rest.unwrap_or_default();
+            let is_plain = first.is_none_or(|it| it == "php-fpm") && rest.iter().all(|it| PLAIN.contains(&&**it));
+            if !is_plain {
+                return Err("the server's command may start something else, or read other files".to_owned());
+            }
+            PHP
+        }
         ("memcached", _) => {
             return Err(
                 "memcached listens on a socket or at a port, never at both, and who else uses its port is not \
@@ -135,9 +151,24 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
     Ok(Serving { socket: Socket::of(folder, name, port), options: Vec::new(), program: "", variable: None })
 }
 
+/// Whether PHP-FPM is started by an image, by its tag.
+pub(super) fn is_fpm(image: &str) -> bool {
+    let tag = image.rsplit('/').next().and_then(|it| it.split(['@', '$']).next()?.split_once(':'));
+    FPM.contains(&repository(image)) && tag.is_some_and(|it| it.1.split('-').any(|it| it == "fpm"))
+}
+
+pub(super) fn is_nginx(image: &str) -> bool {
+    ["nginx", "nginxinc/nginx-unprivileged"].contains(&repository(image))
+}
+
 impl Socket {
     fn of(folder: &str, name: &str, port: u16) -> Self {
         Self { mount: folder.to_owned(), folder: folder.to_owned(), name: name.to_owned(), port }
+    }
+
+    /// Its path, in both containers.
+    pub(super) fn file(&self) -> String {
+        format!("{}/{}", self.folder, self.name)
     }
 }
 
@@ -344,6 +375,21 @@ mod tests {
         mysql("build: .\n", Err("`build`"));
         mysql("restart: always\n", Err("names no image"));
         check("image: memcached\n", Protocol::Memcached, Err("never at both"));
+    }
+
+    #[test]
+    fn an_image_with_php_fpm_is_known_by_its_tag() {
+        let fpm = |service: &str, expected| check(service, Protocol::Fastcgi, expected);
+        for image in ["php:fpm", "php:8.3-fpm-alpine", "docker.io/library/wordpress:6-php8.3-fpm", "php:8-fpm@sha256:0"]
+        {
+            fpm(&format!("image: {image}\n"), Ok("/run/php"));
+        }
+        for image in ["php", "php:8-apache", "php:${V}-fpm", "own/php:8-fpm", "bitnami/php-fpm:8", "php@sha256:0"] {
+            fpm(&format!("image: {image}\n"), Err("not known"));
+        }
+        fpm("image: php:8-fpm\ncommand: [php-fpm, -F, -R]\n", Ok("/run/php"));
+        fpm("image: php:8-fpm\ncommand: php-fpm -y /own.conf\n", Err("command"));
+        fpm("image: php:8-fpm\ncommand: sh -c php-fpm\n", Err("command"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Files of containers: what has to be written so that an application and its server share a socket.
 //!
 //! The socket's folder becomes a volume of both: of two services of a Compose file (`compose`), of two containers of a Pod
-//! (`pods`), of two `.container` units of Podman (`quadlet`). A server without a socket gets one by its command. What
+//! (`pods`), of two `.container` units of Podman (`quadlet`). A server without a socket gets one by its command, PHP-FPM by
+//! its pool's file (`web`). What
 //! counts elsewhere too (anchors, `extends`, `include`), what is not plain lines, and servers whose socket is not known are
 //! left to people, with the reason. Called by the check of a file for `switch --containers`.
 
@@ -12,11 +13,13 @@ mod image;
 mod line;
 mod maps;
 mod pods;
+mod port;
 mod project;
 mod quadlet;
 mod read;
 mod taken;
 mod tree;
+mod web;
 
 use std::ops::Range;
 
@@ -33,7 +36,7 @@ use super::whole::Whole;
 use crate::Fields;
 pub use by_hand::{by_hand, usual_folder};
 use container::Mounted;
-use image::Socket;
+use image::{Serving, Socket};
 use line::Inserted;
 pub use maps::resources;
 pub(super) use maps::takes_maps;
@@ -41,6 +44,7 @@ use project::{Named, Project};
 pub use quadlet::Unit;
 pub use read::{follow, read_services};
 pub(super) use taken::env_files;
+pub(super) use web::own_files;
 
 /// What has both containers of a connection use one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +102,7 @@ impl Share {
 
     /// The socket's file, in both containers.
     pub fn file(&self) -> String {
-        format!("{}/{}", self.socket.folder, self.socket.name)
+        self.socket.file()
     }
 
     /// All that is written: the application's own lines, which `moves` are, and the volumes. `None` if those lines are
@@ -132,7 +136,50 @@ pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<R
     if is_manifest(whole.own()) {
         all_of(&pods::File::read(whole), found)
     } else {
-        all_of(&compose::File::read(whole, beside), found)
+        let file = compose::File::read(whole, beside);
+        let mut all = all_of(&file, found);
+        if let Ok(file) = &file {
+            together(whole, file, found, &mut all);
+        }
+        all
+    }
+}
+
+/// Moves all connections to a port that is given up together, or says of each why none is.
+fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut [Option<Result<Share, String>>]) {
+    let leads = |it: &Found| file.server(file.own(it)?, it)?.ok();
+    for server in 0..file.containers().len() {
+        let is_its = |it: &usize| port::is_given_up(&found[*it]) && leads(&found[*it]) == Some(server);
+        let group: Vec<usize> = (0..found.len()).filter(is_its).collect();
+        let own: Vec<&Found> = group.iter().map(|it| &found[*it]).collect();
+        let first = group.iter().find_map(|it| all[*it].as_ref()?.as_ref().err().cloned());
+        let why = first.or_else(|| port::elsewhere(whole, file, (server, &own), found));
+        let written = |at: &usize| {
+            let (found, share) = (&found[*at], all[*at].as_ref()?.as_ref().ok()?);
+            let fields = share.fields(found.address.as_ref()?, None);
+            let here = found.moves(&fields, whole.text()).into_iter().next()??.here;
+            let edits = found.changes(&fields).into_iter().next()?.edits;
+            Some(([here, share.rewrites.clone()].concat(), [edits, share.edits.clone()].concat()))
+        };
+        let written: Option<Vec<_>> = group.iter().map(written).collect();
+        for (idx, at) in group.iter().enumerate() {
+            match (&why, &written, &mut all[*at]) {
+                (None, Some(written), Some(Ok(share))) => {
+                    let others = written.iter().enumerate().filter(|it| it.0 != idx);
+                    for (rewrites, edits) in others.map(|it| it.1) {
+                        let new = rewrites.iter().filter(|it| !share.rewrites.contains(it)).cloned();
+                        let new: Vec<Rewrite> = new.collect();
+                        share.rewrites.extend(new);
+                        let new: Vec<Edit> = edits.iter().filter(|it| !share.edits.contains(it)).cloned().collect();
+                        share.edits.extend(new);
+                    }
+                }
+                (why, _, it) => {
+                    let own = || "another line to the same PHP-FPM is not to be written".to_owned();
+                    *it = Some(Err(why.clone().unwrap_or_else(own)));
+                }
+            }
+        }
     }
 }
 
@@ -174,6 +221,9 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     let own = project.own(found)?;
     let server = project.server(own, found)?;
     Some(server.and_then(|server| {
+        if address.protocol == Protocol::Fastcgi && !found.is_of_a_proxy() {
+            return Err("the setting is not nginx's own, so what it does is not known".to_owned());
+        }
         let shared = shared(project, (own, server), address)?;
         may_be_written(found, &shared.0).map(|()| shared)
     }))
@@ -209,7 +259,7 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     of_server.unread.clone().map_or(Ok(()), Err)?;
     let name = &of_server.title;
     let serving = image::socket_of(of_server, address.protocol)?;
-    let socket = serving.socket;
+    let socket = serving.socket.clone();
     if address.port != socket.port {
         return Err(format!("port {} is not the one that the image's server has", address.port));
     }
@@ -238,13 +288,14 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         Mounted::Volume(it) if it == volume => {}
         _ => return Err(occupied(&of_own.title)),
     }
-    if !serving.options.is_empty() {
-        lines.push((server, project.command(server, serving.program, &serving.options)?));
+    let declared = project.declare(server, &volume, is_new)?;
+    let stays_as_it_is = lines.is_empty() && declared.is_none();
+    let gives_up_port = address.protocol == Protocol::Fastcgi;
+    lines.extend(turned_on(project, server, &serving)?.into_iter().map(|it| (server, it)));
+    if gives_up_port {
+        lines.extend(project.listening(own, server, &socket)?.into_iter().map(|it| (server, it)));
     }
-    if let Some((name, value)) = &serving.variable {
-        lines.push((server, project.variable(server, name, value)?));
-    }
-    lines.extend(project.declare(server, &volume, is_new)?.map(|it| (own, it)));
+    lines.extend(declared.map(|it| (own, it)));
     let (beside, here): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(it, _)| project.is_beside(*it));
     let parted = |lines: Vec<(usize, Inserted)>| -> (Vec<Rewrite>, Vec<Edit>) {
         let (rewrites, edits): (Vec<_>, Vec<_>) = lines.into_iter().map(|it| it.1).unzip();
@@ -259,10 +310,10 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     let data = data_folder(address.protocol);
     let is_lost = data.filter(|it| !image::is_in_front(of_server, address.protocol) && project.loses(server, it));
     let Named { is, volume, mut restart } = project.named(own, server, is_new.then_some(&volume));
-    if let Some(folder) = is_lost {
-        let words = ["; nothing of the file keeps its data at ", folder, ": a new container may begin without them"];
-        restart.extend(words);
+    if gives_up_port && stays_as_it_is {
+        restart = restart.replacen("up -d", "up -d --force-recreate", 1);
     }
+    restart.push_str(&losses(gives_up_port, is_lost));
     let share = Share {
         server_is: is,
         image: of_server.image.clone().unwrap_or_default(),
@@ -277,6 +328,22 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         variable,
     };
     Ok((share, name.clone()))
+}
+
+/// The lines that have a server make its socket.
+fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result<Vec<Inserted>, String> {
+    let options = Some(&serving.options).filter(|it| !it.is_empty());
+    let options = options.map(|it| project.command(server, serving.program, it));
+    let variable = serving.variable.as_ref().map(|(name, value)| project.variable(server, name, value));
+    options.into_iter().chain(variable).collect()
+}
+
+/// What is lost when the containers are made anew.
+fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
+    let port = "; PHP-FPM listens on the socket alone then: who else uses its port is not seen from the files";
+    let data = folder
+        .map(|it| format!("; nothing of the file keeps its data at {it}: a new container may begin without them"));
+    format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 
 /// Where the images of a server that is written have its data.

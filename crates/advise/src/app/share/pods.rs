@@ -221,7 +221,7 @@ fn container_of(node: &Node) -> Container {
     let mounts = match mounts {
         None | Some(Shape::Nothing) => Vec::new(),
         Some(Shape::List { items, .. }) => items.iter().map(mount).collect(),
-        Some(_) => vec![Mount { volume: None, target: None }],
+        Some(_) => vec![Mount::default()],
     };
     Container {
         title: text("name").unwrap_or_default(),
@@ -240,5 +240,6 @@ fn mount(item: &Node) -> Mount {
     let text = |key: &str| item.get(key).and_then(Node::text).map(str::to_owned);
     let is_part = ["subPath", "subPathExpr"].iter().any(|it| item.get(it).is_some());
     let is_read_only = item.get("readOnly").is_some_and(|it| it.text() != Some("false"));
-    Mount { volume: text("name").filter(|_| !is_part && !is_read_only), target: text("mountPath") }
+    let volume = text("name").filter(|_| !is_part && !is_read_only);
+    Mount { volume, target: text("mountPath"), ..Mount::default() }
 }

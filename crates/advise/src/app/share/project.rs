@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::container::Container;
+use super::image::Socket;
 use super::line::Inserted;
 use crate::app::found::Found;
 
@@ -46,6 +47,11 @@ pub(super) trait Project {
 
     /// The lines that give a container's own environment a variable more; `value` needs no quotes.
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String>;
+
+    /// The lines of the server's own files that have it listen on the socket, where nothing else says so: PHP-FPM.
+    fn listening(&self, _: usize, _: usize, _: &Socket) -> Result<Vec<Inserted>, String> {
+        Err("which of the server's own files counts is not known".to_owned())
+    }
 
     /// Where a container's variables are: its own, and in files that only it takes.
     fn environment(&self, container: usize) -> Result<Vec<Range<usize>>, String>;

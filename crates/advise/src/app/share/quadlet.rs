@@ -209,9 +209,9 @@ fn container_of(name: &str, lines: &[Line<'_>]) -> Container {
     let all = |key: &'static str| lines.iter().filter(move |it| it.key == key).map(|it| &*it.value);
     let mut mounts: Vec<Mount> = all("Volume").map(mount).collect();
     let tmpfs = all("Tmpfs").map(|it| it.split(':').next().unwrap_or_default().to_owned());
-    mounts.extend(tmpfs.map(|it| Mount { volume: None, target: Some(it) }));
+    mounts.extend(tmpfs.map(|it| Mount { target: Some(it), ..Mount::default() }));
     if all("Mount").chain(all("PodmanArgs")).chain(all("Rootfs")).next().is_some() {
-        mounts.push(Mount { volume: None, target: None });
+        mounts.push(Mount::default());
     }
     let unquoted = |it: &str| it.trim_matches(['"', '\'']).to_owned();
     let title = all("ContainerName").next_back().map_or_else(|| format!("systemd-{name}"), str::to_owned);
@@ -243,5 +243,5 @@ fn mount(text: &str) -> Mount {
     let is_its_own = options.split(',').any(|it| it == "ro" || it == "Z");
     let volume = source.filter(is_name).filter(|_| !is_its_own);
     let target = Some(target).filter(|it| it.starts_with('/')).map(str::to_owned);
-    Mount { volume: volume.map(str::to_owned), target }
+    Mount { volume: volume.map(str::to_owned), target, ..Mount::default() }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::maps::{self, Maps};
 use super::taken::{self, Given, Taken};
+use super::web;
 use crate::app::bind::{bound_of, merged};
 use crate::app::containers::{SERVICES, in_containers};
 use crate::app::found::{Found, Reading};
@@ -26,7 +27,8 @@ use crate::app::yaml;
 /// Most containers of a file that are read.
 const MOST_CONTAINERS: usize = 64;
 
-/// Reads a Compose file, a manifest or a `.container` unit container by container, each with the connections that its own variables are. With a
+/// Reads a Compose file, a manifest or a `.container` unit container by container, each with the connections that its own
+/// variables are, and those of the files that nginx has in a Compose file. With a
 /// name, as those of that application. `None` if it has no containers.
 pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<Reading> {
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
@@ -67,6 +69,11 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         }
         reading.found.extend(found);
     }
+    if application.is_none() {
+        let (found, problems) = web::connections(&whole, source);
+        reading.found.extend(found);
+        reading.problems.extend(problems);
+    }
     reading.found.sort_by_key(|it| it.line);
     place_inside(&mut reading.found, source, &text);
     Some(reading)
@@ -93,7 +100,8 @@ pub fn follow(reading: &mut Reading, source: &Source<'_>) {
 }
 
 fn takes_elsewhere(text: &str) -> bool {
-    if is_manifest(text) { maps::takes_maps(text) } else { text.contains("env_file") && text.contains(SERVICES) }
+    let has_files = ["env_file", "nginx"].iter().any(|it| text.contains(it));
+    if is_manifest(text) { maps::takes_maps(text) } else { has_files && text.contains(SERVICES) }
 }
 
 /// The environment of a container as its file has it.

@@ -59,7 +59,7 @@ pub(crate) fn env_files(settings: &[Setting]) -> Vec<String> {
     files
 }
 
-fn is_below(path: &str) -> bool {
+pub(super) fn is_below(path: &str) -> bool {
     let is_inner = |it| matches!(it, Component::Normal(_) | Component::CurDir);
     !path.is_empty() && Path::new(path).components().all(is_inner)
 }

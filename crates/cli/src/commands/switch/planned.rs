@@ -83,7 +83,7 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
 /// Says what can be done for a web server's file alone, which no server's list of sessions proves.
 pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
-    if doing.args.other.is_none() && switched.connections.iter().any(is_behind) {
+    if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {
         let words = format!(
             "hint: a web server's file and that of what is behind it move together: looptax switch SITE POOL --url PAGE; `looptax check {} --socket PATH` says the lines of each\n",
             file.display()

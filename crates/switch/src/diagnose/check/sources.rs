@@ -266,7 +266,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
             if let ([], Some(problem)) = (&*reading.found, reading.problems.first()) {
                 return Err(Failure::usage(
                     format!("`{}`: {problem}", seen.display()),
-                    "`looptax check FILE` shows the variables of a ConfigMap or another file that it takes",
+                    "`looptax check FILE` shows what is known of it, and of a file that its containers take",
                 ));
             }
             match manner.application.filter(|_| reading.found.is_empty()) {

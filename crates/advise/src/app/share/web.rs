@@ -1,0 +1,175 @@
+//! nginx in front of PHP-FPM, each a container, where the files that have both ends are the project's: mounted one by one.
+//!
+//! Called by `read` for the connections and by `compose` for what is written; `image` knows the socket.
+//!
+//! # Source
+//! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM configuration";
+//! `php-fpm -tt` of 8.2: the files are read in the order of their bytes, and of a pool's settings the last one counts.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use looptax_model::record::Edit;
+
+use super::container::{Container, Mount};
+use super::image::{is_fpm, is_nginx};
+use super::line::Inserted;
+use super::taken::is_below;
+use crate::app::bind::{bound_of, merged};
+use crate::app::found::Found;
+use crate::app::inside::{Service, services};
+use crate::app::rewrite::Rewrite;
+use crate::app::section::Section;
+use crate::app::setting::Problem;
+use crate::app::source::Source;
+use crate::app::table::apps;
+use crate::app::web::{self, Proxy};
+use crate::app::whole::{Part, Whole};
+
+/// Where the image of nginx has its files, and that of PHP-FPM its pools and the file that names them.
+pub(super) const SITES: &str = "/etc/nginx";
+const POOLS: &str = "/usr/local/etc/php-fpm.d";
+const MAIN: &str = "/usr/local/etc/php-fpm.conf";
+
+/// The last file of the image's own pool, which has `listen = 9000` in images from before 2026-01-09.
+const LAST: &str = "zz-docker.conf";
+const POOL: &str = "www";
+
+/// The users of two containers have no group in common.
+const MODE: &str = "0666";
+
+/// The files of a Compose file's folder that its services have mounted as the own files of nginx or PHP-FPM.
+pub(crate) fn own_files(name: &str, text: &str) -> Vec<String> {
+    let all = services(name, text).into_iter().flat_map(|it| it.mounted);
+    let own: BTreeSet<String> = all.filter(|it| is_own(&it.0) && is_below(&it.1)).map(|it| it.1).collect();
+    own.into_iter().collect()
+}
+
+fn is_own(target: &str) -> bool {
+    let is_read = Path::new(target).extension().is_some_and(|it| it == "conf");
+    is_read && [SITES, POOLS].iter().any(|it| name_in(target, it).is_some())
+}
+
+fn name_in<'a>(target: &'a str, folder: &str) -> Option<&'a str> {
+    target.strip_prefix(folder)?.strip_prefix('/')
+}
+
+/// The file that a mount brings in, if it is one that is read here.
+fn part_of<'a>(mount: &Mount, whole: &'a Whole) -> Option<(&'a Part, &'a str)> {
+    let from = mount.from.as_deref().filter(|_| mount.target.as_deref().is_some_and(is_own))?;
+    whole.others().find(|it| it.0.words == from)
+}
+
+/// The connections of the files that a Compose file's services have as nginx's own, and what is not known of those whose
+/// files are not there.
+pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Vec<Problem>) {
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    let name = source.path.and_then(|it| it.rsplit('/').next()).unwrap_or_default();
+    let services = services(name, whole.own());
+    let has_fpm = services.iter().any(|it| it.image.as_deref().is_some_and(is_fpm));
+    for Service { name: service, image, mounted } in &services {
+        let sites = mounted.iter().filter(|it| is_own(&it.0) && name_in(&it.0, SITES).is_some());
+        let parts: Vec<_> = sites.filter_map(|it| whole.others().find(|part| part.0.words == it.1)).collect();
+        if parts.is_empty() && has_fpm && image.as_deref().is_some_and(is_nginx) {
+            let what = format!(
+                "`{service}` is nginx, and none of its files is mounted from this folder by itself: whether it goes to \
+                 PHP-FPM is not known; `docker compose exec {service} nginx -T` shows it"
+            );
+            problems.push(Problem { line: None, what });
+        }
+        for (part, text) in parts {
+            let (mut settings, _) = web::read(text, Proxy::Nginx);
+            for it in &mut settings {
+                (it.line, it.start) = (it.line + part.first_line, it.start + part.at.start);
+            }
+            let app = apps().iter().filter(|it| it.name == "nginx_fastcgi");
+            let bound = app.flat_map(|it| bound_of(it, &settings, source, true)).collect();
+            all.extend(merged(bound, source, true).into_iter().map(|it| Found {
+                service: Some(service.clone()),
+                taken: vec![part.words.clone()],
+                ..it
+            }));
+        }
+    }
+    (all, problems)
+}
+
+/// The lines that have the server's pool listen on the socket, if all that decides about it is known.
+pub(super) fn listening(
+    (own, server): (&Container, &Container),
+    whole: &Whole,
+    (socket, port): (&str, u16),
+) -> Result<Vec<Inserted>, String> {
+    all_is_known(own, whole)?;
+    let title = &server.title;
+    let unknown = |why: &str| {
+        Err(format!("{why}, so which `listen` counts is not known: `docker compose exec {title} php-fpm -tt` shows it"))
+    };
+    let mut files = Vec::new();
+    for mount in server.mounts_at(POOLS).chain(server.mounts_at(MAIN)) {
+        let name = mount.target.as_deref().and_then(|it| name_in(it, POOLS)).filter(|it| !it.contains('/'));
+        let Some((name, (part, text))) = name.zip(part_of(mount, whole)) else {
+            let at = mount.target.as_deref().unwrap_or("a place that is not known");
+            return unknown(&format!("what `{title}` has mounted at {at} is not read"));
+        };
+        let n_pools = text.lines().filter(|it| it.trim().starts_with(&format!("[{POOL}]"))).count();
+        if n_pools > 1 || text.lines().any(|it| it.trim_start().starts_with("include")) {
+            return unknown(&format!("{} has its pool twice, or includes others", part.words));
+        }
+        files.push((name, part, Section::find(text, POOL)));
+    }
+    files.sort_by_key(|it| it.0);
+    let has = |section: &Option<Section<'_>>, key: &str| section.as_ref().and_then(|it| it.value(key));
+    let Some(winner) = files.iter().rposition(|it| has(&it.2, "listen").is_some()) else {
+        return Err(format!(
+            "no file of the project says where the pool `{POOL}` of `{title}` listens: mount one at {POOLS}/zz-socket.conf \
+             with `[{POOL}]` and `listen = {port}`, and it is moved"
+        ));
+    };
+    let (name, part, section) = &files[winner];
+    let listen = has(section, "listen").unwrap_or_default();
+    if listen != port.to_string() && !listen.ends_with(&format!(":{port}")) {
+        return Err(format!("by {} the pool `{POOL}` listens at {listen}, and not at port {port}", part.words));
+    }
+    if *name < LAST {
+        return Err(format!(
+            "{} is read before the image's own {LAST}, which has `listen = {port}` in images from before 2026-01-09, so that \
+             whether it counts is not known: mount it at {POOLS}/zz-socket.conf",
+            part.words
+        ));
+    }
+    let has_others = files[winner + 1..].iter().any(|it| has(&it.2, "listen.mode").is_some());
+    let has_lists = |section| ["listen.acl_users", "listen.acl_groups"].iter().any(|it| has(section, it).is_some());
+    if has_others || files.iter().any(|it| has_lists(&it.2)) {
+        return Err(format!("another setting of the pool `{POOL}` says who may use its socket"));
+    }
+    let wanted = [("listen", socket.to_owned()), ("listen.mode", MODE.to_owned())];
+    let written = section.as_ref().and_then(|it| it.written("listen", &wanted));
+    let (rewrites, edits) = written.ok_or_else(|| format!("{} is not plain lines", part.words))?;
+    let at = |it: Rewrite| Rewrite { at: it.at.start + part.at.start..it.at.end + part.at.start, ..it };
+    let below = |it: Edit| Edit { line: it.line.map(|line| line + part.first_line), ..it };
+    Ok(rewrites.into_iter().zip(edits).map(|(rewrite, edit)| (vec![at(rewrite)], below(edit))).collect())
+}
+
+/// Whether all that nginx reads is known: what its image has hands nothing to another container.
+fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
+    let title = &own.title;
+    let starts_it = own.words.first().is_none_or(|it| it == "nginx" || it == "nginx-debug");
+    let why = if let Some(key) = own.replaced_by {
+        format!("it has `{key}`")
+    } else if !own.image.as_deref().is_some_and(is_nginx) {
+        "its image is not one of nginx's own".to_owned()
+    } else if !starts_it || own.words.iter().any(|it| it == "-c" || it == "-p") {
+        "its command may read other files".to_owned()
+    } else if own.has_configs {
+        "it has `configs`".to_owned()
+    } else if let Some(mount) = own.mounts_at(SITES).find(|it| part_of(it, whole).is_none()) {
+        let at = mount.target.as_deref().unwrap_or("a place that is not known");
+        format!("what is mounted at {at} is not read: only single files from this folder are")
+    } else {
+        return Ok(());
+    };
+    Err(format!(
+        "what else `{title}` hands to PHP-FPM is not known, since {why}; `docker compose exec {title} nginx -T` shows it"
+    ))
+}
