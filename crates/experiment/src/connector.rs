@@ -289,7 +289,7 @@ impl Drop for TargetConnector<'_> {
 }
 
 /// Who serves one side's connections through a pooler: the kernel shows that its process `listener` holds their other
-/// ends, and the server behind it tells which process answers on each, and how that is reached.
+/// ends, and the server behind it reports the process that answers on each, and the transport to it.
 fn pooled_view(
     conversations: &mut [Conversation],
     listener: Option<u32>,

@@ -20,7 +20,7 @@ const MOST_STEAL_PCT: f64 = 1.0;
 const MOST_FOREIGN_PCT: f64 = 5.0;
 
 /// Whether `compare` withholds its verdict because of a drift or of what others did, or had much of the machine taken
-/// where it withholds it for another reason, or knows the direction alone: an interval knows of none of these.
+/// if it withholds it for another reason, or knows only the direction: an interval knows of none of these.
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(tax.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     let shares = &tax.diagnostics;

@@ -1,4 +1,4 @@
-//! The requests to the server, and the other options that go with them.
+//! The requests to the server, and the other options for them.
 
 use looptax_bench::{ClientModel, Distribution};
 use looptax_model::failure::Failure;
