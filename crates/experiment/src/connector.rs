@@ -251,8 +251,8 @@ impl<'a> TargetConnector<'a> {
         Ok(wired)
     }
 
-    /// Whether a thread of another user's server may be pinned: it serves only this connection, the kernel permits it,
-    /// and the reaper restores it if looptax is killed.
+    /// Whether a thread of a running server may be pinned: it serves only this connection, the kernel permits it, and
+    /// the reaper restores it if looptax is killed.
     fn lend(&mut self, worker: Worker) -> bool {
         let Some(reaper) = &self.target.reaper else { return false };
         let is_alone = match self.target.protocol {

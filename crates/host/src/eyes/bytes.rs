@@ -31,7 +31,7 @@ const ROLE_SERVER: u8 = 2;
 const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
-/// Offsets of the last parts of `struct connection` and `struct piece` of `kernel/bytes.bpf.c`.
+/// Offsets of the name in `struct connection` and of the data in `struct piece` of `kernel/bytes.bpf.c`.
 const NAME_AT: usize = 112;
 const DATA_AT: usize = 48;
 
