@@ -1,7 +1,7 @@
 //! Whether another looptax measures on this machine right now.
 //!
-//! A name in the abstract namespace of sockets: the kernel forgets it with us, however we end, and
-//! nothing lies about on a disk. Seen only within one network namespace.
+//! A name in the abstract namespace of sockets: the kernel removes it when this process ends, however it ends, and no
+//! file is left on a disk. Visible only within one network namespace.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -14,7 +14,7 @@ use looptax_host::waiting;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-/// What the first is called; those that measure beside it have a number after it.
+/// The name of the first one; those that measure beside it add a number.
 const NAME: &str = "looptax is measuring";
 const BESIDE: &str = ", beside ";
 /// More than ever measure at once.
@@ -51,14 +51,14 @@ impl Claim {
         pid.map_or_else(|| "another looptax".to_owned(), |pid| format!("another looptax (process {pid})"))
     }
 
-    /// A warning for whoever measures all the same: two runs disturb each other.
+    /// A warning for a user who measures all the same: two runs disturb each other.
     pub fn warning(&self) -> Option<&'static str> {
         let words = "warning: another looptax is measuring on this machine, and the two disturb each other: --wait waits \
                      for it, else expect wide intervals\n";
         self.has_other.then_some(words)
     }
 
-    /// What a reader of the record has to know.
+    /// The problem that the record names to its reader.
     pub fn problem(&self) -> Option<String> {
         let words = "another looptax was measuring on this machine when this run began; the two disturb each other";
         self.has_other.then(|| words.to_owned())
@@ -70,7 +70,7 @@ impl Claim {
     }
 
     fn wait_of(name: &str, stop: &AtomicBool) -> Self {
-        // Whoever has the first name is next, and waits for those beside it alone.
+        // The holder of the first name is next, and waits only for those that measure beside it.
         let mut first = hold(name, 0).ok();
         while !stop.load(Ordering::Relaxed) {
             if first.is_some() && n_held(name) == 1 {
@@ -114,7 +114,8 @@ fn names(name: &str) -> Vec<String> {
 /// The process that listens on an abstract name, where this namespace of processes has it.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: of whoever called `listen`. Without waiting: nobody accepts there, and the queue may be full.
+/// unix(7), `SO_PEERCRED`: the process that called `listen`. Does not wait: no process accepts there, and the queue may
+/// be full.
 fn listener(name: &str) -> Option<i32> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
@@ -157,7 +158,7 @@ mod tests {
                 scope.spawn(|| {
                     let claim = Claim::wait_of(&name, &stop);
                     assert!(!claim.has_other);
-                    // Whoever comes meanwhile sees it.
+                    // A process that takes a claim meanwhile sees it.
                     assert!(Claim::take_of(&name).has_other);
                 })
             });

@@ -23,10 +23,10 @@ use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
-/// So many running queries may be chance: only more than twice this counts as doubled.
+/// Up to this many running queries may be chance: only more than twice this counts as doubled.
 const LEAST_DOUBLED: u64 = 4;
 
-/// What was proved about an arm, from its first connection of the last epoch.
+/// The proof of an arm, from its first connection of the last epoch.
 #[derive(Debug, Clone)]
 pub struct ArmProof {
     pub facts: LinkFacts,
@@ -62,7 +62,7 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// Connections of one side. Where several processes serve its arm, its own coin picks one.
+    /// Connections of one side. If several processes serve its arm, its own coin picks one.
     fn open(&self, contrast_idx: usize, side: Side, coins: u64, n: usize) -> Result<Vec<Conversation>, Failure> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
@@ -79,7 +79,7 @@ impl<'a> TargetConnector<'a> {
     /// Whether what was asked on a case that is over went over its arms, as far as only counts can tell.
     ///
     /// # Errors
-    /// What an arm says of what did not.
+    /// The arm's error about requests that did not.
     pub fn check(&self) -> Result<(), NotMoved> {
         self.target.arms.check_moved()
     }
@@ -126,7 +126,7 @@ impl<'a> TargetConnector<'a> {
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
             }
-            // Without the right PROCESS an account sees its own connections alone, and has another name on the socket.
+            // Without the right PROCESS an account sees only its own connections, and has another name on the socket.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -197,7 +197,7 @@ impl<'a> TargetConnector<'a> {
         Ok(Met { conversations, views })
     }
 
-    /// What goes through the port proxies now, for an arm that does.
+    /// Counts what the port proxies have relayed so far, for an arm that passes through them.
     fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
         let arm = self.pairs[contrast_idx][side.idx()];
         self.target.arms.relayed(arm)
@@ -251,15 +251,15 @@ impl<'a> TargetConnector<'a> {
         Ok(wired)
     }
 
-    /// Whether a thread of somebody's server may be pinned: it serves this connection alone, we are let, and the reaper
-    /// gives it back should we be killed.
+    /// Whether a thread of a running server may be pinned: it serves only this connection, the kernel permits it, and
+    /// the reaper restores it if looptax is killed.
     fn lend(&mut self, worker: Worker) -> bool {
         let Some(reaper) = &self.target.reaper else { return false };
         let is_alone = match self.target.protocol {
-            // Its first thread serves nobody; with a pool of threads none is told.
+            // Its first thread serves no connection; with a pool of threads the server names no thread.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
-            // One thread serves all: where nobody else uses the server, us.
+            // One thread serves all: only us, if no one else uses the server.
             Protocol::Redis => !self.target.has_load_limits,
             _ => false,
         };
@@ -289,7 +289,7 @@ impl Drop for TargetConnector<'_> {
 }
 
 /// Who serves one side's connections through a pooler: the kernel shows that its process `listener` holds their other
-/// ends, and the server behind it tells which process answers on each, and how that is reached.
+/// ends, and the server behind it reports the process that answers on each, and the transport to it.
 fn pooled_view(
     conversations: &mut [Conversation],
     listener: Option<u32>,
@@ -309,7 +309,7 @@ fn pooled_view(
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
             client.worker = Some(backend.pid);
-            // Where no arm names that hop, both arms have the same.
+            // If no arm names that hop, both arms have the same.
             client.behind = names_second_hop.then_some(backend.seen_as);
         }
     }
@@ -317,7 +317,7 @@ fn pooled_view(
     Ok(view)
 }
 
-/// What chance decided about an epoch's connections.
+/// The random choices for an epoch's connections.
 #[derive(Clone, Copy)]
 struct Draw {
     first: Side,
@@ -404,7 +404,7 @@ fn cut_off(error: PathError) -> Failure {
     )
 }
 
-/// What a server refuses to do is its own kind of trouble.
+/// Gives a refusal by the server its own kind of error.
 fn not_prepared(error: PathError) -> ConnectError {
     match error {
         PathError::Refused { .. } => ConnectError::Refused(error.into()),

@@ -1,7 +1,6 @@
 //! The machine as the record describes it, read from /proc and /sys.
 //!
-//! Reads only; what the host does not tell stays absent, and that is a value of its own. Called once
-//! per run.
+//! Reads only; facts that the host does not report stay absent, and absence is a value. Called once per run.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -100,7 +99,7 @@ impl Files {
         known.filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
     }
 
-    /// The one in force where the kernel tells, or is told at its start; else the one that it was built with.
+    /// The one in force, if the kernel reports it or its command line sets it; else the one that it was built with.
     ///
     /// # Source
     /// kernel/sched/core.c and debug.c: `sched/preempt` has the one in force in parentheses, `preempt=` sets it; the version

@@ -2,8 +2,9 @@
 //! comparison judged and kept.
 //!
 //! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, `target` makes a server ready,
-//! `connector` opens and proves its connections for the load engine, `measure` measures requests and `exec`
-//! whole commands; [`doctor`] asks whether this machine allows honest verdicts. Shows nothing: an [`observer::Observer`] is told what begins and ends.
+//! `connector` opens and proves its connections for the load engine, `measure` measures requests and `exec` whole
+//! commands; [`doctor`] asks whether this machine allows honest verdicts. Shows nothing: reports beginnings and ends to
+//! an [`observer::Observer`].
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod alone;

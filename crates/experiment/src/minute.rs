@@ -21,7 +21,7 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
-/// What the whole may take, the look at running servers and the words after it included.
+/// Limit for the whole, including the look at running servers and the words after it.
 const LIMIT: Duration = Duration::from_secs(29);
 /// So long the server warms up.
 const WARM_UP: Duration = Duration::from_millis(300);
@@ -35,7 +35,7 @@ const FIRST_WARM_UP: Duration = Duration::from_millis(150);
 /// Half of what a comparison takes: the epochs are twice as many in the same time.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// What is measured next, and for how long.
+/// The next measurements, and their length.
 pub struct Minute {
     began: Instant,
     left: Vec<Kind>,
@@ -63,12 +63,12 @@ impl Minute {
         Ok(Self { began, left, is_first: true, seed: new_seed()? })
     }
 
-    /// What is still to be measured, in this order.
+    /// The kinds that are still to be measured, in this order.
     pub fn left(&self) -> impl Iterator<Item = Kind> {
         self.left.iter().rev().copied()
     }
 
-    /// What stands for the whole in the record: the experiment without its servers.
+    /// The experiment that describes the whole in the record: without its servers.
     pub fn experiment(&self) -> Experiment {
         Experiment {
             connections: Some(vec![1]),
@@ -112,13 +112,13 @@ impl Minute {
         let left = LIMIT.checked_sub(self.began.elapsed())?;
         let share = left.saturating_sub(beside) / self.left.len().max(1) as u32;
         let time = share.clamp(SHORTEST, LONGEST);
-        // Where the shares are too small, the last ones go without.
+        // If the shares are too small, the last ones are not measured.
         let alone = left.checked_sub(start_of(*self.left.last()?) + WARM_UP)?;
         (time <= alone).then_some(time)
     }
 }
 
-/// What the start of such a server takes on a slow machine.
+/// How long such a server takes to start on a slow machine.
 fn start_of(kind: Kind) -> Duration {
     Duration::from_secs(match kind {
         // A data folder is made first, and a table filled.
@@ -128,8 +128,8 @@ fn start_of(kind: Kind) -> Duration {
     })
 }
 
-/// One server per protocol that is installed, those that start quickly first, and echo, which is the transport
-/// alone, last. A kind of which only a program is there that cannot be started is among them, so that its failure is told.
+/// One server per protocol that is installed: those that start quickly first, and last echo, which is only the
+/// transport. A kind whose only program cannot be started is among them, so that its failure is reported.
 fn installed_by_start() -> Vec<Kind> {
     let is_there = |kind: &Kind| kind.is_usual() && find_binary(*kind).is_some();
     let there: Vec<Kind> = Kind::ALL.into_iter().filter(is_there).collect();

@@ -1,4 +1,4 @@
-//! What an onlooker is told of a run while it lasts; the command line shows it.
+//! The events of a run for an onlooker while it lasts; the command line shows them.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub struct PlannedStep {
     pub at_most_s: Option<f64>,
 }
 
-/// What the numbers of a comparison count.
+/// The unit that the numbers of a comparison count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Requests,
@@ -25,37 +25,37 @@ pub struct Scene {
     pub title: String,
     /// The arms of its contrasts, in the plan's order.
     pub arms: Vec<[String; 2]>,
-    /// What happens before the first epoch.
+    /// The work before the first epoch.
     pub news: String,
     pub unit: Unit,
     /// Processes beside ours that a request needs, without those that come from them.
     pub processes: Vec<(Doer, u32)>,
 }
 
-/// What a process does for a request.
+/// The role of a process in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Doer {
     Client,
     Server,
     /// Passes bytes on.
     Proxy,
-    /// Passes requests on over connections of its own.
+    /// Passes requests on over its own connections.
     Pooler,
     /// Puts a socket in a connection's place.
     Supervisor,
 }
 
-/// Sees a run from outside and changes nothing in it; each epoch is told by [`looptax_bench::Observer`].
+/// Sees a run from outside and changes nothing in it; [`looptax_bench::Observer`] reports each epoch.
 pub trait Observer: looptax_bench::Observer {
     fn say(&mut self, news: &str);
 
     /// The next comparison of the plan begins.
     fn begin(&mut self, scene: Scene);
 
-    /// What was measured, before it is judged: takes out the epochs that it has disturbed itself.
+    /// Gets the measurement before it is judged: takes out the epochs that it has disturbed itself.
     ///
     /// # Errors
-    /// What ends the run.
+    /// A failure that ends the run.
     fn sift(&mut self, _contrasts: &mut [ContrastRun]) -> Result<(), Failure> {
         Ok(())
     }
@@ -65,7 +65,7 @@ pub trait Observer: looptax_bench::Observer {
 
     fn end(&mut self);
 
-    /// What the record has now that a comparison is in it.
+    /// Gets the record now that a comparison is in it.
     fn kept(&mut self, _record: &Record) {}
 }
 

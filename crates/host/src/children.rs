@@ -65,7 +65,7 @@ pub struct Bounds<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What ended a child before its own end.
+/// The reason why a child was ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     Time,
@@ -73,7 +73,7 @@ pub enum Cut {
     Stopped,
 }
 
-/// What a child wrote.
+/// The output of a child.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// `None` if a signal ended it, or it does not end.

@@ -10,7 +10,7 @@ use rustix::process::{getegid, geteuid};
 
 use crate::user::{self, is_first_namespace};
 
-/// What the kernel reports as owner of a file whose owner has no number in this user namespace.
+/// The owner that the kernel reports for a file whose owner has no number in this user namespace.
 const OVERFLOW: u32 = 65534;
 
 /// A user or group besides root and the caller who may write in a folder, and so put anything under any name there.
@@ -79,13 +79,14 @@ impl fmt::Display for Distrust {
 
 /// Whether a file of this owner is root's or the caller's.
 pub fn is_ours(uid: u32) -> bool {
-    // In a user namespace that maps few users, root of the machine has no number, and nobody else is worth more here.
+    // In a user namespace that maps few users, root of the machine has no number, and no other unmapped user is worth
+    // more here.
     static IS_PART: LazyLock<bool> = LazyLock::new(is_part_of_users_mapped);
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
 /// Whether the caller has more rights than its user, which programs that it starts may get too: it is root, or has
-/// capabilities that count outside a user namespace of its own.
+/// capabilities that count outside its own user namespace.
 pub fn is_privileged() -> bool {
     let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
     geteuid().is_root() || (is_first_namespace() && has_any())

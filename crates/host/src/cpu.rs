@@ -12,7 +12,7 @@ use crate::processes::{self, Stat, cpu_ns};
 const NS_PER_TICK: i64 = 10_000_000;
 /// Ticks by which the difference of two readings of it may be wrong: it is the sum of two numbers that are rounded down.
 const ERROR_TICKS: i64 = 2;
-/// Part of the CPU time that this error may be, at most: one in so many.
+/// The CPU time is at least this many times as long as this error.
 const LEAST_TIMES_ERROR: i64 = 10;
 
 /// The CPU times of all processes at one moment.
@@ -70,8 +70,9 @@ impl CpuTimes {
         Self { processes, children }
     }
 
-    /// What the process `root` and all that it has started have used since the `earlier` look, without `others` and what
-    /// those have started. A process that lost its parent meanwhile still counts.
+    /// Returns the CPU time that the process `root` and all that it has started have used since the `earlier` look,
+    /// without `others` and the processes that those have started. A process that lost its parent meanwhile still
+    /// counts.
     ///
     /// # Errors
     /// [`NoCpuTime`]: why it is not known.

@@ -25,7 +25,7 @@ use crate::{kernel, rights};
 /// Where the process keeps its end of the socket: every other descriptor is closed.
 const LINE: RawFd = 0;
 
-/// What is opened in a namespace, as the number beside it says.
+/// The number of the thing that is opened in a namespace.
 const LISTER: i32 = 0;
 const QUEUE_LIMIT: i32 = 1;
 const HOST_NAME: i32 = 2;
@@ -36,7 +36,7 @@ static OURS: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// Starts the process, if this thread may enter namespaces and it does not run yet.
 ///
 /// # Errors
-/// What the kernel reports; `PermissionDenied` without `CAP_SYS_ADMIN`.
+/// The kernel's error; `PermissionDenied` without `CAP_SYS_ADMIN`.
 pub fn start() -> io::Result<()> {
     let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
     started(&mut ours).map(drop)
@@ -117,7 +117,7 @@ fn fork(its_end: &OwnedFd) -> io::Result<()> {
 
 /// All that the process does. Neither allocates nor locks, and never comes back.
 fn serve(line: RawFd) -> ! {
-    // SAFETY: numbers alone. What was opened belongs to values of the parent, which this process never uses.
+    // SAFETY: only numbers. The parent's values own the open descriptors, and this process never uses those values.
     unsafe {
         libc::dup2(line, LINE);
         if libc::syscall(libc::SYS_close_range, LINE + 1, u32::MAX, 0) != 0 {
@@ -127,7 +127,7 @@ fn serve(line: RawFd) -> ! {
         }
         libc::prctl(libc::PR_SET_NAME, c"looptax-netns".as_ptr());
     }
-    // SAFETY: it was opened just above, and nobody closes it.
+    // SAFETY: it was opened just above, and nothing closes it.
     let line = unsafe { BorrowedFd::borrow_raw(LINE) };
     if rights::keep_only(CapabilitySet::SYS_ADMIN).is_ok() {
         while let Ok(Some((what, namespace))) = receive(line) {
@@ -180,13 +180,13 @@ fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Res
         control.push(SendAncillaryMessage::ScmRights(&fds));
     }
     let bytes = errno.to_ne_bytes();
-    // A program that has ended is no reason to be killed.
+    // If the other end has ended, the signal must not kill this process.
     let flags = SendFlags::NOSIGNAL;
     sendmsg(line, &[IoSlice::new(&bytes)], &mut control, flags)?;
     Ok(())
 }
 
-/// What the other end sent; `None` when it is gone.
+/// The message from the other end; `None` when it is gone.
 fn receive(line: BorrowedFd<'_>) -> io::Result<Option<(i32, Option<OwnedFd>)>> {
     let mut bytes = [0; 4];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

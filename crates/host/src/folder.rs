@@ -26,7 +26,7 @@ pub struct Folder {
     stranger: Option<Stranger>,
 }
 
-/// What a file is known by: two files that are there at one time differ in it.
+/// The identity of a file: two files that exist at the same time differ in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     pub dev: u64,
@@ -54,18 +54,18 @@ impl Folder {
         self.stranger.as_ref()
     }
 
-    /// What the kernel reports of it.
+    /// The kernel's facts about it.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn stat(&self) -> io::Result<Stat> {
         Ok(fstat(&self.fd)?)
     }
 
-    /// What has this name, a link itself where it is one; `None` where nothing has.
+    /// The file of this name, a link itself if it is one; `None` if the name is free.
     ///
     /// # Errors
-    /// What the kernel reports but that there is no such name.
+    /// The kernel's error, unless it is that there is no such name.
     pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Stat>> {
         stat_at(&self.fd, plain(name.as_ref())?)
     }
@@ -79,7 +79,7 @@ impl Folder {
     /// Opens a folder in it.
     ///
     /// # Errors
-    /// What the kernel reports; `NotADirectory` for a link.
+    /// The kernel's error; `NotADirectory` for a link.
     pub fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = plain(name.as_ref())?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -103,7 +103,7 @@ impl Folder {
     /// Opens an ordinary file in it for reading.
     ///
     /// # Errors
-    /// What the kernel reports; `InvalidInput` for anything but an ordinary file.
+    /// The kernel's error; `InvalidInput` for anything but an ordinary file.
     pub fn open_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.open_ordinary(name.as_ref(), OFlags::RDONLY)
     }
@@ -118,7 +118,7 @@ impl Folder {
         Ok((file, bytes))
     }
 
-    /// Opens a file of the caller's own for reading: nobody else but root may have written it.
+    /// Opens a file of the caller's own for reading: no user but root and the caller may have written it.
     ///
     /// # Errors
     /// As [`Folder::open_file`], and [`Refusal::NotOwn`].
@@ -146,7 +146,7 @@ impl Folder {
         Ok(file)
     }
 
-    /// Opens a file of the caller's own for reading and writing, and makes it where there is none.
+    /// Opens a file of the caller's own for reading and writing, and makes it if it is missing.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -201,7 +201,7 @@ impl Folder {
     /// Makes a file that is not there yet, for reading and writing.
     ///
     /// # Errors
-    /// What the kernel reports; `AlreadyExists` where anything has that name, a link that leads nowhere too.
+    /// The kernel's error; `AlreadyExists` if anything has that name, including a link that leads nowhere.
     pub fn create(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
@@ -211,7 +211,7 @@ impl Folder {
     /// Makes a folder in it.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn make_folder(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
         Ok(mkdirat(&self.fd, plain(name.as_ref())?, Mode::from_raw_mode(mode))?)
     }
@@ -219,7 +219,7 @@ impl Folder {
     /// Makes a link in it.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn make_link(&self, name: impl AsRef<OsStr>, to: &Path) -> io::Result<()> {
         Ok(symlinkat(to, &self.fd, plain(name.as_ref())?)?)
     }
@@ -227,7 +227,7 @@ impl Folder {
     /// Sets the folder's own permission bits.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         Ok(rustix::fs::fchmod(self.readable()?, Mode::from_raw_mode(mode))?)
     }
@@ -235,7 +235,7 @@ impl Folder {
     /// Gives a file another name in it; what had that name is gone.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
         Ok(renameat(&self.fd, from, &self.fd, to)?)
@@ -244,7 +244,7 @@ impl Folder {
     /// Gives a file a name in it that nothing has.
     ///
     /// # Errors
-    /// What the kernel reports; `AlreadyExists` where something has it.
+    /// The kernel's error; `AlreadyExists` if the name is taken.
     pub fn rename_new(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
         match renameat_with(&self.fd, from, &self.fd, to, RenameFlags::NOREPLACE) {
@@ -260,7 +260,7 @@ impl Folder {
     /// Has two files exchange their names.
     ///
     /// # Errors
-    /// What the kernel reports; `INVAL` or `NOSYS` where the file system cannot.
+    /// The kernel's error; `INVAL` or `NOSYS` if the file system cannot.
     pub fn exchange(&self, one: impl AsRef<OsStr>, other: impl AsRef<OsStr>) -> Result<(), Errno> {
         let names = (plain(one.as_ref()), plain(other.as_ref()));
         let (Ok(one), Ok(other)) = names else {
@@ -272,7 +272,7 @@ impl Folder {
     /// Removes a file, or a link itself.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::empty())?)
     }
@@ -280,7 +280,7 @@ impl Folder {
     /// Removes a folder that is empty.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
@@ -307,7 +307,7 @@ impl Folder {
     /// The names in it, in no order.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(self.readable()?)? {
@@ -322,7 +322,7 @@ impl Folder {
     /// Has the names in it on the disk.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(self.readable()?)?)
     }
@@ -330,7 +330,7 @@ impl Folder {
     /// The same folder, held once more.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn again(&self) -> io::Result<Self> {
         Ok(Self { fd: self.fd.try_clone()?, path: self.path.clone(), stranger: self.stranger.clone() })
     }
@@ -338,7 +338,7 @@ impl Folder {
     /// A descriptor of the folder that it can be read and changed by.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn readable(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(openat(&self.fd, ".", flags, Mode::empty())?)
@@ -360,7 +360,7 @@ fn is_of_folder(error: &io::Error) -> bool {
 /// Reads what is left of a file.
 ///
 /// # Errors
-/// What the kernel reports; `FileTooLarge` for more than `most_bytes`.
+/// The kernel's error; `FileTooLarge` for more than `most_bytes`.
 pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -385,10 +385,10 @@ pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     Ok(name)
 }
 
-/// What has a name in a folder, the link itself where it is one; `None` where nothing has.
+/// The file of a name in a folder, the link itself if it is one; `None` if the name is free.
 ///
 /// # Errors
-/// What the kernel reports but that there is no such name.
+/// The kernel's error, unless it is that there is no such name.
 pub(crate) fn stat_at(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),

@@ -1,7 +1,7 @@
 //! Files that the kernel makes: below `/proc`, `/sys` and `/dev`.
 //!
-//! Nobody can put a link or another file there. What a process can lead elsewhere by (`root`, `cwd`, `fd/3/…`) is
-//! refused here; see [`crate::View`].
+//! No process can put a link or another file there. Links that a process can lead elsewhere (`root`, `cwd`, `fd/3/…`)
+//! are refused here; see [`crate::View`].
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Reads a file of the kernel.
 ///
 /// # Errors
-/// What the kernel reports; `InvalidInput` for another path.
+/// The kernel's error; `InvalidInput` for another path.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_up_to(path, MOST_BYTES)
 }
@@ -70,8 +70,6 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
     Ok(())
 }
 
-/// What a link of the kernel says.
-///
 /// Whether our processes are numbered apart from the machine's.
 ///
 /// # Source
@@ -81,6 +79,8 @@ pub(crate) fn is_contained() -> bool {
     ours.is_ok_and(|it| it.as_os_str() != "pid:[4026531836]")
 }
 
+/// Returns the target of a link of the kernel.
+///
 /// # Errors
 /// As [`read`].
 pub fn link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
@@ -96,7 +96,7 @@ pub fn names(path: impl AsRef<Path>) -> io::Result<impl Iterator<Item = OsString
     Ok(entries.flatten().map(|it| it.file_name()))
 }
 
-/// What the kernel reports of a file; a last component that is a link is followed.
+/// The kernel's facts about a file; a last component that is a link is followed.
 ///
 /// # Errors
 /// As [`read`].

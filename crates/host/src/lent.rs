@@ -21,7 +21,7 @@ impl Lent {
     /// The thread as it is now; `None` where it is gone, or we may not place it.
     pub fn now(tid: u32) -> Option<Self> {
         let cores = cores_of(tid).ok()?;
-        // The same again changes nothing, and tells whether we may.
+        // Setting the same cores again changes nothing, and fails if we may not place it.
         let_use(tid, &cores).ok()?;
         Some(Self { tid, start_ticks: stat(tid)?.start_ticks, cores })
     }

@@ -1,7 +1,8 @@
 //! The file that a result is written to: whole, on the disk, and only then under its name.
 //!
-//! A link that root or the caller has put there stays a link, and what it leads to is replaced. A link of anybody else
-//! is replaced itself, so that nobody can lead a result into a file of another's. A device or a pipe is written to.
+//! A link that root or the caller has put there stays a link, and the file that it leads to is replaced. A link of any
+//! other user is replaced itself, so that no user can lead a result into a file of another's. A device or a pipe is
+//! written to.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -33,7 +34,7 @@ enum Kind {
     Stream,
 }
 
-/// What to do about a file of the same name.
+/// The action for an existing file of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// Leave it alone and give an error.
@@ -45,7 +46,7 @@ impl Output {
     /// Finds out where a result of this path goes. Makes nothing.
     ///
     /// # Errors
-    /// What the kernel reports; `IsADirectory`; a refusal where the way leads over a link of another user's.
+    /// The kernel's error; `IsADirectory`; a refusal if the way leads over a link of another user's.
     pub fn find(path: &Path) -> io::Result<Self> {
         Self::walk(path, None)
     }
@@ -90,7 +91,7 @@ impl Output {
         self.kind == Kind::Stream
     }
 
-    /// Where it is, without the links that were followed.
+    /// Its path, without the links that were followed.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
@@ -103,7 +104,7 @@ impl Output {
     /// Opens the device or pipe.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn open_stream(&self) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(File::from(openat(&self.folder, &*self.name, flags, Mode::empty())?))
@@ -112,7 +113,7 @@ impl Output {
     /// Makes the file under its own name, to be written bit by bit. Nothing may be there.
     ///
     /// # Errors
-    /// What the kernel reports; `AlreadyExists` if anything has that name, a link of another user's too.
+    /// The kernel's error; `AlreadyExists` if anything has that name, including a link of another user's.
     pub fn create(&self, mode: u32) -> io::Result<File> {
         self.folder.create(&self.name, mode)
     }
@@ -120,7 +121,7 @@ impl Output {
     /// Makes a neighbour that becomes the file when it is whole.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn begin(&self, mode: Option<u32>) -> io::Result<Begun<'_>> {
         for number in 0_u32.. {
             let name = neighbour(&self.name, number);
@@ -144,7 +145,7 @@ impl Output {
 /// Removes the neighbours that killed processes left in a folder: no process holds their lock.
 ///
 /// # Errors
-/// What the kernel reports; what can be removed is.
+/// The kernel's error; neighbours that can be removed are removed all the same.
 pub fn sweep(folder: &Folder) -> io::Result<()> {
     let mut outcome = Ok(());
     for name in folder.names()?.iter().filter(|it| is_neighbour(it)) {
@@ -187,7 +188,7 @@ fn is_neighbour(name: &OsStr) -> bool {
     part.is_some_and(|(_, part)| part.len() == 16 && part.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
-/// A device or pipe is written to only where nobody else can exchange it.
+/// A device or pipe is written to only if no other user can exchange it.
 fn kind_of(last: &Last, is_strange: bool) -> io::Result<Kind> {
     match last.file_type() {
         FileType::RegularFile => Ok(Kind::File { is_there: true }),
@@ -199,7 +200,7 @@ fn kind_of(last: &Last, is_strange: bool) -> io::Result<Kind> {
     }
 }
 
-/// A file under way, with a name of its own.
+/// An unfinished file, with a temporary name.
 #[derive(Debug)]
 pub struct Begun<'a> {
     output: &'a Output,
@@ -216,7 +217,7 @@ impl Begun<'_> {
     /// Gives it its name. The folder is brought to the disk as far as its file system can.
     ///
     /// # Errors
-    /// What the kernel reports; `AlreadyExists` where a file is to be kept.
+    /// The kernel's error; `AlreadyExists` if an existing file is to be kept.
     pub fn finish(mut self, existing: Existing) -> io::Result<()> {
         let (folder, to) = (&self.output.folder, &self.output.name);
         match existing {

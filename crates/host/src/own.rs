@@ -1,4 +1,4 @@
-//! Folders of the caller's own: records, history, journals, a spool. What is in them is believed.
+//! Folders of the caller's own: records, history, journals, a spool. Their content is trusted.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,20 @@ use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::walk::{Links, Walk};
 
-/// For the owner alone: configuration files hold passwords.
+/// Only for the owner: configuration files hold passwords.
 const PRIVATE: u32 = 0o700;
 
 /// Opens a folder of the caller's own, or of root's: a service of another user reads what root has noted.
 ///
 /// # Errors
-/// What the kernel reports; a [`Refusal`] where another user owns it or may write in it, or, for a caller with more
-/// rights than its user, may exchange it.
+/// The kernel's error; a [`Refusal`] if another user owns it or may write in it, or, for a caller with more rights than
+/// its user, may exchange it.
 pub fn folder(path: &Path) -> io::Result<Folder> {
     walk(path, None)
 }
 
-/// The same, and makes it where it is missing, with all folders on the way, for the owner alone. Its name is on the disk
-/// when this comes back: what is kept in it outlasts a loss of power.
+/// The same, and makes it if it is missing, with all folders on the way, only for the owner. Its name is on the disk
+/// when this returns: files in it outlast a loss of power.
 ///
 /// # Errors
 /// As [`folder`].
@@ -41,11 +41,11 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     };
     let above = walked.folder.again()?;
     if walked.last.is_some() {
-        // Whoever made it may have been killed before that.
+        // The process that made it may have been killed before that.
         sync(&above)?;
         return checked(Folder::at_end(walked)?, true);
     }
-    // Those on the way first: where the last one is there, they are on the disk.
+    // Those on the way first: if the last one is there, they are on the disk.
     for path in above.path().ancestors().skip(1) {
         sync(&Folder::following(links, path)?)?;
     }
@@ -89,8 +89,7 @@ fn not_own(folder: &Folder, stat: &Stat) -> io::Error {
 }
 
 /// Whether a folder can hold the caller's own data: `false` if another user owns the nearest folder on the way that is
-/// there, could exchange what is made in it, or leads the way by a link. What else may be wrong with it is told by
-/// whoever uses it.
+/// there, could exchange what is made in it, or leads the way by a link. The code that uses it reports other faults.
 pub fn is_fit(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
     for folder in path.ancestors() {
@@ -117,11 +116,11 @@ pub fn temporary() -> PathBuf {
     named
 }
 
-/// Whether there is a file of this path that can be taken for the caller's word: root's or the caller's own, in a folder
-/// where nobody else can have put it.
+/// Whether there is a file of this path that can be taken for the caller's word: root's or the caller's own, in a
+/// folder where no other user can have put it.
 ///
 /// # Errors
-/// What the kernel reports but that there is no such file; a [`Refusal`] for a file of another user's.
+/// The kernel's error, unless it is that there is no such file; a [`Refusal`] for a file of another user's.
 pub fn has_file(path: &Path) -> io::Result<bool> {
     if !is_privileged() {
         return Ok(crate::read::look(path)?.is_some());

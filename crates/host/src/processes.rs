@@ -1,4 +1,4 @@
-//! What `/proc/PID/stat` shows of processes, and which come from which.
+//! The facts about processes in `/proc/PID/stat`, and their ancestry.
 //!
 //! The one reader of that file outside redirect's code after a fork. A process is the one that was seen as long as its
 //! start time is the same. Callers: `bench` (CPU time of a tree), `redirect` and `experiment` (ending a tree),

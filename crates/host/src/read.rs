@@ -21,8 +21,7 @@ const MOST_CONFIG_BYTES: u64 = 16 << 20;
 /// Reads the ordinary file that a path leads to, links followed.
 ///
 /// # Errors
-/// What the kernel reports; `InvalidInput` for anything but an ordinary file, `FileTooLarge` for more than
-/// `most_bytes`.
+/// The kernel's error; `InvalidInput` for anything but an ordinary file, `FileTooLarge` for more than `most_bytes`.
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     read_whole(&mut open(path)?, most_bytes)
 }
@@ -44,7 +43,7 @@ pub fn config(path: &Path) -> io::Result<String> {
     text(path, MOST_CONFIG_BYTES)
 }
 
-/// A file of the system, such as `/etc/passwd`, lossily; empty where it cannot be read.
+/// A file of the system, such as `/etc/passwd`, lossily; empty if it cannot be read.
 pub fn system_text(path: &str) -> String {
     let bytes = read(Path::new(path), MOST_SYSTEM_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -61,7 +60,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens the ordinary file that a walk leads to.
 ///
 /// # Errors
-/// What the kernel reports, `InvalidInput` for anything but an ordinary file, or a refusal.
+/// The kernel's error, `InvalidInput` for anything but an ordinary file, or a refusal.
 pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
     let walked = walk.to(path)?;
     if let (Some(viewer), Some(last)) = (walk.viewer, &walked.last)
@@ -75,7 +74,7 @@ pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
 
 fn opened(walked: &Walked) -> io::Result<File> {
     let last = walked.last.as_ref().ok_or(Errno::NOENT)?;
-    // Root shows nobody by a link what that user could not open.
+    // Root does not show a user by a link a file that the user could not open.
     let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
     walked.refuse_lent(is_readable_by)?;
     if last.is_magic {
@@ -96,11 +95,11 @@ fn opened(walked: &Walked) -> io::Result<File> {
     Ok(file)
 }
 
-/// What a path leads to now, links followed; `None` where there is nothing. For looking only: what is used afterwards is
-/// opened once, and judged by its descriptor.
+/// The file that a path leads to now, links followed; `None` if there is nothing. Only for looking: a file that is used
+/// afterwards is opened once, and judged by its descriptor.
 ///
 /// # Errors
-/// What the kernel reports but that there is no such file.
+/// The kernel's error, unless it is that there is no such file.
 pub fn look(path: &Path) -> io::Result<Option<Stat>> {
     looked(rustix::fs::stat(path))
 }
@@ -124,7 +123,7 @@ fn looked(stat: Result<Stat, Errno>) -> io::Result<Option<Stat>> {
 /// Whether the caller may use what a path leads to in this way, links followed. For showing only.
 ///
 /// # Errors
-/// What the kernel reports.
+/// The kernel's error.
 pub fn may(path: &Path, access: Access) -> Result<(), Errno> {
     rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)
 }
@@ -148,7 +147,7 @@ fn is(path: &Path, wanted: FileType) -> bool {
     look(path).is_ok_and(|found| found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == wanted))
 }
 
-/// Whether anything is there; `false` only where it is known that nothing is.
+/// Whether anything is there; `false` only if it is known that nothing is.
 pub fn may_exist(path: &Path) -> bool {
     !matches!(look(path), Ok(None))
 }
@@ -161,7 +160,7 @@ pub fn exists(path: &Path) -> bool {
 /// The path without links, as it is now. For showing and comparing only.
 ///
 /// # Errors
-/// What the kernel reports.
+/// The kernel's error.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     let walked = Walk::following(Links::All).to(path)?;
     if walked.last.is_none() {
@@ -170,10 +169,10 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     Ok(walked.path())
 }
 
-/// What a link says.
+/// The target of a link.
 ///
 /// # Errors
-/// What the kernel reports.
+/// The kernel's error.
 pub fn link(path: &Path) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let text = rustix::fs::readlink(path, Vec::new())?;
@@ -183,7 +182,7 @@ pub fn link(path: &Path) -> io::Result<PathBuf> {
 /// The paths in a folder that somebody named, in order; links on the way are followed.
 ///
 /// # Errors
-/// What the kernel reports.
+/// The kernel's error.
 pub fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut names = Folder::following(Links::All, path)?.names()?;
     names.sort();
@@ -193,7 +192,7 @@ pub fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// A folder by a descriptor that only names it.
 ///
 /// # Errors
-/// What the kernel reports.
+/// The kernel's error.
 pub(crate) fn open_path(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?)

@@ -11,7 +11,7 @@ use crate::{FileId, Folder};
 /// So often what the kernel has to tell is read in one look: somebody may open files faster than we read.
 const MOST_READS: usize = 64;
 
-/// Files whose readers are told, also those that take their place.
+/// Files whose readers are reported, also those that take their place.
 #[derive(Debug)]
 pub struct Readers {
     group: Fanotify,
@@ -36,7 +36,7 @@ impl Readers {
         Some(Self { group, files })
     }
 
-    /// The processes that opened one since the last look, but for this one.
+    /// The processes that opened one since the last look, except for this one.
     pub fn look(&self) -> Vec<u32> {
         let mut found = Vec::new();
         let now = self.files.iter().filter_map(|(folder, name)| folder.look(name).ok().flatten());

@@ -1,4 +1,4 @@
-//! What this room refuses though the kernel would allow it.
+//! The refusals of this room, though the kernel would allow the access.
 
 use std::fmt;
 use std::io;

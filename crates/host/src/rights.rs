@@ -11,21 +11,21 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-/// What it takes to see whose sockets they are: the links in `/proc/PID/fd` of other users' processes, and the way to
-/// the files and folders that these use.
+/// The rights that are needed to see whose sockets they are: the links in `/proc/PID/fd` of other users' processes, and
+/// the way to the files and folders that these use.
 ///
 /// # Source
 /// Measured on Linux 6.18: without either of them no process of another user can be looked into.
 pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
-/// What root needs to write a result in a folder of another user.
+/// The rights that root needs to write a result in a folder of another user.
 pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::CHOWN).union(CapabilitySet::FOWNER);
 
 /// Gives up all capabilities but these, for the calling thread, the threads that it starts, and all programs that they
 /// execute. To be called while there is one thread.
 ///
 /// # Errors
-/// What the kernel reports; then some may be left.
+/// The kernel's error; then some may be left.
 pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     // A program that root executes would otherwise have all of them again.
     set_no_new_privs(true)?;

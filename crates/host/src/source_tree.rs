@@ -20,17 +20,17 @@ const MOST_DEPTH: usize = 32;
 /// Names in all folders together. The Linux kernel's tree has 90,000.
 const MOST_NAMES: usize = 200_000;
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub struct SourceTree {
     /// Ordinary files by their paths below the folder, in the order of their names.
     pub files: Vec<PathBuf>,
-    /// What was not walked, and why.
+    /// The folders and files that were left out, and why.
     pub left_out: Vec<String>,
     n_names: usize,
 }
 
-/// Lists the ordinary files below a folder that have at most so many bytes.
+/// Lists the ordinary files below a folder that have at most `most_bytes`.
 ///
 /// # Errors
 /// That the folder cannot be opened or read.

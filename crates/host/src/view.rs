@@ -1,8 +1,8 @@
 //! Files as another process sees them, for what that process's user could read itself.
 //!
-//! A process may have another root folder or other mounts: its user can make these in a namespace of her own, and mount
-//! there what she cannot read. Links are followed within the process's root folder, and every folder and file on the
-//! way must be readable by the process's user, by permission bits.
+//! A process may have another root folder or other mounts: its user can make these in a private namespace, and mount
+//! there what the user cannot read. Links are followed within the process's root folder, and every folder and file on
+//! the way must be readable by the process's user, by permission bits.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -29,7 +29,7 @@ impl View {
     /// Opens the root folder of a process. Relative paths count from its current folder, as the process sees it.
     ///
     /// # Errors
-    /// What the kernel reports: that the process is gone, or not ours to look into.
+    /// The kernel's error: the process is gone, or not ours to look into.
     pub fn of_process(pid: u32, viewer: Viewer) -> io::Result<Self> {
         let root = open_path(Path::new(&format!("/proc/{pid}/root")))?;
         let cwd = crate::kernel::link(format!("/proc/{pid}/cwd")).ok();
@@ -66,7 +66,7 @@ impl View {
         open_by(&self.walk(Links::None), &self.whole(path)?)
     }
 
-    /// What a path leads to, links followed; `None` where there is nothing.
+    /// The file that a path leads to, links followed; `None` if there is nothing.
     ///
     /// # Errors
     /// As [`View::read`].

@@ -15,7 +15,7 @@ impl Viewer {
         Self { uid: 0, gid: 0, groups: Vec::new() }
     }
 
-    /// A user of whom no group is known.
+    /// A user whose groups are not known.
     pub(crate) fn without_groups(uid: u32) -> Self {
         Self { uid, gid: u32::MAX, groups: Vec::new() }
     }

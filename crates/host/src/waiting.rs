@@ -1,9 +1,9 @@
 //! Waits that a signal ends: for time to pass, for a descriptor to be ready, for a peer's answer.
 //!
 //! The command line calls [`stop`] at the first signal. From then on no wait goes on, and none begins: each ends with
-//! an error or says that it was cut short, so that the command can clean up and end. What has to wait all the same
-//! while it cleans up calls [`allow_again`] before; [`Kept`] is for clean-up that a second signal must not end. Whoever waits in a system call with a time limit of its own waits in
-//! parts of [`STEP`] and asks [`goes_on`] between two of them.
+//! an error or reports that it was cut short, so that the command can clean up and end. Clean-up that has to wait all
+//! the same calls [`allow_again`] before; [`Kept`] is for clean-up that a second signal must not end. Code that waits
+//! in a system call with its own time limit waits in parts of [`STEP`] and asks [`goes_on`] between two of them.
 
 use std::io;
 use std::os::fd::AsFd;

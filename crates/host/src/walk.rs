@@ -52,7 +52,7 @@ pub struct Walked {
     pub folder: Folder,
     /// The last component; `.` for `/` itself.
     pub name: OsString,
-    /// What has that name; `None` where nothing has.
+    /// The file of that name; `None` if the name is free.
     pub last: Option<Last>,
     /// Whether the last component of the path that was given is a link, which was followed.
     pub is_by_link: bool,
@@ -60,11 +60,11 @@ pub struct Walked {
     pub links: Vec<Link>,
 }
 
-/// What has the last name of a path, held by a descriptor that can neither be read nor written.
+/// The file of the last name of a path, held by a descriptor that can neither be read nor written.
 #[derive(Debug)]
 pub struct Last {
     pub fd: OwnedFd,
-    /// What the kernel reports of it.
+    /// The kernel's facts about it.
     pub stat: Stat,
     /// Whether it is a link whose text says nothing, such as `/proc/self/fd/1`.
     pub is_magic: bool,
@@ -75,7 +75,7 @@ impl Last {
         Self { fd, stat, is_magic: false }
     }
 
-    /// What kind of file it is.
+    /// Its kind.
     pub fn file_type(&self) -> FileType {
         FileType::from_raw_mode(self.stat.st_mode)
     }
@@ -119,7 +119,7 @@ pub struct Walk<'a> {
     pub viewer: Option<&'a Viewer>,
     /// Whether missing folders before the last component are made, with this mode.
     pub make: Option<u32>,
-    /// What everything on the way has to be like, links and the end included.
+    /// The test for everything on the way, links and the end included.
     pub(crate) judge: Option<&'a Judge<'a>>,
     /// Whose `/proc/self` is meant; the caller's own if `None`.
     pub(crate) process: Option<u32>,
@@ -137,7 +137,7 @@ impl Walk<'_> {
     /// Walks to `path`. A relative one counts from the current folder.
     ///
     /// # Errors
-    /// What the kernel reports, or a [`Refusal`].
+    /// The kernel's error, or a [`Refusal`].
     pub fn to(&self, path: &Path) -> io::Result<Walked> {
         let absolute = if path.is_absolute() { path.to_owned() } else { std::env::current_dir()?.join(path) };
         let mut way = Way::start(self)?;
@@ -379,7 +379,7 @@ impl Folder {
     /// Opens a folder; no link on the way is followed.
     ///
     /// # Errors
-    /// What the kernel reports, or a [`Refusal`].
+    /// The kernel's error, or a [`Refusal`].
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::at_end(Walk::following(Links::None).to(path)?)
     }

@@ -76,7 +76,7 @@ impl ArmThread {
                 begin();
                 Link::open(&endpoint, limits)
             };
-            // Whoever asked may have given up.
+            // The thread that asked may have given up.
             let _ = tell.send((0..n).map(open).collect());
         }));
         hear.recv().map_err(|_| GoneError)
@@ -94,7 +94,7 @@ impl Drop for ArmThread {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
         *jobs = None;
         if let Some(thread) = self.thread.take() {
-            // What it panicked of was said.
+            // The panic's message was printed.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! What the arms of a run need, and which of them can be had.
+//! Prepares the machine for the arms of a run, and chooses the arms that can be had.
 //!
 //! [`Machine`] is made once, while the process has one thread; [`choose`] says for each target which arms it has
 //! and why not the others; [`target_arms::TargetArms`] are a target's own: threads in other namespaces, port proxies,
@@ -10,9 +10,9 @@
 //! private servers start there and loopback is the container's.
 //! The host's side is another namespace; a thread that has moved there opens the arm's connections, and the client
 //! threads start from it where requests open their own.
-//! A connection stays in the namespace that it was opened in, whoever uses it afterwards, so the load engine knows
-//! nothing of all this.
-//! What was made has no name and no file: it ends with the last process in it.
+//! A connection stays in the namespace that it was opened in, whichever thread uses it afterwards, so the load engine
+//! knows nothing of all this.
+//! These namespaces have no name and no file: each ends with the last process in it.
 //! TLS is begun by the protocol's own rules during the login; under load the connection hands each message to the
 //! records' state before it sends and after it receives.
 
@@ -33,12 +33,12 @@ use looptax_redirect::OwnThreads;
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
 
-/// What a run's arms need of the machine.
+/// The machine's part in a run's arms.
 pub struct Machine {
     /// `None` where no arm needs it; else why there is none.
     network: Result<Option<Arc<Network>>, String>,
     supervisor: Result<Option<Arc<OwnThreads>>, String>,
-    /// Whether a thread may have namespaces of its own, where one is to.
+    /// Whether a thread may have its own namespaces, if one needs them.
     sidecar: Result<(), String>,
     ipv6: Result<(), String>,
     has_nft: bool,
@@ -116,7 +116,7 @@ impl Machine {
 /// The arms that a target has, the baseline first, and those that it does not have.
 ///
 /// # Errors
-/// A usage failure when the baseline is missing, or nothing is left to hold against it.
+/// A usage failure when the baseline is missing, or no arm is left to compare with it.
 pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Result<(Vec<Arm>, Vec<Missing>), Failure> {
     let mut missing: Vec<Missing> = Vec::new();
     let mut arms = Vec::new();
@@ -153,7 +153,7 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
         }
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
-            // Over TCP, that is: what goes over a socket leaves the machine for nobody.
+            // Over TCP, that is: traffic over a socket never leaves the machine.
             (Some(wish), _) if !arm.is_tls() && arm != Arm::Unix => {
                 return Some(format!("`{wish}` in the URL demands TLS"));
             }

@@ -1,9 +1,9 @@
-//! The arm `redirect`: what `looptax run` gives a program, given to threads of our own.
+//! The arm `redirect`: gives looptax's own threads what `looptax run` gives a program.
 //!
-//! A supervisor is forked while there is one thread. For each target one thread then goes under its filter;
-//! that thread opens the arm's connections and starts its client threads, so that nobody else's calls are
-//! looked at. What became of the connections is asked of the kernel, from a thread whose calls nobody
-//! answers, and held against the supervisor's count. Called by `compare`, `target` and `connector`.
+//! A supervisor is forked while there is one thread. For each target one thread then enters its filter; that thread
+//! opens the arm's connections and starts its client threads, so that the calls of no other thread are looked at. A
+//! thread outside the filter asks the kernel how the connections ended up, and compares that with the supervisor's
+//! count. Called by `compare`, `target` and `connector`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ const WITHOUT: &str = "leave redirect out of --arms; `looptax run` could not mov
 /// Call it while the process has no other thread.
 ///
 /// # Errors
-/// A usage failure when the kernel, or whoever confines us, forbids it.
+/// A usage failure when the kernel, or the sandbox that confines looptax, forbids it.
 pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
     let supervisor = OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
@@ -70,7 +70,7 @@ impl Explain for NotMoved {
 pub(crate) struct RedirectArm {
     supervisor: Arc<OwnThreads>,
     thread: ArmThread,
-    /// What the supervisor had counted before.
+    /// The supervisor's count before this arm.
     before: Stats,
     n_begun: Arc<AtomicU64>,
 }
@@ -142,7 +142,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// What every call gets that a supervisor would have answered.
+/// Whether an error is the one that a call gets if its supervisor is gone.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.

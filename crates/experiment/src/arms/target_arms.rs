@@ -1,4 +1,4 @@
-//! A target's arms: where the connections of each are opened from, what they go through, how they are sealed.
+//! A target's arms: the places that their connections are opened from, what they pass through, how they are sealed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use super::arm_thread::{ArmThread, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
 use crate::servers::pooler::of_hop;
 
-/// What a target's arms need beside plain connections of this process.
+/// The things that a target's arms need beside plain connections of this process.
 #[derive(Default)]
 pub(crate) struct TargetArms {
     redirect: Option<Arc<RedirectArm>>,
@@ -55,7 +55,7 @@ pub(crate) enum HostError {
 impl Explain for HostError {}
 
 impl TargetArms {
-    /// Connections of this process alone, some of them over TLS.
+    /// Only connections of this process, some of them over TLS.
     pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
         Self { tls, ..Self::default() }
     }
@@ -104,7 +104,7 @@ impl TargetArms {
         Ok(())
     }
 
-    /// What an arm's endpoint is called where it is opened from.
+    /// An arm's endpoint by the name that it has in the place where it is opened.
     pub(crate) fn seen_from_there(&self, arm: Arm, endpoint: Endpoint) -> Endpoint {
         match self.sidecar(arm) {
             Some(sidecar) => in_sidecar(&endpoint, &sidecar.folder),
@@ -151,7 +151,7 @@ impl TargetArms {
     /// Whether every connection that was opened so far was moved, as far as only counts can tell.
     ///
     /// # Errors
-    /// What the arm `redirect` says of one that was not.
+    /// The error of the arm `redirect` about one that was not.
     pub(crate) fn check_moved(&self) -> Result<(), NotMoved> {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
     }
@@ -178,7 +178,7 @@ impl TargetArms {
         of_hop(arm, &self.pooler_pids).first().copied()
     }
 
-    /// What the port proxies relay now, for an arm that goes through them.
+    /// Counts what the port proxies have relayed so far, for an arm that passes through them.
     pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
         if arm != Arm::Proxy {
             return None;
@@ -192,7 +192,7 @@ impl TargetArms {
         Some(all)
     }
 
-    /// What an arm goes through, beside its endpoint.
+    /// Names what an arm passes through, beside its endpoint.
     pub(crate) fn through(&self, arm: Arm) -> Option<&'static str> {
         match arm {
             Arm::Proxy => Some(publish::program_name()),

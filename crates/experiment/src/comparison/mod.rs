@@ -1,4 +1,4 @@
-//! What `compare` measures, from its arguments to a record; how that is shown and kept is for its callers.
+//! The measurement of `compare`, from its arguments to a record; its callers show and keep the record.
 //!
 //! [`parts`] says what is measured and plans it, [`measure_all`] does it, [`measured`] does both for `reproduce` and
 //! `find --measure`.

@@ -1,4 +1,4 @@
-//! What one command line of `compare` comes to: one comparison after the other, each with its plan.
+//! The comparisons of one command line of `compare`: one after the other, each with its plan.
 //!
 //! Several workloads are several parts, and so is what `--remedies` changes one by one.
 
@@ -12,19 +12,19 @@ use crate::measure::plan;
 use crate::servers::unfit;
 use crate::spec::{Experiment, remedies};
 
-/// What was asked for, before anything is planned.
+/// The request, before anything is planned.
 pub struct Asked {
     /// At least one.
     pub all: Vec<(String, Experiment)>,
     /// The arm that programs take today, where it is asked what would help.
     pub today: Option<String>,
-    /// What does not go with the rest, a sentence each.
+    /// The parts that do not fit the rest, a sentence each.
     left_out: Vec<String>,
 }
 
 /// One of them with its plan.
 pub struct Part<'a> {
-    /// Empty where there is only one.
+    /// Empty if there is only one.
     title: &'a str,
     pub settings: &'a Experiment,
     pub plan: plan::Overview,
@@ -40,7 +40,7 @@ pub struct Parts<'a> {
 }
 
 impl Asked {
-    /// These experiments, one after the other; where there are several, each is named by its workload.
+    /// These experiments, one after the other; if there are several, each is named by its workload.
     pub fn workloads(all: Vec<Experiment>) -> Self {
         let title = |it: &Experiment| it.requests.workload.clone().unwrap_or_default();
         Self { all: all.into_iter().map(|it| (title(&it), it)).collect(), today: None, left_out: Vec::new() }
@@ -56,7 +56,7 @@ impl Asked {
         self
     }
 
-    /// What would help programs that go over `today`.
+    /// The changes that could help programs that connect over `today`.
     pub fn remedies(today: Arm, parts: Vec<remedies::Part>) -> Self {
         let mut asked = Self { all: Vec::new(), today: Some(today.name().to_owned()), left_out: Vec::new() };
         for remedies::Part { title, experiment } in parts {
@@ -72,7 +72,7 @@ impl Asked {
 /// Lays out each of them.
 ///
 /// # Errors
-/// A failure of what was asked for in so many words; what `--remedies` adds is left out then.
+/// A failure of an explicit request; parts that `--remedies` adds are left out instead.
 pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
     let mut parts = Parts { all: Vec::new(), left_out: asked.left_out.clone(), missing: Vec::new() };
     for (title, settings) in &asked.all {
@@ -97,7 +97,7 @@ fn not_measured(title: &str, failure: &Failure) -> String {
 }
 
 impl Parts<'_> {
-    /// The plans, under their titles where there are several.
+    /// The plans, under their titles if there are several.
     pub fn text(&self) -> String {
         let mut text: String = { self.all.iter() }
             .map(|part| match part.title {
@@ -115,7 +115,7 @@ impl Parts<'_> {
         text
     }
 
-    /// What was asked for and is not measured, a sentence each.
+    /// The requests that are not measured, a sentence each.
     pub fn not_measured(&self) -> impl Iterator<Item = String> {
         self.left_out.iter().chain(&self.missing).cloned()
     }

@@ -25,7 +25,7 @@ pub fn record_begun(command: Vec<String>, seed: u64) -> Record {
     }
 }
 
-/// What was typed, with the URLs' passwords taken out.
+/// The typed command line, with the URLs' passwords taken out.
 fn command_line(settings: &Experiment) -> Vec<String> {
     let shown: Vec<&str> = settings
         .targets

@@ -22,15 +22,15 @@ use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
 pub struct Measured {
-    /// Without comparisons where nothing was measured.
+    /// Without comparisons if nothing was measured.
     pub record: Record,
-    /// What ended it early, or kept it from being saved.
+    /// The failure that ended it early, or kept it from being saved.
     pub failure: Option<Failure>,
 }
 
-/// Where a comparison's record goes, and what it says of itself.
+/// The place of a comparison's record, and its description of itself.
 pub struct Named<'a> {
-    /// Added to the run's name, which has the time to the second alone.
+    /// Added to the run's name, which has the time only to the second.
     pub suffix: &'a str,
     /// The command line that does the same.
     pub command: Vec<String>,
@@ -38,11 +38,11 @@ pub struct Named<'a> {
     pub path: Option<&'a Path>,
 }
 
-/// Measures experiments that differ in their workloads alone, as `compare` would.
+/// Measures experiments that differ only in their workloads, as `compare` would.
 ///
 /// # Errors
-/// Those of what does not go together, and of a place that cannot be written; whatever happens
-/// later stands beside the record.
+/// A failure of parts that do not fit together, or of a place that cannot be written; any later failure is returned
+/// beside the record.
 pub fn measured(
     experiments: Vec<Experiment>,
     named: Named<'_>,
@@ -68,8 +68,7 @@ pub fn measured(
     Ok(Measured { record: writer.record, failure: done.and(saved).and(kept).err() })
 }
 
-/// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
-/// is shown or saved.
+/// Measures the built-in echo server for ten seconds: one connection, both ends on one core. Shows and saves nothing.
 ///
 /// # Errors
 /// Whatever ended it.

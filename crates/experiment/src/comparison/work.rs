@@ -14,10 +14,10 @@ use crate::measure::{self, RecordWriter};
 use crate::observer::Observer;
 use crate::target::{AskPassword, Host, Target};
 
-/// Measures all parts, as far as nothing fails and nobody stops it.
+/// Measures all parts, until one fails or the user stops it.
 ///
 /// # Errors
-/// What ended it; what fails after `stop` is none, but for what could not be put back as it was.
+/// The failure that ended it. After `stop` only a state that could not be restored is a failure.
 pub fn measure_all(
     parts: &[Part<'_>],
     (machine, ask): (Machine, AskPassword),
@@ -64,7 +64,7 @@ fn measure_part(
                 .and_then(|cases| measure::target(&mut target, settings, &cases, writer, stage, stop)),
             (None, None) => Ok(()),
         };
-        // What we wrote is dropped and what we started is stopped, whatever happened.
+        // Whatever happened, our data is dropped and our servers are stopped.
         let closed = target.close();
         unless_stopped(measured, stop)?;
         closed?;
@@ -72,7 +72,7 @@ fn measure_part(
     Ok(())
 }
 
-/// What fails after Ctrl-C was broken off in the middle of something: that is no error.
+/// A failure after Ctrl-C comes from an action that was interrupted, so it is not an error.
 fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
         return Ok(());
@@ -83,7 +83,7 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
 /// The comparisons of a target, now that it can be asked what it offers, and what it takes this account over.
 ///
 /// # Errors
-/// What keeps an arm from being measured, where nothing else would be left.
+/// The reason why an arm cannot be measured, if no other arm would be left.
 fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> Result<Vec<Case>, Failure> {
     let name = &target.name;
     let mut arms = planned.arms.clone();
@@ -123,11 +123,11 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
     Ok(planned.only(&arms))
 }
 
-/// The arms without TLS among these on which a running server refuses the account for want of it.
+/// The arms without TLS among these on which a running server refuses the account because they lack TLS.
 fn refused(arms: &[Arm], target: &Target) -> Vec<Arm> {
     let [over_socket, over_tcp] = target.asks;
     let is_refused = |arm: &Arm| match arm {
-        // What is moved comes in by the socket.
+        // A redirected connection arrives over the socket.
         Arm::Unix | Arm::Redirect => over_socket.is_tls(),
         Arm::Tcp => over_tcp.is_tls(),
         _ => false,

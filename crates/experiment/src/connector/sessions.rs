@@ -1,4 +1,4 @@
-//! Connections that are opened anew after so many requests (`--reconnect-every`).
+//! Connections that are opened again after a number of requests (`--reconnect-every`).
 
 use looptax_bench::path::{Calls, OneShot, PathError, Sending, Session, Workload};
 use looptax_bench::{OneShotCalls, OneShotClient};
@@ -21,7 +21,7 @@ impl SessionRequests {
         Self { one_shot, workload, sending, every, n_done: 0, session: None }
     }
 
-    /// The session, opened where there is none; the calls of a session that ended.
+    /// The session, opened if there is not one yet; the calls of a session that ended.
     fn session(&mut self) -> Result<(&mut Session, Calls), PathError> {
         let mut ended = Calls::default();
         if self.n_done == self.every

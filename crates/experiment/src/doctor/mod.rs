@@ -29,7 +29,7 @@ const LONG_SLICE: Duration = Duration::from_millis(500);
 /// Rows of the server: enough that keys differ, quick to fill.
 const ROWS: u32 = 10_000;
 
-/// The arms that are checked: what `redirect` adds is no question of the machine's quiet.
+/// The arms that are checked: the cost of `redirect` does not depend on how quiet the machine is.
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
 /// Runs the checks; `None` when interrupted.
@@ -69,7 +69,7 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
     }))
 }
 
-/// What follows from the checks: a failure counts on a busy machine too, a pass does not.
+/// The conclusion from the checks: a failure counts on a busy machine too, a pass does not.
 fn conclusion(checks: &[DoctorResult], is_busy: bool, n_runs: u32) -> DoctorAnswer {
     let all_are = |answer| checks.iter().all(|check| check.passed() == answer);
     if checks.iter().any(|check| check.passed() == Some(false)) {
@@ -106,7 +106,7 @@ fn all(check: &mut Bench<'_>) -> Result<Vec<DoctorResult>, Failure> {
     Ok(results)
 }
 
-/// The same arm on both sides, with connections of their own: at most so many runs may differ.
+/// The same arm on both sides, each with its own connections: a limited number of runs may differ.
 fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     let mut runs = Vec::new();
     let n_runs = check.spec.n_runs;

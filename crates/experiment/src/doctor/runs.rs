@@ -1,6 +1,6 @@
 //! One run of a check: a fixed number of epochs of one connection per side, judged.
 //!
-//! Called by the checks of this folder; knows none of them.
+//! Called by the checks of this folder; does not depend on any of them.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::spec::waits::Waits;
 use crate::spec::{DELTA, Effort};
 use crate::{Experiment, Observer, Target, TargetConnector};
 
-/// What to check, and how long.
+/// The checks to run, and their length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     pub kind: Kind,
@@ -26,7 +26,7 @@ pub struct Spec {
     pub n_epochs: u32,
     /// A/A runs on each arm.
     pub n_runs: u32,
-    /// Whether the same arm is held against itself.
+    /// Whether an arm is compared with itself.
     pub has_aa: bool,
     pub has_inject: bool,
     /// Whether two lengths of slices are compared.
@@ -53,7 +53,7 @@ pub(super) struct Bench<'a> {
     pub(super) spec: &'a Spec,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) stop: &'a AtomicBool,
-    /// What others did on the machine during the epochs so far.
+    /// The activity of others on the machine during the epochs so far.
     pub(super) noise: Vec<Noise>,
 }
 

@@ -78,7 +78,7 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
     Ok(if is_mariadb { Flavor::Mariadb } else { Flavor::Mysql })
 }
 
-/// Where the server is and who we are there, for programs that looptax does not know.
+/// The server's addresses and our account there, for programs that looptax does not know.
 fn whereabouts(target: &Target) -> Result<Vec<(String, String)>, Failure> {
     let mut set = Vec::new();
     for arm in [Arm::Unix, Arm::Tcp] {

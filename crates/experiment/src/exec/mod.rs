@@ -1,7 +1,7 @@
-//! `compare --exec`: whole commands held against each other, from the plan to the record.
+//! `compare --exec`: whole commands compared with each other, from the plan to the record.
 //!
-//! Tools that looptax knows are told their transport; every command is watched for the one that it
-//! really uses. What is measured is the load of somebody else's program.
+//! Tools that looptax knows get flags for their transport; every command is watched for the one that it really uses.
+//! The load is that of the user's program.
 
 mod line;
 pub(crate) mod plan;

@@ -1,4 +1,4 @@
-//! What will be run, as it is printed before; and what cannot be.
+//! The plan of the runs, as it is printed before them; and the reasons why a run is not possible.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ pub(super) fn pair_of_arms(settings: &Experiment) -> [Arm; 2] {
     [settings.arms[0], settings.arms[1]]
 }
 
-/// A tool cannot be led to a server that nobody has named.
+/// A tool cannot be led to a server that the user has not named.
 pub(crate) fn needs_target() -> Failure {
     Failure::usage(
         "--exec needs a server to lead the command to",
@@ -66,7 +66,7 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
 pub(crate) fn steps(settings: &Experiment, exec: &Exec) -> Vec<PlannedStep> {
     let step = |label| PlannedStep {
         label,
-        // Nobody knows before the first run is over.
+        // Unknown before the first run is over.
         at_most_s: None,
     };
     if settings.targets.is_empty() {

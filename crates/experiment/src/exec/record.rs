@@ -42,7 +42,7 @@ pub(super) fn add(
             judging::placement_used(Placement::Free),
             record::Client::Command,
             record::Schedule {
-                // It is no whole epoch.
+                // It is not a whole epoch.
                 warmup_epochs: 0,
                 ..judging::schedule(&plan.course, outcome, settings.effort)
             },

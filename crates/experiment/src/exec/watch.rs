@@ -1,7 +1,7 @@
 //! Which transport a command really uses, seen in its open connections while it runs.
 //!
-//! With a server that we know, only connections to it count. Without one, every named Unix socket and
-//! every TCP connection does, but for those to the services that any program may ask.
+//! With a server that we know, only connections to it count. Without one, every named Unix socket and every TCP
+//! connection does, except for those to the services that any program may ask.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the slower arm can serve: the measure of rates that are given in percent.
+//! The capacity of the slower arm: the base of rates that are given in percent.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

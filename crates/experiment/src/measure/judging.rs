@@ -55,7 +55,7 @@ pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, r
     (server, workload)
 }
 
-/// How statements go out, where there is a choice.
+/// How statements are sent, if there is a choice.
 fn sent_as(target: &Target) -> Option<String> {
     let word = match (&target.workload, target.sending.sent) {
         (Workload::Connect | Workload::Dump { .. }, _) => return None,
@@ -222,7 +222,7 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     record::PlacementUsed { asked: placement, real: real.to_owned() }
 }
 
-/// What came of the placement, by the epochs.
+/// The result of the placement, by the epochs.
 pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::PlacementUsed> {
     let is_pinned = matches!(placement, Placement::Same | Placement::Split);
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
@@ -243,7 +243,7 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     })
 }
 
-/// The same where nobody knows beforehand which of the server's threads will serve.
+/// The same if it is not known beforehand which of the server's threads will serve.
 pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
     let used = placement_used(placement);
     let real = match (workload, placement) {

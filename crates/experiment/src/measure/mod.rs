@@ -147,7 +147,7 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
-    // Where others use the server, its count holds their requests too.
+    // If others use the server, its count holds their requests too.
     let counter = (!target.has_load_limits).then(|| Counter::start(target)).flatten();
     let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;
@@ -208,7 +208,7 @@ fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
     }
 }
 
-/// The server's count beside ours; `None` when an epoch was broken off, which nobody counted.
+/// The server's count beside ours; `None` when an epoch was broken off, whose requests were not counted.
 fn count(
     counter: &Counter,
     target: &Target,

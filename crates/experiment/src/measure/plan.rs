@@ -44,7 +44,7 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// What was asked for and is not measured, a sentence each.
+    /// The requested arms that are not measured, a sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> {
         self.targets.iter().flat_map(|target| {
             let name = &target.name;
@@ -81,8 +81,8 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     })
 }
 
-/// What can be done about the cores of the server's threads that serve our connections, as far as that is known before it
-/// is asked.
+/// How the server's threads that serve our connections can be placed on cores, as far as that is known before the
+/// server is asked.
 fn hold_on(spec: &TargetSpec, is_own_server: bool) -> Hold {
     let TargetSpec::Running(running) = spec else {
         return Hold::Pinned;

@@ -1,4 +1,4 @@
-//! Where results go while a run lasts: the record, saved after each comparison.
+//! Keeps results while a run lasts: the record, saved after each comparison.
 
 use looptax_bench::{ContrastRun, MeasuredEpoch};
 use looptax_model::analysis::proved_arm::ProvedArm;
@@ -54,8 +54,8 @@ impl RecordWriter {
         self.record.comparisons.push(comparison);
     }
 
-    /// Saves what is there: after each comparison, so that a run that is killed keeps it. What fails
-    /// here fails again at the end, where it is told, and ends no measurement.
+    /// Saves the record after each comparison, so that a run that is killed keeps it. A failure here does not end the
+    /// measurement: the save at the end fails again, and reports it.
     pub fn save_early(&mut self) {
         let _ = self.save();
     }
@@ -76,7 +76,7 @@ impl RecordWriter {
         self.save()
     }
 
-    /// Fails where latencies could not be written; the record has been saved without them.
+    /// Fails if latencies could not be written; the record has been saved without them.
     pub fn check_samples(&mut self) -> Result<(), Failure> {
         match self.saver.as_mut().and_then(Saver::lost) {
             Some(lost) => {

@@ -12,7 +12,7 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner, Step};
 
-/// What is done besides the sweep, and how long that takes.
+/// The work besides the sweep, and its length.
 pub(crate) fn extra_work(publication: &Publication, amounts: &Amounts) -> (&'static str, Duration) {
     let [most, _] = most(publication, amounts);
     (hottest::WHAT, hottest::TAKES * n_points(most) as u32)
@@ -93,7 +93,7 @@ fn most_served(points: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     Some(ReproductionFinding::MostServed { per_s: [unix.0, tcp.0], connections: [unix.1, tcp.1] })
 }
 
-/// Where the arms differ most, of the points at which they do.
+/// The largest difference between the arms, of the points at which they differ.
 fn largest(proved: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     let bounded = |it: &&Estimate| it.lo.is_some() && it.hi.is_some();
     let shown = proved.iter().filter_map(|point| {

@@ -1,7 +1,7 @@
 //! Kawin Viriyaprasopsook's comparison: Redis and MariaDB behind a published port, against their sockets.
 //!
-//! What was called TCP there is a bridge and a port proxy on top of it, so all of these are measured, and the bill
-//! says what each adds.
+//! The article's TCP is a bridge with a port proxy on top of it, so all of these are measured, and the bill says what
+//! each adds.
 
 use looptax_model::analysis::effect::Effect;
 use looptax_model::record::{
@@ -13,7 +13,7 @@ use super::reading::Reading;
 
 pub(crate) const PUBLISHED_PORT: &str = "proxy";
 
-/// What of each published arm's time is whose.
+/// Adds a finding for each row about the published port: how its cost is split.
 pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, readings: &[Option<Reading>]) {
     for (plan, reading) in publication.steps.iter().zip(readings) {
         let Some(reading) = reading else { continue };
@@ -34,7 +34,7 @@ fn finding(comparison: &Comparison, what: &str) -> Option<ReproductionFinding> {
     bill.and_then(|bill| shares(bill, what))
 }
 
-/// What of the published port's cost is the proxy's, and what the transport's; `None` where that is not proved.
+/// The shares of the published port's cost that the proxy and the transport have; `None` if that is not proved.
 fn shares(bill: &Bill, what: &str) -> Option<ReproductionFinding> {
     let step = |arm: &str| bill.steps.iter().find(|step| step.arm == arm);
     let known = |figure: &Figure| -> Option<Estimate> {

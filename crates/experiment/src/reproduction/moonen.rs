@@ -13,7 +13,7 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner};
 
-/// What is done besides the comparisons, and how long that takes.
+/// The work besides the comparisons, and its length.
 pub(crate) const EXTRA_WORK: (&str, Duration) =
     ("other patterns of writing, in search of 1133 µs per message", Duration::from_secs(12));
 

@@ -1,6 +1,6 @@
-//! The publications that can be measured again, by name alone.
+//! The publications that can be measured again, by name only.
 //!
-//! What was published of one is in `publication`, what is measured for it in `step`, how that is done in `run`.
+//! `publication` has a publication's claims, `step` its measurements, `run` the way that they are made.
 
 use super::publication::{Extra, Publication};
 
@@ -9,8 +9,8 @@ use super::publication::{Extra, Publication};
 pub struct Part(pub(super) usize);
 
 impl Part {
-    /// In the order of measuring: as they were published, and those last that move the process into network namespaces of
-    /// its own.
+    /// In the order of measuring: as they were published, and last those that move the process into separate network
+    /// namespaces.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..Publication::all().len()).map(Self)
     }
@@ -25,12 +25,12 @@ impl Part {
         &Publication::for_part(self).name
     }
 
-    /// What it measures, in a line.
+    /// Describes its measurement in a line.
     pub fn about(self) -> &'static str {
         &Publication::for_part(self).about
     }
 
-    /// Whether it needs network namespaces of looptax's own.
+    /// Whether it needs looptax's own network namespaces.
     pub fn needs_network(self) -> bool {
         Publication::for_part(self).extra == Some(Extra::Ports)
     }

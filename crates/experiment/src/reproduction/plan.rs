@@ -9,7 +9,7 @@ use crate::plan::minutes;
 use super::part::Part;
 use super::step::Amounts;
 
-/// What will be measured, how long that may take, and where it goes.
+/// The planned measurements, their longest time, and the folder of the results.
 pub fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     let mut most = Duration::ZERO;

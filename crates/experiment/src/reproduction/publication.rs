@@ -1,7 +1,7 @@
-//! What was published and what is measured for it, from the files of `data/`: the only place where other people's
-//! numbers stand.
+//! The publications' claims and the measurements for them, from the files of `data/`: the only place that has other
+//! people's numbers.
 //!
-//! Figures that a source shows in its charts alone are not there. A pair of numbers is that of a quick run and of a
+//! Figures that a source shows only in its charts are not there. A pair of numbers is that of a quick run and of a
 //! usual one. Reasons may name figures of the comparison in braces.
 
 use std::sync::LazyLock;
@@ -34,19 +34,19 @@ static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
 pub(crate) struct Publication {
     /// The word that asks for it.
     pub(crate) name: String,
-    /// What it measures, in a line.
+    /// Describes its measurement in a line.
     pub(crate) about: String,
     /// When, as far as is known: 2019, 2020-04, undated.
     pub(crate) published: String,
     pub(crate) article: Article,
-    /// What is measured besides its steps.
+    /// The measurements besides its steps.
     pub(crate) extra: Option<Extra>,
     /// How it is smaller here in any case, a sentence each.
     #[serde(default)]
     pub(crate) smaller: Vec<String>,
     #[serde(default, rename = "step")]
     pub(crate) steps: Vec<StepPlan>,
-    /// The rows that stand beside the claims, with what is measured for each.
+    /// The rows beside the claims, with the measurement for each.
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<RowPlan>,
     /// Many connections at once, each with its row.
@@ -62,13 +62,13 @@ impl Publication {
         &PUBLICATIONS
     }
 
-    /// What was published of that part.
+    /// The publication of that part.
     pub(crate) fn for_part(part: Part) -> &'static Self {
         &PUBLICATIONS[part.0]
     }
 }
 
-/// What data cannot say: a module each.
+/// A publication's measurements besides its steps: a module each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extra {
@@ -80,7 +80,7 @@ pub(crate) enum Extra {
     Writes,
     /// Pages of WordPress.
     Pages,
-    /// What a published port costs of it.
+    /// The shares of the proxy and the transport in a published port's cost.
     Ports,
     /// Many connections at once.
     Storms,
@@ -92,7 +92,7 @@ pub(crate) enum Extra {
 pub(crate) struct StepPlan {
     /// A word for the record's file.
     pub name: String,
-    /// What is compared, for a person.
+    /// Describes the comparison for a person.
     pub what: String,
     #[serde(deserialize_with = "kind")]
     pub target: Kind,
@@ -132,7 +132,7 @@ pub(crate) struct StepPlan {
     pub epochs: [u64; 2],
     /// It is broken off after that much measuring.
     pub budget_s: [u64; 2],
-    /// What makes more epochs where a share of it is asked for.
+    /// The amount that makes more epochs if a share of it is asked for.
     pub amount: Option<Amount>,
     /// Why published and measured differ, of all its claims.
     #[serde(default)]
@@ -162,14 +162,14 @@ impl StepPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rows {
     pub published: u64,
-    /// Where no share is asked for; else as many as were published.
+    /// For a run without a share; else as many as were published.
     pub usual: Option<[u64; 2]>,
     /// The time that a million of them may take.
     #[serde(default)]
     pub s_per_million: u64,
 }
 
-/// What was streamed or sent on each arm.
+/// The amount that was streamed or sent on each arm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amount {
@@ -184,10 +184,10 @@ pub(crate) struct Amount {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RowPlan {
     pub step: String,
-    /// `None` for a part of a claim that nobody published by itself.
+    /// `None` for a part of a claim that was not published by itself.
     pub claim: Option<Claim>,
     pub what: String,
-    /// The arm that is held against the baseline.
+    /// The arm that is compared with the baseline.
     #[serde(default = "tcp")]
     pub arm: String,
     pub unit: ReproductionUnit,
@@ -240,14 +240,14 @@ pub(crate) struct StormPlan {
     pub queue: Option<u32>,
     pub storms: [u32; 2],
     pub budget_s: u64,
-    /// `None` for what nobody published.
+    /// `None` if it was not published.
     pub claim: Option<Claim>,
     pub what: String,
     #[serde(default)]
     pub reasons: Vec<String>,
 }
 
-/// A claim about a page, or what nobody published of one.
+/// A claim about a page, or an unpublished figure of one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PagePlan {

@@ -1,4 +1,4 @@
-//! What a step left: its record.
+//! The result of a step: its record.
 
 use looptax_model::record::{Comparison, Epoch, Record, ReproductionProof};
 
@@ -13,7 +13,7 @@ pub(crate) fn epochs_of(comparison: &Comparison, arm_idx: usize) -> impl Iterato
     comparison.raw.epochs.iter().filter(move |epoch| epoch.pair == pair)
 }
 
-/// What was done for the pair with this other arm.
+/// The work that was done for the pair with this other arm.
 pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReproductionProof {
     let slices = || epochs_of(comparison, arm_idx).flat_map(|epoch| &epoch.slices);
     let n_requests: u64 = slices().map(|slice| slice.requests).sum();
@@ -21,7 +21,7 @@ pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReproductionProo
     let is_command = comparison.commands.is_some();
     ReproductionProof {
         rows: comparison.workload.rows,
-        // A batch holds so many.
+        // A batch holds this many.
         requests: if is_command { 0 } else { n_requests * u64::from(comparison.workload.pipeline) },
         server_count: comparison.server_count.clone(),
         streamed_bytes: per_request.map(|bytes| bytes * n_requests),

@@ -20,7 +20,7 @@ const MOST_STEAL_PCT: f64 = 1.0;
 const MOST_FOREIGN_PCT: f64 = 5.0;
 
 /// Whether `compare` withholds its verdict because of a drift or of what others did, or had much of the machine taken
-/// where it withholds it for another reason, or knows the direction alone: an interval knows of none of these.
+/// if it withholds it for another reason, or knows only the direction: an interval knows of none of these.
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(tax.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     let shares = &tax.diagnostics;
@@ -58,7 +58,7 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
         reasons.push(ReproductionReason::NoFigure { na });
     }
     if plan.claim.is_some() {
-        // What decides there is the median, which is neither the mean nor the tail.
+        // The verdict is about the median, which is neither the mean nor the tail.
         let is_own = comparison.load.is_flat_out() || is_unusable;
         let withheld = Withheld::for_tax(comparison, tax).filter(|_| is_own);
         reasons.extend(withheld.map(ReproductionReason::Withheld));
@@ -99,7 +99,7 @@ fn known_of(comparison: &Comparison, words: &str) -> Option<ReproductionReason> 
     Some(ReproductionReason::Known { words, figures })
 }
 
-/// What goes between a published port and the server.
+/// The program between a published port and the server.
 fn port_proxy(comparison: &Comparison, arm: &str) -> Option<ReproductionReason> {
     let mut arms = comparison.arms.iter();
     let arm = arms.find(|it| it.name == arm && arm == PUBLISHED_PORT)?;

@@ -12,7 +12,7 @@ use super::step::{Amounts, Step};
 use super::{dimitri, kawin, moonen, percona, row, storms, wordpress};
 
 impl Part {
-    /// What is done besides the steps, and how long that takes.
+    /// The work besides the steps, and its length.
     pub(crate) fn extra_work(self, amounts: &Amounts) -> Option<(&'static str, Duration)> {
         let publication = Publication::for_part(self);
         match publication.extra? {
@@ -52,7 +52,7 @@ impl Part {
     }
 }
 
-/// What the steps left, each with its rows.
+/// Measures the steps; each result has its rows.
 fn measured(
     part: &mut ReproductionPart,
     publication: &Publication,

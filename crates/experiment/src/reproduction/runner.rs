@@ -16,10 +16,10 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
 
-/// An epoch that began in time may take so much longer.
+/// An epoch that began in time may take this much longer.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Whoever waits for the steps, and keeps their records.
+/// Waits for the steps, and keeps their records.
 pub trait Onlooker {
     /// Says what begins, without a step.
     fn say(&self, words: &str);
@@ -30,14 +30,14 @@ pub trait Onlooker {
     fn remember(&self, record: &Record, path: &Path);
 }
 
-/// What all steps share.
+/// The surroundings that all steps share.
 pub struct Surroundings {
     pub onlooker: Box<dyn Onlooker>,
     /// Where records go.
     pub folder: PathBuf,
-    /// What steps look at; set by a signal, and when a step's time is over.
+    /// The flag that steps look at; set by a signal, and when a step's time is over.
     pub stop: Arc<AtomicBool>,
-    /// Set by a signal alone.
+    /// Set only by a signal.
     pub interrupted: Arc<AtomicBool>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Runner<'a> {
         &self.around.folder
     }
 
-    /// What work that is not a step looks at.
+    /// The flag that work outside a step looks at.
     pub fn stop(&self) -> &AtomicBool {
         &self.around.stop
     }
@@ -178,7 +178,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What went wrong with something, in one line with the next step.
+/// A failure of something, in one line with the next step.
 pub(crate) fn in_one_line(what: &str, failure: &Failure) -> String {
     let hint = failure.hint().map(|hint| format!("; {hint}"));
     let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());

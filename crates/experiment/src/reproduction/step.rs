@@ -60,9 +60,9 @@ impl Amounts {
 pub struct Step {
     /// A word for the record's file.
     pub name: &'static str,
-    /// What is compared, for a person.
+    /// Describes the comparison for a person.
     pub what: String,
-    /// What is measured, with each of its workloads.
+    /// The experiment, run with each of its workloads.
     experiment: Experiment,
     workloads: &'static [String],
     /// It is broken off after that much measuring, and keeps what it has.
@@ -70,7 +70,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// What a plan is with these amounts.
+    /// A plan with these amounts.
     pub(crate) fn new(plan: &'static StepPlan, amounts: &Amounts) -> Self {
         let rows = plan.rows.as_ref().map(|rows| amounts.rows(rows));
         let rows = rows.unwrap_or(u64::from(ROWS));
@@ -109,7 +109,7 @@ impl Step {
         }
     }
 
-    /// The experiments, one for each workload, with a seed of their own.
+    /// The experiments, one for each workload, with their own seed.
     ///
     /// # Errors
     /// The kernel gives no random bytes.
@@ -169,7 +169,7 @@ fn exec(line: &str) -> Exec {
     Exec::one_line(line, "10m").expect("the line has a program that looptax knows")
 }
 
-/// What is asked of the server, and how often.
+/// Sets the requests to the server, and their number.
 fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     let requests = &mut experiment.requests;
     requests.pipeline = plan.pipeline.unwrap_or(requests.pipeline);
@@ -188,7 +188,7 @@ fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     }
 }
 
-/// A short warm-up, and slices of a length, where one is given, or as tests want them: not for whole commands.
+/// Sets a short warm-up, and slices of a given length if a plan or a test gives one: not for whole commands.
 fn shorten(experiment: &mut Experiment, plan: &StepPlan, amounts: &Amounts) {
     let warm_up_s = u64::from(amounts.epochs.is_none());
     experiment.warm_up = Some(Duration::from_secs(warm_up_s));

@@ -15,7 +15,7 @@ use crate::spec::exec::joined;
 use crate::spec::new_seed;
 use crate::storm;
 
-/// What is done, and how long that may take.
+/// The work, and its longest time.
 pub(crate) fn extra_work(publication: &Publication) -> (&'static str, Duration) {
     let budgets = publication.storms.iter().map(|it| Duration::from_secs(it.budget_s));
     ("many connections at once, over the socket and over TCP in turns", budgets.sum())

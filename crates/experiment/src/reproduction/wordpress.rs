@@ -1,6 +1,6 @@
 //! The comparison of WordPress pages: time in queries of one page over TCP and over the socket.
 //!
-//! [`crate::reproduction::pages`] loads and proves the pages; here its figures stand beside the published ones.
+//! [`crate::reproduction::pages`] loads and proves the pages; this module puts its figures beside the published ones.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::reproduction::pages::{Measured, SiteMeasured, measure};
 /// The file with the figures of every page, in the folder of the records.
 const FILE: &str = "wordpress.json";
 
-/// What is done, and how long that may take.
+/// The work, and its longest time.
 pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
     let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
     (what, Duration::from_secs(amounts.either(75, 180)))
@@ -79,7 +79,7 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
             php: measured.php.clone(),
             mariadb: measured.mariadb.clone(),
         });
-        // What the published number of loads would have said here.
+        // The result that the published number of loads would have given here.
         let first = site.fifteen.as_ref().and_then(|it| added_pct(it.figures["query"]));
         reasons.extend(first.map(|added_pct| ReproductionReason::FirstPages { added_pct }));
     }
@@ -92,7 +92,7 @@ fn added_pct(ratio: Estimate) -> Option<looptax_model::record::Estimate> {
     figure(pct).known().copied()
 }
 
-/// What a row shows: the two transports, the ratio or share, and each transport by itself.
+/// The content of a row: the two transports, the ratio or share, and each transport by itself.
 struct Shown {
     arms: [Transport; 2],
     ratio: Estimate,
@@ -126,7 +126,7 @@ fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     })
 }
 
-/// Only the full site has what was published; of the other there is what stands by itself.
+/// Only the full site has published figures; of the other, rows that say nothing without one are left out.
 fn row(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Option<ReproductionRow> {
     let claim = plan.claim.as_ref().filter(|_| site.site == Site::Full);
     if claim.is_none() && matches!(plan.of, PageFigure::QuerySd | PageFigure::Share) {
@@ -180,7 +180,7 @@ fn figure(it: Estimate) -> Figure {
     Figure::new(it.value, it.lo, it.hi, it.n as u64)
 }
 
-/// What it means for the page.
+/// The finding for the page.
 fn finding(site: &SiteMeasured) -> Option<ReproductionFinding> {
     let tcp = { site.sides.iter() }.find(|it| it.transport == Transport::Tcp)?;
     let mut contrasts = site.contrasts.iter();

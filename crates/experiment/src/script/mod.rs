@@ -16,9 +16,9 @@ use looptax_wire::Sent;
 use crate::spec::Requests;
 pub(crate) use codec::ScriptCodec;
 
-/// What the word for the workload starts with.
+/// The start of the word for the workload.
 const WORD: &str = "script:";
-/// A larger file is no script.
+/// A larger file is not a script.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The scripts that were asked for, if scripts were.

@@ -1,4 +1,4 @@
-//! Whom a server runs as when we are root, and the password that it is given.
+//! The account that a server runs as when looptax is root, and the password that it gets.
 //!
 //! Reads `/etc/passwd`; changes nothing.
 

@@ -20,15 +20,15 @@ use crate::servers::wordpress::php_fpm;
 const USUAL_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/usr/libexec", "/opt/bin"];
 
-/// Where distributions keep PostgreSQL's programs: one folder per major version, in which `bin` lies.
-/// The second member is what a version's folder is called before the number.
+/// The folders in which distributions keep PostgreSQL's programs: one folder per major version, with `bin` in it. The
+/// second member is the part of its name before the number.
 const POSTGRES_FOLDERS: [(&str, &str); 3] =
     [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/usr/lib", "postgresql")];
 
 /// The program of a kind of server; `None` when none is installed. The echo server's is looptax itself.
 ///
-/// A `mysqld` that is really MariaDB's is no [`Kind::Mysql`]. Of several versions of PostgreSQL,
-/// the one in PATH wins, then the highest.
+/// A `mysqld` that is really MariaDB's is not a [`Kind::Mysql`]. Of several versions of PostgreSQL, the one in PATH
+/// wins, then the highest.
 pub fn find_binary(kind: Kind) -> Option<PathBuf> {
     require_binary(kind).ok()
 }
@@ -78,7 +78,7 @@ pub(crate) fn unfit() -> Vec<(Kind, ServerError)> {
     Kind::ALL.into_iter().filter(|kind| kind.is_usual()).filter_map(failure).collect()
 }
 
-/// What a program printed for `--version`, and how it ended.
+/// A program's output for `--version`, and how it ended.
 struct Answer {
     text: String,
     status: ExitStatus,
@@ -124,10 +124,10 @@ pub(crate) fn version_of(binary: &Path) -> String {
     find_version(&text).unwrap_or("unknown").to_owned()
 }
 
-/// Whether the installed server of this kind has TLS without being told so, so that its own programs take it.
+/// Whether the installed server of this kind has TLS by default, so that its own programs use it.
 ///
 /// # Source
-/// MariaDB 11.4's release notes: a certificate is made at start where none is given; seen with 11.8.9.
+/// MariaDB 11.4's release notes: a certificate is made at start if none is given; seen with 11.8.9.
 pub fn offers_tls_unasked(kind: Kind) -> bool {
     match kind {
         Kind::Mysql => true,
@@ -141,8 +141,8 @@ fn is_since_11_4(version: &str) -> bool {
     (numbers.next(), numbers.next()) >= (Some(11), Some(4))
 }
 
-/// PATH's folders, then the usual ones, each once. Relative ones are left out: what they hold depends
-/// on where we stand.
+/// PATH's folders, then the usual ones, each once. Relative ones are left out: their content depends on the current
+/// folder.
 fn search_folders(kind: Kind) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();

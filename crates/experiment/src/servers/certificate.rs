@@ -14,7 +14,7 @@ pub(crate) const AUTHORITY: &str = "ca.pem";
 pub(crate) const CERTIFICATE: &str = "server.pem";
 pub(crate) const KEY: &str = "server.key";
 
-/// What the certificate is made out to; the addresses are those of every arm.
+/// The names in the certificate; the addresses are those of every arm.
 const NAMES: [&str; 5] = ["localhost", "127.0.0.1", "::1", "10.77.0.2", "10.78.0.2"];
 
 /// Writes the three files into the server's part of the scratch folder.

@@ -1,8 +1,8 @@
 //! The rows that private servers are filled with, and the value that each must have.
 //!
-//! Table and sizes are those of sysbench's OLTP tests, so that figures compare; the content follows
-//! from the id alone, so that any answer can be checked. Nothing here opens a connection: the caller
-//! hands in what executes a statement.
+//! Table and sizes are those of sysbench's OLTP tests, so that figures compare; the content follows only from the id,
+//! so that any answer can be checked. Nothing here opens a connection: the caller passes a function that executes a
+//! statement.
 //!
 //! # Source
 //! sysbench 1.0 manual and `oltp_common.lua`: table `sbtest1` with `c` of ten and `pad` of five
@@ -20,14 +20,14 @@ use crate::servers::ServerError;
 /// The table in the servers that speak SQL.
 pub const TABLE: &str = "sbtest1";
 
-/// What a key in Redis and memcached starts with; 12 digits follow.
+/// The start of a key in Redis and memcached; 12 digits follow.
 pub const KEY_PREFIX: &str = "looptax:";
 
 /// Bytes of a value in Redis and memcached.
 pub const KEY_VALUE_BYTES: usize = 64;
 
-/// Size of one INSERT in bytes. MariaDB and MySQL take 16 MiB and more; from some 64 KiB on larger
-/// ones are no faster, and half a mebibyte keeps the peer's memory small.
+/// Size of one INSERT in bytes. MariaDB and MySQL take 16 MiB and more; from some 64 KiB on larger ones are not faster,
+/// and half a mebibyte keeps the peer's memory small.
 const INSERT_BYTES: usize = 512 * 1024;
 
 /// Most commands that are sent at once.
@@ -112,7 +112,7 @@ pub fn populate_postgres(
 
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a> {
-    /// What each starts with; 12 digits follow.
+    /// The start of each; 12 digits follow.
     pub prefix: &'a str,
     /// Their ids are 1 to this.
     pub n: u32,
@@ -194,10 +194,10 @@ fn set_in_lots(
     Ok(())
 }
 
-/// What runs the statements, with what was being done in its errors.
+/// Runs the statements, and names the current action in its errors.
 struct Filling<'a, E> {
     execute: E,
-    /// What is before tables' names.
+    /// The prefix of the tables' names.
     schema: &'a str,
 }
 

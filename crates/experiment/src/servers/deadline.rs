@@ -15,7 +15,7 @@ impl Deadline {
         Self(Instant::now() + limit)
     }
 
-    /// What is left of it; zero when it has passed.
+    /// The time that is left; zero when it has passed.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())

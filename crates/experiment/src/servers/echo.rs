@@ -155,7 +155,7 @@ fn set_nodelay(connection: impl AsFd, is_tcp: bool) {
     }
 }
 
-/// Reads the hello and answers it; `None` when it is none or asks for a size out of bounds.
+/// Reads the hello and answers it; `None` when it is not a hello or asks for a size out of bounds.
 fn answer_hello(connection: BorrowedFd<'_>) -> io::Result<Option<Hello>> {
     let mut bytes = [0; Hello::BYTES];
     if !receive_whole(connection, &mut bytes)? {

@@ -1,4 +1,4 @@
-//! What can go wrong with a private server: one variant per failed action, with its object.
+//! The failures of a private server: one variant per failed action, with its object.
 
 use std::io;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub enum ServerError {
         /// Paths or names, joined by `or`.
         looked_for: String,
     },
-    /// PHP's processes do not come to answer.
+    /// PHP's processes do not start to answer.
     #[error("php-fpm {how}; the end of the log:\n{log_tail}")]
     Pool {
         how: String,
@@ -68,13 +68,13 @@ pub enum ServerError {
     /// A program has the server's name, and its answer to `--version` is not that of a server which can be started.
     #[error("`{}` is not a {kind} server that looptax can start: asked for its --version, it {what}", path.display())]
     BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
-    /// A program with the server's name could not be run, so that nobody knows what it is.
+    /// A program with the server's name could not be run, so that its version is unknown.
     #[error("cannot run `{} --version`", path.display())]
     BinaryNotAsked { path: PathBuf, source: io::Error },
     /// A file or folder of the scratch folder could not be handled.
     #[error("cannot {action} `{}`", path.display())]
     Scratch {
-        /// What was being done, as an infinitive: `create`.
+        /// The action that failed, as an infinitive: `create`.
         action: &'static str,
         path: PathBuf,
         source: io::Error,
@@ -139,13 +139,13 @@ pub enum ServerError {
     /// The reaper did not start.
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
     ReaperStart { program: PathBuf, source: io::Error },
-    /// The reaper is gone, so that nobody would stop the server after us.
+    /// The reaper is gone, so that no process would stop the server after us.
     #[error("cannot tell the reaper about a server or folder")]
     ReaperLost { source: io::Error },
     /// The echo server could not do its work.
     #[error("the echo server cannot {action} `{object}`")]
     Echo {
-        /// What was being done, as an infinitive.
+        /// The action that failed, as an infinitive.
         action: &'static str,
         object: String,
         source: io::Error,
@@ -153,7 +153,7 @@ pub enum ServerError {
     /// A statement of the data set failed.
     #[error("cannot fill the data set (tried to {action})")]
     Fill {
-        /// What was being done, as an infinitive: `insert rows 1 to 900`.
+        /// The action that failed, as an infinitive: `insert rows 1 to 900`.
         action: String,
         source: WireError,
     },

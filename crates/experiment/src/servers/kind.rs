@@ -6,7 +6,7 @@ use looptax_model::dsn::{Kind, Protocol};
 
 use crate::servers::ServerError;
 
-/// What a server that we start speaks.
+/// The protocol of a server that we start.
 ///
 /// # Errors
 /// [`ServerError::UnknownKind`] for one that cannot be started.

@@ -1,4 +1,4 @@
-//! What a crash of both looptax and its reaper left behind: found by name and lock, and removed.
+//! The remains of a crash of both looptax and its reaper: found by name and lock, and removed.
 //!
 //! Never touches a folder of another user, one without our lock file, or one whose lock is held.
 //! cli calls it once at the start.
@@ -15,7 +15,7 @@ use crate::servers::scratch::{self, Standing};
 /// How long a left server may take to end before it is killed. Its data are thrown away.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A scratch folder that nobody held any more.
+/// A scratch folder that no process held any more.
 #[derive(Debug)]
 pub struct Leftover {
     pub folder: PathBuf,
@@ -38,7 +38,7 @@ fn sweep_folder(folder: PathBuf) -> Option<Leftover> {
     match scratch::standing(&folder) {
         Standing::Foreign => return None,
         Standing::Unfinished => {
-            // Only an empty one goes. Should its maker live, it starts anew with another name.
+            // Only an empty one is removed. If its maker is alive, it starts again with another name.
             scratch::remove_folder(&folder).ok()?;
             return Some(Leftover { folder, ended_pids: Vec::new(), problem: None });
         }

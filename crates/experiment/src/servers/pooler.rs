@@ -57,7 +57,7 @@ pub fn console(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.console
 }
 
-/// What an arm has of a pooler's instances: the last one reaches the server over TCP.
+/// A pooler's instances for an arm: the last one reaches the server over TCP.
 pub(crate) fn of_hop<T>(arm: Arm, instances: &[T]) -> &[T] {
     match arm.second_hop() {
         None => instances,

@@ -44,7 +44,7 @@ impl StopSignal {
         }
     }
 
-    /// What the kernel sends when we are gone.
+    /// The signal that the kernel sends when we are gone.
     pub(crate) fn death_signal(self) -> Signal {
         match self {
             Self::Term => Signal::KILL,
@@ -125,11 +125,11 @@ pub(crate) fn end(processes: &[Process], grace: Duration) -> Vec<u32> {
     alive.into_iter().map(|(process, _)| process.pid).collect()
 }
 
-/// Kills the process group that a child of ours leads. The child must not have been waited for: until
-/// then nobody else can have its number.
+/// Kills the process group that a child of ours leads. The child must not have been waited for: until then no other
+/// process can have its number.
 ///
-/// Removes the shared memory files of PostgreSQL that the group has mapped: `initdb` is killed here, and
-/// nobody else removes them.
+/// Removes the shared memory files of PostgreSQL that the group has mapped: `initdb` is killed here, and no other
+/// process removes them.
 pub(crate) fn kill_group(leader: Process) {
     let Some(group) = Pid::from_raw(leader.pid.cast_signed()) else {
         return;
@@ -171,8 +171,8 @@ fn shared_memory(process: &ProcEntry) -> Vec<PathBuf> {
     files.filter(is_made_by_postgres).collect()
 }
 
-/// Kills every server process that still works inside `folder`: what a killed server left orphaned,
-/// such as PostgreSQL's backends, which have sessions of their own.
+/// Kills every server process that still works inside `folder`: orphans of a killed server, such as PostgreSQL's
+/// backends, which have their own sessions.
 ///
 /// A shell that somebody opened there is none of ours, hence the check: either the program is a
 /// server, or the process belongs to the group that one of the `noted` processes led.
@@ -219,7 +219,7 @@ fn runs_server(entry: &ProcEntry) -> bool {
     };
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    // php-fpm leads a session of its own where it is not first in its group.
+    // php-fpm leads its own session if it is not first in its group.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 
@@ -237,7 +237,7 @@ fn open_pid(pid: u32) -> Option<OwnedFd> {
     rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
-/// Sends a signal; a process that is gone needs none.
+/// Sends a signal; a process that is gone does not need one.
 fn send(handle: &OwnedFd, signal: Signal) {
     rustix::process::pidfd_send_signal(handle, signal).ok();
 }

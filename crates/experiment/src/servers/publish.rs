@@ -19,7 +19,7 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
 
 const DOCKER_PROXY: &str = "docker-proxy";
-/// Where it lies when it is not in PATH.
+/// Its folders when it is not in PATH.
 const USUAL_FOLDERS: [&str; 3] = ["/usr/bin", "/usr/sbin", "/usr/libexec/docker"];
 
 /// It opens its file number 3 to say that it listens; the shell gives it one.
@@ -38,7 +38,7 @@ pub struct Published {
     pub to: SocketAddr,
 }
 
-/// What copies: its name, and whether it is Docker's.
+/// The name of the program that copies: Docker's, or looptax's own loop.
 pub fn program_name() -> &'static str {
     match docker_proxy() {
         Some(_) => DOCKER_PROXY,

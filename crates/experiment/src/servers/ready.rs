@@ -1,6 +1,6 @@
 //! Is the server ready? Asked wherever it listens, with the first bytes of its own protocol.
 //!
-//! Logs nobody in and needs no client library. `server` asks until it is, or until the time is up.
+//! Does not log in and needs no client library. `server` asks until it is, or until the time is up.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream that answers with fixed bytes, whatever is said.
+    /// A stream that answers with fixed bytes, whatever is sent.
     struct Scripted(&'static [u8]);
 
     impl Read for Scripted {

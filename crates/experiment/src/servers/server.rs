@@ -34,7 +34,7 @@ const PREPARE_LIMIT: Duration = Duration::from_secs(2 * 60);
 /// How long a server may take to end when asked to.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
-/// What to start, and for how much.
+/// The server to start, and the load to prepare it for.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub kind: Kind,
@@ -63,9 +63,9 @@ impl Config {
 pub struct Listening {
     /// Further addresses, with the port that it has on 127.0.0.1.
     pub addresses: Vec<IpAddr>,
-    /// TLS, with a certificate made for it; memcached and echo have none.
+    /// TLS, with a certificate made for it; not for memcached and echo.
     pub has_tls: bool,
-    /// An abstract socket beside the one with a path; PostgreSQL and echo alone can.
+    /// An abstract socket beside the one with a path; only for PostgreSQL and echo.
     pub has_abstract: bool,
 }
 
@@ -77,13 +77,13 @@ pub struct Instance {
     pub socket: Option<PathBuf>,
     /// The address on 127.0.0.1, if it has one.
     pub tcp: Option<SocketAddr>,
-    /// Where TLS is spoken, if it is: the same address, or a port of its own.
+    /// The address of TLS, if it is spoken: the same address, or a separate port.
     pub tls: Option<SocketAddr>,
     /// The abstract socket, if it has one, without the zero byte before its name.
     pub abstract_name: Option<Vec<u8>>,
 }
 
-/// A running server of our own. Stops and leaves nothing when dropped.
+/// A running server that looptax started. Stops and leaves nothing when dropped.
 #[derive(Debug)]
 pub struct PrivateServer {
     pub kind: Kind,
@@ -103,13 +103,13 @@ pub struct PrivateServer {
     pub login: Login,
     /// Whose certificates its own is one of, in DER, where it offers TLS.
     pub authority: Option<Vec<u8>>,
-    /// What it was told that differs from its defaults, for the record.
+    /// Its settings that differ from its defaults, for the record.
     pub settings: Vec<(String, String)>,
     /// Companions first, so that they end first.
     running: Vec<(Child, Process)>,
     /// The processes of a pooler: then `socket` and `tcp` are those of the first, and `pid` is the server's behind it.
     pub pooler_pids: Vec<u32>,
-    /// What each of them is to the server: `port proxy`.
+    /// The role of each of them for the server: `port proxy`.
     companions: Vec<&'static str>,
     is_stopped: bool,
     // The last field: the folder goes after the process.
@@ -143,7 +143,7 @@ impl PrivateServer {
             binary,
             scratch: &scratch,
             login: login.clone(),
-            // A pooler has a pool for each of the two ways behind it.
+            // A pooler has a pool for each of its two transports to the server.
             n_connections: config.n_connections() * (1 + u32::from(kind.is_pooler())),
             n_rows: config.rows,
             listening: config.listening.clone(),
@@ -218,7 +218,7 @@ impl PrivateServer {
     /// Call it from the thread that started the server.
     ///
     /// # Errors
-    /// [`ServerError::Spawn`], or [`ServerError::Proxy`] when it does not come to listen.
+    /// [`ServerError::Spawn`], or [`ServerError::Proxy`] when it does not start to listen.
     pub fn publish(&mut self, port: Published, self_exe: &Path) -> Result<u32, ServerError> {
         let proxy = publish::start(port, self_exe, &self.scratch)?.keep();
         Ok(self.accompany("port proxy", proxy))
@@ -291,7 +291,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        // What fails here is left to the reaper.
+        // A failure here is left to the reaper.
         self.end(DROP_GRACE).ok();
     }
 }
@@ -313,7 +313,7 @@ impl Running<'_> {
     }
 }
 
-/// What the first process that has it has.
+/// The value of the first process that has one.
 fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T {
     let found = instances.iter().find_map(pick);
     found.expect("every kind listens on a socket and on TCP, with one process or with several")
@@ -366,7 +366,7 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
     }
 }
 
-/// Launches until nobody else has taken the port in between.
+/// Launches until no other process has taken the port in between.
 fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
     let mut n_tries = 1;
     loop {

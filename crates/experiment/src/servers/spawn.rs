@@ -21,13 +21,13 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// Its arguments. They are visible to every user: no secrets.
     pub(crate) args: Vec<String>,
-    /// What it reads on stdin; nothing when empty.
+    /// The text for its stdin; nothing when empty.
     pub(crate) input: String,
-    /// A variable of its environment, which its own account and root alone can read.
+    /// A variable of its environment, which only its own account and root can read.
     pub(crate) secret: Option<(&'static str, Secret)>,
 }
 
-/// Starts it in the server's part of the scratch folder, as `account` where there is one, else as us.
+/// Starts it in the server's part of the scratch folder, as `account` if there is one, else as us.
 ///
 /// The environment is our own choice (`PGDATA` or `MYSQL_HOME` of the caller must not reach it) and
 /// both output streams go to the log.
@@ -38,7 +38,7 @@ pub(crate) fn spawn(
     scratch: &Scratch,
 ) -> Result<(Child, Process), ServerError> {
     let failed = |source| ServerError::Spawn { program: program.path.clone(), source };
-    // initdb and its like lie beside a program that was judged when it was found, or elsewhere.
+    // initdb and its like are beside a program that was judged when it was found, or elsewhere.
     if program.path.is_absolute() && !is_own(&program.path) {
         trusted_program(&program.path).map_err(|why| ServerError::PassedOver { path: program.path.clone(), why })?;
     }

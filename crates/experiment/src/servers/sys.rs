@@ -33,7 +33,7 @@ pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Puts the child into a session of its own, deaf to what a terminal or a logout sends.
+/// Puts the child into a separate session, deaf to the signals of a terminal or a logout.
 pub(crate) fn detach(command: &mut Command) {
     let prepare = || {
         rustix::process::setsid()?;
@@ -47,7 +47,7 @@ pub(crate) fn detach(command: &mut Command) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Removes a System V shared memory segment if it has this key and creator and nobody uses it.
+/// Removes a System V shared memory segment if it has this key and creator and no process uses it.
 ///
 /// PostgreSQL holds such a segment as a lock on its data folder, and leaves it behind when killed.
 pub(crate) fn remove_unused_segment(id: i32, key: i32, creator_uid: u32) {

@@ -1,4 +1,4 @@
-//! What does not go together in an experiment, however it was made.
+//! Refuses an experiment whose parts do not go together, however it was made.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl Experiment {
     }
 }
 
-/// A pooler of somebody's pools as it was told to.
+/// Refuses a pool mode unless a pooler is among the targets.
 fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
     let is_pooler = |spec: &TargetSpec| spec.kind().is_pooler();
     if experiment.pool_mode == PoolMode::default() || experiment.targets.iter().any(is_pooler) {
@@ -51,7 +51,7 @@ fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-/// Of two sockets nobody knows which is meant.
+/// Refuses two sockets: it is not known which one is meant.
 fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> {
     let own = match spec {
         TargetSpec::Running(running) => running.socket.as_deref(),
@@ -78,7 +78,7 @@ fn check_connections(connections: &[u32]) -> Result<(), Failure> {
     }
 }
 
-/// What takes as long as a stream has no rate to be kept.
+/// Refuses a rate or pauses for requests that run as fast as they can.
 fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     match requests.workload.as_deref() {
         Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP)) if !load.is_flat_out() => {
@@ -112,7 +112,7 @@ fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A login is a conversation of its own, in which nobody polls.
+/// Refuses another client for logins: a login is a separate conversation, in which the client does not poll.
 fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     let typed = match clients {
         None => None,

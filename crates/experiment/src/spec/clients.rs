@@ -9,7 +9,7 @@ use super::load::Load;
 use super::waits::{self, Waits};
 use super::{Clients, Experiment};
 
-/// Up to so many connections a thread for each is the default.
+/// Up to this many connections a thread for each is the default.
 const MOST_THREADS: u32 = 64;
 
 impl Experiment {

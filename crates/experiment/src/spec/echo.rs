@@ -1,4 +1,4 @@
-//! What was asked of the echo server: sizes within bounds, or a clear refusal.
+//! Requests to the echo server: sizes within bounds, or a clear refusal.
 
 use looptax_bench::path::{Echo, EchoRequest};
 use looptax_model::failure::Failure;
@@ -8,9 +8,9 @@ const LEAST_BYTES: u64 = 8;
 /// Most bytes of a message or a write.
 const MOST_BYTES: u64 = 1 << 20;
 const MOST_STREAM_BYTES: u64 = 1 << 32;
-/// A stream where nothing is said: a millisecond or so, of which its answer's way is a small part.
+/// The usual size of a stream: a millisecond or so, of which its answer's way is a small part.
 const STREAM_BYTES: u64 = 4 << 20;
-/// A write where nothing is said: that of iperf3, so that figures compare.
+/// The usual size of a write: that of iperf3, so that figures compare.
 const WRITE_BYTES: u32 = 128 << 10;
 
 /// The echo server's options as they were typed.
@@ -40,7 +40,7 @@ impl EchoAsked {
         within("--write-size", self.write_bytes, MOST_BYTES)
     }
 
-    /// What the word asks for with these options; `None` when the echo server does not know the word.
+    /// The echo workload of a word with these options; `None` when the echo server does not know the word.
     ///
     /// # Errors
     /// A usage failure for an option of another word.

@@ -26,9 +26,9 @@ pub enum Effort {
     Quick,
     /// Full, until the interval is narrow.
     Precise,
-    /// One look after so many epochs.
+    /// One look after this number of epochs.
     Epochs(usize),
-    /// One look after so much time.
+    /// One look after this time.
     Time(Duration),
 }
 

@@ -1,4 +1,4 @@
-//! What `--exec` and its kin mean: words split, the tool recognised, nothing run yet.
+//! The meaning of `--exec` and its kin: words split, the tool recognised, nothing run yet.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Exec {
     /// One line for both arms, with [`TRANSPORT`] in it.
     ///
     /// # Errors
-    /// A usage failure for a line that cannot be run, or a time that is none.
+    /// A usage failure for a line that cannot be run, or for a time that cannot be read.
     pub fn one_line(line: &str, timeout: &str) -> Result<Self, Failure> {
         Ok(Self { timeout: self::timeout(timeout)?, given: Given::Template(template(line)?), typed: vec![shown(line)] })
     }

@@ -19,7 +19,7 @@ impl Experiment {
         words
     }
 
-    /// The words of a command line that asks the same question, with an order of slices of its own.
+    /// The words of a command line that asks the same question, with its own order of slices.
     pub fn command_without_seed(&self) -> Vec<String> {
         let mut line = Line(vec!["looptax".to_owned(), "compare".to_owned()]);
         line.0.extend(self.targets.iter().map(TargetSpec::name));

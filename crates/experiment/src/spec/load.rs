@@ -1,4 +1,4 @@
-//! The load that was asked for: as fast as answers come, or at a rate of its own.
+//! The load that was asked for: as fast as answers come, or at a given rate.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ impl Load {
         Self::Closed { think: Duration::ZERO }
     }
 
-    /// Whether the rate follows from the server alone.
+    /// Whether the rate depends only on the server.
     pub fn is_flat_out(&self) -> bool {
         *self == Self::flat_out()
     }
@@ -92,7 +92,7 @@ impl Load {
         matches!(self.rate(), Some(Rate::OfCapacity(_)))
     }
 
-    /// A comparison's load for the plan; nothing where the rate follows from the server.
+    /// A comparison's load for the plan; empty if the rate depends only on the server.
     pub fn words(&self) -> String {
         match (self, self.rate()) {
             (Self::Closed { think }, _) if !think.is_zero() => {

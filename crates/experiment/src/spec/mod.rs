@@ -1,4 +1,4 @@
-//! What an experiment is: typed, checked, defaults filled in, nothing opened yet.
+//! The description of an experiment: typed, checked, defaults filled in, nothing opened yet.
 //!
 //! Words are read here in the forms in which people type them, and printed in the same forms by `line`.
 
@@ -36,7 +36,7 @@ use target::TargetSpec;
 
 /// More connections than this are a slip of the finger.
 const MOST_CONNECTIONS: u32 = 16_384;
-/// Rows or keys of a private server where nothing is said.
+/// The usual number of rows or keys of a private server.
 pub const ROWS: u32 = 100_000;
 /// Most latencies that are kept, in MiB.
 pub const MOST_SAMPLES_MIB: u32 = 256;
@@ -51,7 +51,7 @@ pub enum Clients {
     Like(Vec<String>),
 }
 
-/// The single description of a comparison: what is held against what, on which servers, under which load.
+/// The single description of a comparison: the arms that are compared, the servers, the load.
 ///
 /// Made from arguments, or in code; [`Experiment::command`] is the command line that gives it again.
 #[derive(Debug, Clone)]
@@ -86,13 +86,13 @@ pub struct Experiment {
     pub slice: Option<Duration>,
     /// Length of the warm-up; `None` for the usual one.
     pub warm_up: Option<Duration>,
-    /// What the order of slices is drawn from.
+    /// The seed for the order of slices.
     pub seed: u64,
     /// On a running server: a scratch schema of our own may be written.
     pub may_write: bool,
     /// On a running server: it is idle, and limits are lifted.
     pub is_own_server: bool,
-    /// Unix sockets are reached from a namespace that shares their folder alone.
+    /// Unix sockets are reached from a namespace that shares only their folder.
     pub is_from_namespace: bool,
     /// The plan for a running server was agreed to.
     pub is_agreed: bool,
@@ -103,7 +103,7 @@ pub struct Experiment {
     pub remedy: Option<RemedyKind>,
     /// Busy-wait before each request: none in the baseline, this many nanoseconds in the others, so that a truth is known.
     pub inject_ns: Option<u64>,
-    /// What has not begun by then is left out.
+    /// A comparison that has not begun by then is left out.
     pub deadline: Option<Instant>,
 }
 
@@ -200,7 +200,7 @@ pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
     }
 }
 
-/// A seed that nobody has used.
+/// A new seed.
 ///
 /// # Errors
 /// The kernel gives no random bytes.
@@ -213,7 +213,7 @@ pub fn new_seed() -> Result<u64, Failure> {
 /// A seed as it is in a record.
 ///
 /// # Errors
-/// A usage failure for what is no hexadecimal number.
+/// A usage failure for a word that is not a hexadecimal number.
 pub fn seed(hex: &str) -> Result<u64, Failure> {
     u64::from_str_radix(hex.trim_start_matches("0x"), 16)
         .map_err(|_| Failure::usage(format!("`--seed {hex}` is not a hexadecimal number"), "take it from a record"))
@@ -247,7 +247,7 @@ pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
     })
 }
 
-/// What was typed for this sweep, if it is one with the powers of two between its ends a range.
+/// The word for this sweep: a range if it is one with the powers of two between its ends.
 pub(super) fn sweep_word(connections: &[u32]) -> String {
     match connections {
         [from, .., to] if range(*from, *to) == connections => format!("{from}..{to}"),

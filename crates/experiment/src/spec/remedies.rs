@@ -12,7 +12,7 @@ use looptax_model::record::RemedyKind;
 use super::target::TargetSpec;
 use super::{Effort, Experiment};
 
-/// Connections where nothing is said: one alone has no placement to choose.
+/// The usual connections: a single one has no placement to choose.
 const CONNECTIONS: u32 = 16;
 /// Requests at once, as the published comparisons have them.
 const PIPELINE: u32 = 16;
@@ -22,14 +22,14 @@ const FREE_EPOCHS: usize = 12;
 /// One comparison of those that say what would help.
 #[derive(Debug)]
 pub struct Part {
-    /// What it is about, for the plan.
+    /// The subject, for the plan.
     pub title: &'static str,
     /// `Err` where it does not go with what was asked; never of the first.
     pub experiment: Result<Experiment, Failure>,
 }
 
-/// The comparisons that say what would help programs on `today`; `arms` are those to go over, the
-/// usual ones where nothing is said.
+/// The comparisons that show how programs on `today` could be helped; `arms` are the arms to try, or else the usual
+/// ones.
 ///
 /// # Errors
 /// A usage failure when there is not one server, or today's arm leaves nothing to help against.
@@ -53,7 +53,7 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
     Ok(parts)
 }
 
-/// What there is to say where today's arm is none that a remedy helps against.
+/// The hint for an arm of today that no remedy helps against.
 pub const TODAY: &str = "--baseline tcp, tcp6, tls, tls-unix, bridge, nat or proxy says what programs do today; without it the first of --arms does";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
@@ -118,7 +118,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
 /// Why a change is not measured.
 type NoPoint = &'static str;
 
-/// What is changed beside the arm, each from `today`, or why that is not measured.
+/// The changes beside the arm, each from `today`, or why that is not measured.
 fn changes(today: &Experiment, spec: &TargetSpec) -> Vec<(&'static str, Result<Experiment, NoPoint>)> {
     let mut changes = vec![
         ("16 requests at once", pipelined(today, spec)),

@@ -1,4 +1,4 @@
-//! What is asked of the server, and which other options go with it.
+//! The requests to the server, and the other options for them.
 
 use looptax_bench::{ClientModel, Distribution};
 use looptax_model::failure::Failure;
@@ -11,7 +11,7 @@ pub(super) const STREAM: &str = "stream";
 pub(super) const CONNECT: &str = "connect";
 pub(super) const DUMP: &str = "dump";
 
-/// What starts the name of a user's own workload.
+/// The start of the name of a user's own workload.
 const SCRIPT: &str = "script:";
 
 /// The workloads that were typed, each by itself; a script's path may hold commas.
@@ -22,7 +22,7 @@ pub fn workloads(typed: Option<&str>) -> Vec<Option<String>> {
     }
 }
 
-/// What is asked of the server, and how.
+/// The requests to the server, and the way that they are sent.
 #[derive(Debug, Clone)]
 pub struct Requests {
     /// A word of `--list`; `None` for the server's default.
@@ -36,7 +36,7 @@ pub struct Requests {
     /// How often each key is asked for.
     pub distribution: Distribution,
     pub echo: EchoAsked,
-    /// Requests of one connection, where it is then opened anew.
+    /// Requests of one connection, if it is then opened again.
     pub reconnect_every: Option<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Requests {
         self.workload.as_deref() == Some(DUMP)
     }
 
-    /// The way to wait where nothing is said, for workloads that spend their time otherwise.
+    /// The usual way to wait, for workloads that spend their time otherwise.
     pub fn usual_client(&self) -> Option<ClientModel> {
         match self.workload.as_deref() {
             _ if self.are_connects() => Some(ClientModel::Block),

@@ -30,7 +30,7 @@ impl TargetSpec {
         }
     }
 
-    /// What happens to it first.
+    /// Names the first step for it.
     pub fn before_measuring(&self) -> String {
         match self {
             Self::Private(_) => format!("starting {}", self.name()),
@@ -38,7 +38,7 @@ impl TargetSpec {
         }
     }
 
-    /// Its kind; a running server is known by its protocol alone.
+    /// Its kind; a running server is known only by its protocol.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Private(kind) => *kind,
@@ -47,7 +47,7 @@ impl TargetSpec {
     }
 }
 
-/// Where a running server is, and who we are there.
+/// A running server's addresses, and our account there.
 #[derive(Debug, Clone)]
 pub struct Running {
     pub protocol: Protocol,
@@ -56,9 +56,9 @@ pub struct Running {
     pub login: Login,
     /// Its socket, where the URL names one.
     pub socket: Option<PathBuf>,
-    /// What in the URL demands TLS, as it was written.
+    /// The part of the URL that demands TLS, as it was written.
     pub tls: Option<String>,
-    /// What in it rules TLS out.
+    /// The part of it that rules TLS out.
     pub no_tls: Option<String>,
     /// The URL without its password.
     pub shown: String,
@@ -146,12 +146,12 @@ fn own_port(address: &Address) -> Option<u16> {
     port.parse().ok()
 }
 
-/// What would change a client's connection, and not ours.
+/// Refuses a setting that would change a client's connection, and not ours.
 fn refuse_unread(address: &Address) -> Result<(), Failure> {
     let Some(name) = address.unread.first() else {
         return Ok(());
     };
-    // A password that nobody has encoded may look like one.
+    // A password that was not encoded may look like one.
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let is_sure = address.unread.iter().all(|it| it.chars().all(is_name));
     let what = if is_sure { name } else { "something" };
@@ -173,8 +173,8 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// A loopback address. `localhost` means 127.0.0.1 here: the name alone would be the socket to some
-/// clients and TCP to others.
+/// A loopback address. `localhost` means 127.0.0.1 here: by the name only, some clients would take the socket and
+/// others TCP.
 fn ip(address: &Address) -> Result<IpAddr, Failure> {
     let hint = "looptax compares ways to a local server: give 127.0.0.1 or [::1]";
     let Some(host) = address.host.as_deref() else {

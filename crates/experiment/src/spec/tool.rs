@@ -1,4 +1,4 @@
-//! Tools that looptax knows by name: how each is told its transport and its account.
+//! Tools that looptax knows by name, and the flags for their transport and their account.
 //!
 //! Data and pure functions; called by `exec` here for recognition and by the command runner for flags.
 //!
@@ -11,12 +11,12 @@ use looptax_bench::path::Endpoint;
 use looptax_model::dsn::{MASK, Protocol, masked};
 use looptax_wire::Login;
 
-/// How a tool is told where to connect.
+/// The way in which a tool gets its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// `mysql`: takes a database by flag.
     MysqlShell,
-    /// `mysqldump` and others of its family: databases are words of their own.
+    /// `mysqldump` and others of its family: databases are separate words.
     MysqlOther,
     Libpq,
     /// `pgbench`, which is libpq's, too, and may run for a time.
@@ -72,7 +72,7 @@ pub fn names() -> String {
 /// Which word is the program, and which tool it is: the first word, or the first after `env A=B`.
 ///
 /// # Errors
-/// The program's name, when it is none that is known.
+/// The program's name, when it is not a known one.
 pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_env = words.first().is_some_and(|word| base(word) == "env");
@@ -140,7 +140,7 @@ impl Tool {
         }
     }
 
-    /// What to write instead, when these words let it run for a time that does not depend on its speed.
+    /// The text to write instead, when these words let it run for a time that does not depend on its speed.
     pub fn runs_for_a_time(self, words: &[String]) -> Option<String> {
         let has = |start: &str| words.iter().any(|word| word.starts_with(start));
         match self {

@@ -20,7 +20,7 @@ impl Waits {
     pub fn on(self, arm: Arm) -> ClientModel {
         match self {
             Self::As(model) => model,
-            // What was opened as TCP is waited for as TCP.
+            // A connection that was opened as TCP is waited for as TCP.
             Self::Like(client) => {
                 model_of(if arm.is_unix() && arm != Arm::Redirect { client.model.unix } else { client.model.tcp })
             }
@@ -58,7 +58,7 @@ impl fmt::Display for Waits {
 /// The client that a word means for a kind of server.
 ///
 /// # Errors
-/// A usage failure when nobody is called that, or when that client does not talk to such a server.
+/// A usage failure when no client has that name, or when that client does not talk to such a server.
 pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
     let called = || real_clients().iter().filter(|it| it.is_called(word));
     if let Some(client) = called().find(|it| it.talks_to(kind)) {

@@ -1,4 +1,4 @@
-//! The private server that storms come to, with the queues of its listening sockets in our hands.
+//! The private server for storms, with the queues of its listening sockets in our hands.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,7 +29,7 @@ pub struct Ground {
     // The first field: our hold on its listening sockets ends before it.
     listeners: Vec<OwnedFd>,
     server: PrivateServer,
-    /// What a client asks first.
+    /// The first bytes from a client.
     question: Vec<u8>,
 }
 
@@ -186,7 +186,7 @@ fn own_queue(server: &PrivateServer) -> Option<u32> {
     endpoints.iter().map(|it| it.queue.backlog).min()
 }
 
-/// What a client of this server sends first; nothing where the server speaks first.
+/// The first bytes that a client of this server sends; nothing if the server speaks first.
 fn question(server: &PrivateServer) -> Result<Vec<u8>, Failure> {
     if server.protocol != Protocol::Fastcgi {
         return Ok(first_question(server.protocol).unwrap_or_default().to_vec());

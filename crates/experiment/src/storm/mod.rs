@@ -1,7 +1,7 @@
 //! Storms: many connections at once to a private server, over the socket and over TCP in turns, also while the server
 //! is stopped.
 //!
-//! `ground` is the server that they come to, `stopped` stops it. Shows nothing.
+//! `ground` is the server that they connect to, `stopped` stops it. Shows nothing.
 
 mod ground;
 mod stopped;

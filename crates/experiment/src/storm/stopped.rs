@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 const LOOKS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Stopped processes; they go on when this is dropped.
+/// Stopped processes; they continue when this is dropped.
 pub(super) struct Stopped(HashMap<u32, OwnedFd>);
 
 impl Stopped {

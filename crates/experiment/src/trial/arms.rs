@@ -1,6 +1,6 @@
 //! The arms' turns: a slice over one way, loaded, proved and counted.
 //!
-//! A flip leaves the application running and changes the way of its new connections; a restart starts it anew for each
+//! A flip leaves the application running and changes the way of its new connections; a restart starts it again for each
 //! slice.
 
 use std::sync::atomic::AtomicBool;
@@ -25,7 +25,7 @@ use crate::trial::ready::wait_for_answer;
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
 /// Pages that failed, in a thousand, from which on nothing is concluded.
 const MOST_FAILED_PER_MILLE: u64 = 1;
-/// So many failed pages end a trial at once, if they are more than one in a hundred.
+/// This many failed pages end a trial at once, if they are more than one in a hundred.
 const MANY_FAILED: u64 = 5;
 /// Loads after a start that do not count, at least.
 const LEAST_WARM_UP: usize = 3;
@@ -41,11 +41,11 @@ pub(crate) struct Turns<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) program: &'a mut Program,
     pub(crate) load: PageLoad,
-    /// The server whose way alone changes, by contrast; `None` for all of them.
+    /// The only server whose way changes, by contrast; `None` for all of them.
     pub(crate) contrasts: Vec<Option<usize>>,
     pub(crate) pages_per_slice: usize,
     pub(crate) stop: &'a AtomicBool,
-    /// What the servers count of pages that do not count here.
+    /// The servers' counts for pages that do not count here.
     pub(crate) counters: Counters,
     /// By contrast: what was seen of its arms in counted epochs.
     pub(crate) seen: Vec<[TrialArm; 2]>,
@@ -54,13 +54,13 @@ pub(crate) struct Turns<'a> {
     /// Whether the application goes on between slices: all of a slice's connections are then made for its pages, and none
     /// at a start before.
     pub(crate) is_flipped: bool,
-    /// What the first page that failed said.
+    /// The first failed page's message.
     pub(crate) first_failure: Option<String>,
 }
 
 /// A slice's load, and what the machine spent on it.
 struct Loaded {
-    /// A whole run of a load command stands here as one page.
+    /// A whole run of a load command counts here as one page.
     pages: PagesLoaded,
     application_ns: Option<u64>,
     servers_ns: Option<u64>,
@@ -76,7 +76,7 @@ impl SliceSource for Turns<'_> {
 impl Turns<'_> {
     /// Within one process, slice by slice.
     fn flip(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
-        // What the last page left behind is done before the next one begins.
+        // The server finishes its work for the last page before the next one begins.
         thread::sleep(GUARD);
         let number = self.program.steer(self.mask(order));
         if !order.counts {
@@ -107,8 +107,8 @@ impl Turns<'_> {
         Ok(filled)
     }
 
-    /// The routes that are moved in a slice: all, or none; where one server is tried by itself, the others' ways are
-    /// the epoch's chance.
+    /// The routes that are moved in a slice: all, or none; if one server is tried by itself, chance decides about the
+    /// others' ways for each epoch.
     fn mask(&self, order: SliceOrder) -> u32 {
         let is_socket = self.ask.arms[order.side.idx()] == Way::Socket;
         let only = self.contrasts[order.contrast_idx];
@@ -118,7 +118,7 @@ impl Turns<'_> {
         })
     }
 
-    /// Loads a slice; where it does not count, pages stand for a load command.
+    /// Loads a slice; if it does not count, pages take the place of a load command.
     fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
         let n_pages = if counts { self.pages_per_slice } else { self.pages_per_slice.div_ceil(WARM_UP_PART) };
         let inject = self.ask.inject.map(|time| match order.side {
@@ -167,7 +167,7 @@ impl Turns<'_> {
         let mut last = None;
         for idx in 0..MOST_WARM_UP {
             let order = SliceOrder {
-                // Other pages than those that count, where there are several.
+                // Other pages than those that count, if there are several.
                 rank: order.rank + (1 + idx as u64) * 1_000,
                 ..order
             };
@@ -188,15 +188,15 @@ impl Turns<'_> {
         Ok(Some(()))
     }
 
-    /// CPU time of all servers that are no part of the application; `None` where one's process is not known, or where
-    /// there is none.
+    /// CPU time of all servers that are not part of the application; `None` if one's process is not known, or if there
+    /// is not one.
     fn servers_ns(&self) -> Option<u64> {
         let servers = || self.ask.servers.iter().filter(|it| !it.is_own);
         servers().next()?;
         servers().map(|it| process_tree_cpu_ns(it.pid?)).sum()
     }
 
-    /// The slice as it counts, held against what it should be.
+    /// The slice as it counts, compared with its order.
     fn filled(&mut self, order: SliceOrder, number: u32, loaded: &Loaded) -> Result<Option<FilledSlice>, Failure> {
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(None);
@@ -272,10 +272,10 @@ impl Turns<'_> {
             .invalid()
     }
 
-    /// What makes a finished contrast worthless: too many pages that failed, connections that went another way.
+    /// Checks that a finished contrast is worth something.
     ///
     /// # Errors
-    /// That.
+    /// Too many pages failed, or connections went another way.
     pub(crate) fn check(&self, contrast_idx: usize) -> Result<(), Failure> {
         let seen = &self.seen[contrast_idx];
         let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();

@@ -1,4 +1,4 @@
-//! What somebody wants to know of an application: its command, its load, its servers' two ways. Plain data.
+//! A question about an application: its command, its load, the sockets and ports of its servers. Plain data.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Ask {
 pub enum Load {
     /// Pages, by looptax.
     Pages(Vec<Page>),
-    /// Whatever this command asks, from its start to its end; the pages are for the first look alone.
+    /// All requests of this command, from its start to its end; the pages are only for the first look.
     Command {
         words: Vec<String>,
         shown: String,
@@ -76,7 +76,7 @@ pub struct Server {
     pub pid: Option<u32>,
     /// Whether the application's command starts it: then its CPU time is part of the application's.
     pub is_own: bool,
-    /// Whether a person named its two ways.
+    /// Whether a person named its socket and its port.
     pub is_given: bool,
     /// Who may ask it what it has counted, where anybody is known.
     pub account: Option<Account>,
@@ -99,7 +99,7 @@ impl Way {
 }
 
 impl Load {
-    /// The pages, of whoever asks for them.
+    /// The pages, whichever program asks for them.
     pub(crate) fn pages(&self) -> &[Page] {
         match self {
             Self::Pages(pages) | Self::Command { pages, .. } => pages,

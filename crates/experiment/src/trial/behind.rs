@@ -1,4 +1,5 @@
-//! Who listens on the sockets of servers that nobody knew before the application started: its own, as PHP-FPM behind nginx.
+//! Who listens on the sockets of servers that were not known before the application started: its own, as PHP-FPM behind
+//! nginx.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
@@ -22,8 +23,8 @@ pub(crate) fn with_names(ask: &Ask, program: &Program) -> Ask {
     Ask { servers: ask.servers.iter().map(named).collect(), ..ask.clone() }
 }
 
-/// The process that called `listen` on a socket, with its program's name; `None` where nobody takes connections there, or
-/// where the process is in no namespace of ours.
+/// The process that called `listen` on a socket, with its program's name; `None` if no process takes connections there,
+/// or if the process is in no namespace of ours.
 ///
 /// # Source
 /// unix(7), `SO_PEERCRED`.

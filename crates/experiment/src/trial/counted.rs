@@ -1,4 +1,4 @@
-//! What the servers count of the application's requests, read around pages that do not count themselves.
+//! The servers' counts of the application's requests, read around pages that do not count themselves.
 //!
 //! The warm-up's pages are those of the trial, over both arms; asking the servers costs the measured ones nothing.
 
@@ -27,7 +27,7 @@ struct Counter {
 }
 
 impl Counters {
-    /// Logs in where an account is known; whoever does not answer is left out.
+    /// Logs in if an account is known; a server that does not answer is left out.
     pub(crate) fn open(ask: &Ask) -> Self {
         let servers = ask.servers.iter().enumerate();
         Self(servers.filter_map(|(idx, server)| open(idx, server)).collect())
@@ -40,7 +40,7 @@ impl Counters {
         }
     }
 
-    /// They are over; so many there were.
+    /// They are over; there were `n_pages`.
     pub(crate) fn end(&mut self, n_pages: u64) {
         for counter in &mut self.0 {
             let now = counter.conversation.work().ok().flatten();
@@ -58,7 +58,7 @@ impl Counters {
         }
     }
 
-    /// What was counted of a page.
+    /// The counts per page.
     pub(crate) fn per_page(&self) -> Vec<TrialCount> {
         let counted = self.0.iter().filter(|it| it.n_pages > 0);
         let per_page = counted.map(|it| TrialCount {
@@ -71,7 +71,7 @@ impl Counters {
     }
 }
 
-/// Over the socket, where nobody asks for TLS; the question is the same over either.
+/// Over the socket, on which servers do not ask for TLS; the question is the same over either.
 fn open(idx: usize, server: &Server) -> Option<Counter> {
     let account = server.account.as_ref()?;
     let endpoint = match &server.to {

@@ -19,17 +19,17 @@ use crate::trial::program::Program;
 
 /// Rounds over all pages, over either way; the first of them finds everything cold.
 const ROUNDS: usize = 4;
-/// More pages than so many are not all looked at.
+/// Of more pages than this, not all are looked at.
 const MOST_PAGES: usize = 200;
-/// A body may be so much shorter or longer than those that were seen, besides this share of its length.
+/// A body may be this much shorter or longer than those that were seen, besides this share of its length.
 const SIZE_SLACK_BYTES: u64 = 512;
 /// Connections per page from which on a server is connected to for pages, and not now and then.
 const PER_PAGE: f64 = 0.1;
-/// A connection is kept that is there in so many looks on end, while no page is asked for.
+/// A connection counts as kept if this many looks in a row see it, while no page is asked for.
 const LOOKS_AT_KEPT: usize = 20;
 /// Servers that can be tried each by itself: a contrast for each, and one for all.
 const MOST_EACH: usize = 3;
-/// A page's connection may last a millisecond: it is missed in so many rounds of looks only by a rare chance.
+/// A page's connection may last a millisecond: only a rare chance lets this many rounds of looks miss it.
 const LOOKS_IN_PASSING: usize = 10;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Epochs of looks have numbers that no measured one has.
@@ -37,7 +37,7 @@ const LOOKS: u64 = 1 << 40;
 
 #[derive(Debug)]
 pub(crate) struct FirstLook {
-    /// What a right answer looks like, by page.
+    /// The form of a right answer, by page.
     pub(crate) expected: Vec<ExpectedPage>,
     /// Least and most bytes of each page's body.
     pub(crate) body_bytes: Vec<[u64; 2]>,
@@ -53,7 +53,7 @@ pub(crate) struct FirstLook {
 /// Looks; `None` when told to stop.
 ///
 /// # Errors
-/// What is wrong with the application's pages, or with their ways, and what to do about it.
+/// A fault of the application's pages, or of their ways, and what to do about it.
 pub(crate) fn look(
     ask: &Ask,
     program: &mut Program,
@@ -111,7 +111,7 @@ pub(crate) fn look(
     }))
 }
 
-/// What was seen over one way.
+/// The observations over one way.
 struct Seen {
     facts: Vec<PageFacts>,
     failures: Vec<FailedPages>,
@@ -121,7 +121,7 @@ struct Seen {
     n_connections: Vec<[u64; 2]>,
 }
 
-/// Over which socket a page fails that is answered over TCP: where several are used, each is looked at alone.
+/// The socket over which a page fails that is answered over TCP: if several are used, each is looked at by itself.
 fn culprit(
     ask: &Ask,
     program: &mut Program,
@@ -191,7 +191,7 @@ fn look_over(
     Ok(seen)
 }
 
-/// What a right answer looks like after those that were seen.
+/// The form of a right answer after those that were seen.
 fn expected(facts: &PageFacts) -> ExpectedPage {
     let [least, most] = facts.body_bytes.unwrap_or_default();
     let status = facts.statuses.first().map_or(200, |(status, _)| *status);
@@ -323,7 +323,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
     })
 }
 
-/// What is wrong with pages that failed.
+/// Reports the fault of pages that failed.
 fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: &str) -> Result<(), Failure> {
     let Some(failed) = failures.first() else {
         return Ok(());
@@ -350,7 +350,7 @@ fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: 
     Err(Failure::usage(what, hint))
 }
 
-/// A page has to be the same page over both ways.
+/// A page has to be the same page over both transports.
 fn object_to_ways(tcp: &[PageFacts], socket: &[PageFacts], pages: &[Page]) -> Result<(), Failure> {
     for ((tcp, socket), page) in tcp.iter().zip(socket).zip(pages) {
         let status = |facts: &PageFacts| facts.statuses.first().map(|(status, _)| *status);

@@ -1,7 +1,7 @@
 //! A trial from its start to its record: first look, turns, judgement.
 //!
 //! The straight way: the application starts, is looked at, takes turns, and each contrast becomes a comparison of the
-//! record. What ends it on the way leaves what was measured before.
+//! record. A failure on the way keeps earlier measurements.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,14 +26,13 @@ use crate::trial::ready::wait_for_answer;
 use crate::trial::record;
 use crate::trial::shape::{Shape, contrasts, plan_text, shape};
 
-/// Latencies beyond so many bytes are not kept.
+/// Latencies beyond this many bytes are not kept.
 const MOST_SAMPLE_BYTES: usize = 256 << 20;
 
 /// Tries the application, and puts what came of it into the record; `tell` hears what the first look found.
 ///
 /// # Errors
-/// What is wrong with the application, its pages or their ways, with the next step; what was measured before is in the
-/// record.
+/// A fault of the application, its pages or their ways, with the next step; earlier measurements are in the record.
 pub fn measure(
     ask: &Ask,
     mut program: Program,

@@ -1,4 +1,4 @@
-//! What the socket would bring a user's own application, before anything is changed.
+//! The effect of the socket on a user's own application, before anything is changed.
 //!
 //! The application runs under the redirect's supervisor, which moves its new connections or leaves them on TCP as this
 //! room says, slice by slice, while `bench` asks for its pages. [`Program`] is the application with all that can go

@@ -1,4 +1,5 @@
-//! Connections to the application's own pages, which are on this machine: plain, or with TLS that trusts whoever answers.
+//! Connections to the application's own pages, which are on this machine: plain, or with TLS that trusts any
+//! certificate.
 
 use std::io;
 use std::time::Duration;

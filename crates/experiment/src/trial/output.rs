@@ -12,12 +12,12 @@ use std::thread;
 const KEPT_BYTES: usize = 8 * 1024;
 const SHOWN_LINES: usize = 6;
 
-/// What was written last.
+/// The last output.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Output(Arc<Mutex<VecDeque<u8>>>);
 
 impl Output {
-    /// Follows a pipe to its end, in a thread of its own.
+    /// Follows a pipe to its end, in a separate thread.
     pub(crate) fn follow(pipe: OwnedFd) -> Self {
         let output = Self::default();
         let kept = output.clone();
@@ -38,7 +38,7 @@ impl Output {
         kept.drain(..n_over);
     }
 
-    /// The last lines, each indented on a line of its own; empty where nothing was written.
+    /// The last lines, each indented on a separate line; empty if nothing was written.
     pub(crate) fn last_lines(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = kept.iter().copied().collect();

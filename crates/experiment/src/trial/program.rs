@@ -1,6 +1,6 @@
 //! The application under its supervisor: started, ready, steered, and ended with all that came from it.
 //!
-//! What can go wrong with somebody else's program is told here, once, with the next step.
+//! Reports the failures of the user's program in one place, each with the next step.
 
 use std::io::{self, PipeReader};
 use std::net::{SocketAddr, TcpStream};
@@ -102,7 +102,7 @@ impl Program {
     /// Starts it and leaves all of its connections on TCP.
     ///
     /// # Errors
-    /// What keeps it from being ready.
+    /// The reason why it is not ready.
     pub fn hold(&mut self, ask: &Ask, stop: &AtomicBool) -> Result<(), Failure> {
         self.steer(0);
         self.start(ask.ready, ask.start_limit, stop).map(drop)
@@ -145,7 +145,7 @@ impl Program {
         self.check()
     }
 
-    /// What it wrote last, on lines of its own.
+    /// The last lines that it wrote, each on a separate line.
     pub(crate) fn said(&self) -> String {
         self.output.last_lines()
     }
@@ -157,12 +157,13 @@ impl Program {
         self.slice
     }
 
-    /// What became of a slice's connections.
+    /// The counts of a slice's connections.
     pub(crate) fn counts(&self, slice: u32) -> SliceCounts {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// That so many of the socket's connections stayed on TCP, to this server or to any, and why since the last start.
+    /// A failure: `n_not_moved` of the socket's `n` connections stayed on TCP, to this server or to any, and why since
+    /// the last start.
     pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();

@@ -12,11 +12,11 @@ use crate::trial::program::Program;
 const LOOK: Duration = Duration::from_millis(50);
 /// Epochs of these looks have numbers that no other one has.
 const LOOKS: u64 = 1 << 41;
-/// What a server says whose application is not there yet.
+/// The statuses of a server whose application is not there yet.
 const NOT_YET: [u16; 3] = [502, 503, 504];
 
-/// Waits until a page is no longer answered by "not yet", or for so long; what is wrong with a page is said by who looks
-/// at them.
+/// Waits until a page is no longer answered by "not yet", or until `limit` has passed; the caller that looks at the
+/// pages reports their faults.
 ///
 /// # Errors
 /// How the program ended, and those of the load.

@@ -1,4 +1,4 @@
-//! What was measured, as comparisons of the record: judged from their own raw numbers, as any other.
+//! The measurements, as comparisons of the record: judged from their own raw numbers, as any other.
 
 use crate::RecordWriter;
 use crate::measure::judging::{ending_of, placement_used, schedule};
@@ -28,7 +28,8 @@ pub(crate) struct Done<'a> {
 /// Puts a comparison for each contrast into the record.
 ///
 /// # Errors
-/// What ended the measuring, or makes it worthless; the comparisons are in the record all the same, as invalid ones.
+/// The failure that ended the measuring, or makes it worthless; the comparisons are in the record all the same, as
+/// invalid ones.
 pub(crate) fn add_comparisons(done: &Done<'_>, mut outcome: Outcome, writer: &mut RecordWriter) -> Result<(), Failure> {
     let mut wrong = Ok(());
     let runs = std::mem::take(&mut outcome.contrasts);

@@ -12,7 +12,7 @@ use crate::trial::arms::GUARD;
 use crate::trial::ask::{Ask, Load, Server};
 use crate::trial::first_look::FirstLook;
 
-/// A slice of several clients has so many pages of each, so that they wait for each other only now and then.
+/// A slice of several clients has this many pages of each, so that they wait for each other only now and then.
 const PAGES_PER_CLIENT: usize = 4;
 /// An epoch should last so long: its pauses and looks at the machine then cost little.
 const EPOCH: Duration = Duration::from_millis(500);
@@ -90,7 +90,7 @@ pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
     std::iter::once(None).chain(each.map(Some)).collect()
 }
 
-/// What the first look found, and what follows.
+/// The findings of the first look, and what follows.
 pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     let how = match seen.design {
         TrialDesign::Flip => "one process, its new connections moved or left in turns",
@@ -106,7 +106,7 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     format!("{}: {how}; {length}{}", seen.why, in_vain(ask, seen))
 }
 
-/// What was asked for and has nothing to do.
+/// Names the requests that have no effect.
 fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
     let is_unused = |(idx, server): &(usize, &Server)| server.is_given && !seen.used.contains(idx);
     let unused = ask.servers.iter().enumerate().filter(is_unused);

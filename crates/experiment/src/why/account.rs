@@ -1,4 +1,4 @@
-//! What was sampled of a comparison, as it is in its record: layers by epoch, and the chains of all.
+//! The samples of a comparison, as they are in its record: layers by epoch, and the chains of all.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::why::symbols::{Function, Symbols, module_name};
 use crate::why::tally::{Seen, Tally};
 use crate::why::turns::MEAN_PERIOD_NS;
 
-/// What is counted of each slice, and its name in the record.
+/// A count of each slice, and its name in the record.
 type Counter = (&'static str, fn(&Slice) -> Option<u64>);
 
 /// Sources: the client threads' own counts and getrusage(2); the server's `/proc/PID/status`.
@@ -80,7 +80,7 @@ impl Account {
         }
     }
 
-    /// What the record says of one contrast.
+    /// The record's part about one contrast.
     pub(crate) fn why(&self, pair: [u32; 2], seen: &[Seen], counted: &[CountedEpoch]) -> Why {
         let mut by_chain: HashMap<u32, [u64; 2]> = HashMap::new();
         let mut epochs = Vec::new();
@@ -136,7 +136,7 @@ fn counts(raw: &Epoch) -> [Vec<u64>; 2] {
     })
 }
 
-/// What a person should know of what was not seen.
+/// Notes for a person about the parts that were not seen.
 fn notes(sampler: &Sampler, symbols: &Symbols, nameless: &Nameless, run_as: &RunAs) -> Vec<String> {
     let own = sampler.notes().iter().cloned();
     let hidden = symbols.note().map(str::to_owned);
@@ -156,7 +156,7 @@ fn layer_of(table: &Layers, doer: Doer, functions: &[&Function]) -> usize {
 fn folded(doer: Doer, functions: &[&Function]) -> String {
     let words = functions.iter().rev().map(|it| shown_name(it));
     let mut words: Vec<String> = words.map(|it| it.replace([';', '\n'], ":")).collect();
-    // What has no names looks alike: one frame says it.
+    // Frames without names look alike: one of them is enough.
     words.dedup_by(|a, b| a == b && a.starts_with('['));
     std::iter::once(process_name(doer).to_owned()).chain(words).collect::<Vec<_>>().join(";")
 }

@@ -1,8 +1,8 @@
 //! Counts of what the kernel does for a request: system calls, wake-ups, softirqs, packets.
 //!
-//! Every so many occurrences of a tracepoint leave a record with their time in a core's buffer, so that a count belongs to
-//! a slice and an arm. That costs time, so it is on in epochs of the warm-up alone, where nobody counts time.
-//! Called by the onlooker; what comes out goes into the record beside the samples.
+//! Every `period` occurrences of a tracepoint leave a record with their time in a core's buffer, so that a count
+//! belongs to a slice and an arm. That costs time, so it is on only in epochs of the warm-up, whose time does not
+//! count. Called by the onlooker; the counts go into the record beside the samples.
 
 mod tracefs;
 
@@ -28,7 +28,7 @@ struct Kind {
     tracepoint: &'static str,
     /// Which of its occurrences count, as the kernel's filters are written.
     filter: Option<&'static str>,
-    /// What it is called, and whether it is told by who caused it.
+    /// Its name, and whether it is counted by the process that caused it.
     name: &'static str,
     is_by_doer: bool,
 }
@@ -47,7 +47,7 @@ const KINDS: [Kind; 4] = [
     Kind { tracepoint: "net/net_dev_xmit", filter: None, name: "packets sent by devices", is_by_doer: false },
 ];
 
-/// Whoever a request needs, and how a count names him.
+/// The processes that a request needs, and their names in a count.
 const DOERS: [(Doer, &str); 5] = [
     (Doer::Client, "by the client"),
     (Doer::Server, "by the server"),
@@ -74,7 +74,7 @@ impl Counts {
     /// Opens the tracepoints of some cores, switched off.
     ///
     /// # Errors
-    /// The kernel's own: they are root's alone, or there are none.
+    /// The kernel's own: tracepoints are only for root, or there are none.
     pub(crate) fn open(cores: &[usize]) -> io::Result<Self> {
         let tracefs = Tracefs::open()?;
         let ids = KINDS.map(|kind| tracefs.id(kind.tracepoint));
@@ -94,7 +94,7 @@ impl Counts {
         names.collect()
     }
 
-    /// Begins, with one record for so many occurrences.
+    /// Begins, with one record for `period` occurrences.
     ///
     /// # Errors
     /// The kernel's own.
@@ -119,7 +119,7 @@ impl Counts {
         self.cores.iter_mut().flat_map(|core| &mut core.tracepoints)
     }
 
-    /// What was counted in an epoch's slices; `None` where records were lost, which makes it nobody knows how much.
+    /// The counts of an epoch's slices; `None` if records were lost, because the true count is then unknown.
     pub(crate) fn take(
         &mut self,
         epoch: &MeasuredEpoch,

@@ -1,4 +1,4 @@
-//! Where chains end: the functions in which time is spent themselves, without what they call, by epoch.
+//! The ends of chains: the functions in which time is spent themselves, without what they call, by epoch.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Adds the next chain; `None` where nothing is known of its innermost frame.
+    /// Adds the next chain; `None` if its innermost frame is unknown.
     pub(crate) fn add(&mut self, doer: Doer, innermost: Option<&Function>) {
         let whole = End { process: process_name(doer), function: None, is_kernel: false };
         let function = End {

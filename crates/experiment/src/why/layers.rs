@@ -12,7 +12,7 @@ const TABLE: &str = include_str!(concat!(env!("OUT_DIR"), "/layers.json"));
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'a> {
-    /// The function's symbol; empty where it is unknown.
+    /// The function's symbol; empty if it is unknown.
     pub(crate) name: &'a str,
     /// `kernel`, `[veth]` for a kernel module, else the file name of a program or library.
     pub(crate) module: &'a str,
@@ -47,7 +47,7 @@ struct Row {
     unseen: String,
 }
 
-/// What tells TLS apart in user space.
+/// The names that show TLS in user space.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct User {
@@ -56,7 +56,7 @@ struct User {
     shared_modules: Vec<String>,
 }
 
-/// What a known frame means for its chain.
+/// The meaning of a known frame for its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// The chain belongs to this layer.

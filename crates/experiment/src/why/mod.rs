@@ -1,4 +1,4 @@
-//! Where a request's CPU time goes: samples of the kernel's timer, each assigned to its slice, its arm and its layer.
+//! The CPU time of a request: samples of the kernel's timer, each assigned to its slice, its arm and its layer.
 
 mod account;
 mod counts;

@@ -1,4 +1,4 @@
-//! Functions without names: of which files, how much CPU time is in them, and what a person is told of it.
+//! Functions without names: their files, the CPU time in them, and the note about it for a person.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,10 +9,10 @@ use crate::why::symbols::Function;
 /// Names of programs by their files, where they run as something else than their file is called.
 pub(crate) type RunAs = HashMap<String, String>;
 
-/// The kernel keeps so many bytes of a program's name.
+/// The kernel keeps this many bytes of a program's name.
 const COMM_BYTES: usize = 15;
 
-/// What was seen of a file.
+/// The observations of a file.
 #[derive(Debug, Default)]
 struct InFile {
     /// Own CPU time in functions without a name, ns.
@@ -20,7 +20,7 @@ struct InFile {
     has_names: bool,
 }
 
-/// What was seen of all files that have functions without a name.
+/// The observations of all files that have functions without a name.
 #[derive(Debug, Default)]
 pub(crate) struct Nameless {
     files: BTreeMap<String, InFile>,
@@ -44,7 +44,7 @@ impl Nameless {
         }
     }
 
-    /// What to tell of these files, the one with the most time first.
+    /// The note about these files, the one with the most time first.
     pub(crate) fn note(&self, stripped: &[String], run_as: &RunAs) -> Option<String> {
         let mut files: Vec<(&String, &InFile)> =
             { self.files.iter() }.filter(|(name, _)| stripped.contains(name)).collect();

@@ -5,7 +5,7 @@ use cpp_demangle::{DemangleOptions, Symbol};
 
 use crate::why::symbols::Function;
 
-/// What a process does, in a word.
+/// The role of a process, in a word.
 pub(crate) fn process_name(doer: Doer) -> &'static str {
     match doer {
         Doer::Client => "client",

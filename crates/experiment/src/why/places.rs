@@ -51,7 +51,7 @@ impl FrameId {
     }
 }
 
-/// Where a frame of a call chain lies.
+/// The place of a frame of a call chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Frame {
     /// An address in the kernel.
@@ -69,7 +69,7 @@ pub(crate) enum Frame {
 pub(crate) struct MappedFile<'a> {
     /// As the process's own root has it; `[vdso]` for the kernel's own.
     pub(crate) path: &'a Path,
-    /// Zero for what is no file.
+    /// Zero if it is not a file.
     pub(crate) inode: u64,
     /// The process that it was first seen in.
     pub(crate) pid: u32,

@@ -1,10 +1,10 @@
 //! Samples of where CPU time goes: the kernel interrupts each core after a fixed CPU time and notes the call chain.
 //!
-//! One clock and one ring buffer per core; nothing is kept per sample. The event is the kernel's software
-//! clock `cpu-clock`: processors' own counters are left out until a machine that has them tests them. Idle
-//! time is none, nor what the kernel does inside an idle core's interrupts. `Sampler` owns the address spaces, so that
-//! the places of a sample are known when it is handed out. Whoever measures opens it, switches it on
-//! around slices and drains it between them.
+//! One clock and one ring buffer per core; nothing is kept per sample. The event is the kernel's software clock
+//! `cpu-clock`: processors' own counters are left out until a machine that has them tests them. Idle time does not
+//! count, nor does the kernel's work inside an idle core's interrupts. `Sampler` owns the address spaces, so that the
+//! places of a sample are known when it is handed out. The caller opens it, switches it on around slices and drains it
+//! between them.
 
 pub(crate) mod controls;
 mod events;
@@ -30,9 +30,9 @@ use ring::Ring;
 
 /// Marks of a call chain begin here: `PERF_CONTEXT_MAX` of `linux/perf_event.h`.
 const FIRST_MARK: u64 = -4095_i64 as u64;
-/// What follows is the kernel's: `PERF_CONTEXT_KERNEL`.
+/// The frames after this are the kernel's: `PERF_CONTEXT_KERNEL`.
 const KERNEL_MARK: u64 = -128_i64 as u64;
-/// What follows is the program's: `PERF_CONTEXT_USER`.
+/// The frames after this are the program's: `PERF_CONTEXT_USER`.
 const USER_MARK: u64 = -512_i64 as u64;
 
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) n_kernel: usize,
 }
 
-/// What comes out of the buffers.
+/// An item from the buffers.
 pub(crate) enum Drained<'a> {
     Sample(Sample<'a>),
     Fork { parent: u32, child: u32 },
@@ -72,11 +72,11 @@ struct Core {
     number: usize,
     ring: Ring,
     clocks: Vec<Counter>,
-    /// Never switched: they tell of threads' address spaces as long as they are open.
+    /// Never switched: they report threads' address spaces as long as they are open.
     silent: Vec<Counter>,
 }
 
-/// What has come out so far.
+/// The items so far.
 #[derive(Default)]
 struct Tally {
     places: Places,
@@ -115,8 +115,8 @@ impl Sampler {
         unreachable!("the last scope returns")
     }
 
-    /// Adds processes with their threads, and what comes from them later on. Does nothing where the whole
-    /// machine is seen. Name children with their parents in one call, or not at all: they come by themselves.
+    /// Adds processes with their threads, and their later children. Does nothing if the whole machine is seen. Name
+    /// children with their parents in one call, or not at all: they are added by themselves.
     ///
     /// # Errors
     /// The kernel refuses for another reason than that a process has gone or is another user's.
@@ -234,7 +234,7 @@ impl Sampler {
             .map(|(_, idx)| idx)
     }
 
-    /// What the frames of all samples so far stand for.
+    /// The places of the frames of all samples so far.
     pub(crate) fn places(&self) -> &Places {
         &self.tally.places
     }
@@ -263,7 +263,7 @@ impl Sampler {
         "cpu-clock"
     }
 
-    /// What to tell a person about what is not seen.
+    /// The notes for a person about the parts that are not seen.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -312,7 +312,7 @@ impl Tally {
                 (mark, is_exact) = (address, true);
                 continue;
             }
-            // A caller's address is where it goes on: the call lies before it.
+            // A caller's address is that of its next instruction: the call is before it.
             let place = if is_exact { address } else { address.saturating_sub(1) };
             let frame = match mark {
                 KERNEL_MARK => Some(Frame::Kernel(place)),
@@ -322,7 +322,7 @@ impl Tally {
             let frame = match frame {
                 Some(frame) => frame,
                 None if is_exact => Frame::Unknown,
-                // No caller: the program was built without frame pointers. What follows is none either.
+                // No caller: the program was built without frame pointers. The frames after it are not callers either.
                 None => break,
             };
             n_kernel += usize::from(mark == KERNEL_MARK);

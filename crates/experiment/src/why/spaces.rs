@@ -1,4 +1,4 @@
-//! Address spaces over time: which file lay behind a user address of a process when a sample was taken.
+//! Address spaces over time: the file that was behind a user address of a process when a sample was taken.
 //!
 //! A process's mappings are read from `/proc` when it is first seen, and follow the kernel's records from
 //! then on: mapped, forked (a copy of the parent's), executed (cleared), exited. Only mappings with code
@@ -12,14 +12,14 @@ use procfs::process::{MMPermissions, MMapPath, Process};
 
 use crate::why::places::{FileId, Frame, Places};
 
-/// The name of the kernel's own code in each process, where a file's path stands elsewhere.
+/// The name of the kernel's own code in each process, in place of a file's path.
 pub(crate) const VDSO: &str = "[vdso]";
 
 /// Paths of mappings that no file with symbols is behind.
 /// Source: Linux, `tools/perf/util/map.c`, `is_anon_memory` and `is_no_dso_memory`.
 const WITHOUT_FILE: [&str; 5] = ["//anon", "/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV"];
 
-/// A mapping with code, as one record tells of it.
+/// A mapping with code, as one record reports it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mapped<'a> {
     pub(crate) pid: u32,
@@ -76,7 +76,7 @@ impl Spaces {
     }
 
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
-        // New threads are told of in the same way.
+        // New threads are reported in the same way.
         if parent == child {
             return;
         }
@@ -99,8 +99,8 @@ impl Spaces {
         self.exited.push(pid);
     }
 
-    /// Where an address lies. `is_exact`: the address was truly executed, so that an unknown one means
-    /// that its mapping was missed. `None` where it is no code of the process.
+    /// The place of an address. `is_exact`: the address was truly executed, so that an unknown one means that its
+    /// mapping was missed. `None` if it is not code of the process.
     pub(crate) fn locate(&mut self, places: &mut Places, pid: u32, address: u64, is_exact: bool) -> Option<Frame> {
         let turn = self.n_turns;
         let known = self.by_pid.get(&pid);

@@ -30,7 +30,7 @@ pub(crate) struct FunctionId(u32);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Function {
-    /// As the linker has it; an address where the kernel hides its names, `None` where a program has none.
+    /// As the linker has it; an address if the kernel hides its names, `None` if a program does not have one.
     pub(crate) name: Option<String>,
     /// [`KERNEL`], `[veth]`, `mariadbd`, `libc.so.6`, `[vdso]`, [`ANONYMOUS`] or [`UNKNOWN`].
     pub(crate) module: String,
@@ -85,7 +85,7 @@ impl Symbols {
         self.programs.stripped()
     }
 
-    /// What to tell a person about names that are missing.
+    /// The note for a person about names that are missing.
     pub(crate) fn note(&self) -> Option<&'static str> {
         let is_hidden = self.kernel.as_ref().is_some_and(Kallsyms::is_empty);
         is_hidden.then_some(

@@ -61,7 +61,7 @@ impl Tally {
         ns
     }
 
-    /// Counts a sample of somebody whom a request needs, or of others.
+    /// Counts a sample of a process that a request needs, or of others.
     pub(crate) fn count(
         &mut self,
         weights: &mut Weights,

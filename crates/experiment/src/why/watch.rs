@@ -64,7 +64,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Takes what was sampled of the epoch that has just ended; what lies between slices is nobody's.
+    /// Takes the samples of the epoch that has just ended; those between slices count for no arm.
     fn take(&mut self, progress: &Progress<'_>) {
         let windows = Windows::new(progress.epoch);
         let mut weights = Weights::new();
@@ -122,7 +122,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// What a process does, or the nearest one that it comes from.
+/// The role of a process, or of its nearest ancestor that has one.
 fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     if let Some(known) = doers.get(&pid) {
         return *known;
@@ -135,7 +135,7 @@ fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     found
 }
 
-/// What comes from looptax itself and is nothing else has no part in a request.
+/// A child of looptax itself that has no other role has no part in a request.
 fn inherited(parent: Doer) -> Option<Doer> {
     (parent != Doer::Client).then_some(parent)
 }

@@ -1,8 +1,8 @@
 //! Which socket may belong to the server behind a port, and how that is known.
 //!
-//! Only the kernel is asked, and the file system for owners. What is found here is a candidate: whoever connects
-//! to it proves that one server is behind both. Of a socket whose process is not to be seen the owner has to be
-//! the port's, in a folder where nobody else can put one: a password must reach nobody but the server.
+//! Asks only the kernel, and the file system for owners. A socket that is found here is a candidate: the program that
+//! connects to it proves that one server is behind both. If the socket's process is not to be seen, its owner has to be
+//! the port's, in a folder where no other user can put one: a password must reach only the server.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -75,12 +75,12 @@ fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketA
     });
     let found = named.filter_map(|(socket, path)| Some(Beside { path: path.clone(), by: by(socket, path)? }));
     let mut found: Vec<Beside> = found.collect();
-    // MySQL's other protocol has a socket of its own.
+    // MySQL's other protocol has its own socket.
     found.sort_by_key(|it| it.path.to_string_lossy().contains("mysqlx"));
     found
 }
 
-/// Whether it is this user's socket, and nobody else's can come into its place.
+/// Whether it is this user's socket, and no other user's can come into its place.
 fn is_of(path: &Path, uid: u32, socket: &UnixSocket) -> bool {
     let is_its = |found: &Stat| found.st_uid == uid && is_file(found, socket.file);
     let found = read::look_at_link(path).ok().flatten();

@@ -1,4 +1,4 @@
-//! Where sockets usually lie: to find those that nobody listens on any more.
+//! The usual places of sockets: to find those that no process listens on any more.
 //!
 //! Data, and one question to the file system for each.
 
@@ -57,7 +57,7 @@ fn postgres_in(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a socket is there that nobody in any namespace listens on.
+/// Whether a socket is there that no process in any namespace listens on.
 fn is_deserted(path: &Path, networks: &Networks) -> bool {
     let Ok(Some(found)) = read::look_at_link(path) else {
         return false;

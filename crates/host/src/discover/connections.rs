@@ -1,6 +1,6 @@
 //! Who is connected to which server, and over which transport.
 //!
-//! What only hands connections on is not a client: those behind it are. Who holds which end, `ends` knows.
+//! A proxy is not a client: the programs behind it are. `ends` knows which process holds which end.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use crate::discover::ends::{Closed, Ends, Peer, Peers};
 use crate::discover::servers::{Server, endpoints};
 use crate::discover::web::is_proxy;
 
-/// What stands between a client and its server.
+/// A program between a client and its server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     pub pid: u32,
@@ -31,7 +31,7 @@ pub struct Client {
     pub via: Option<Hop>,
 }
 
-/// What was seen beside the clients, server by server.
+/// Connections beside the clients, server by server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherConnections {
     /// Connections from other machines, or whose addresses were rewritten on the way.
@@ -40,7 +40,7 @@ pub struct OtherConnections {
     pub closed: BTreeSet<Closed>,
 }
 
-/// What was seen of each server's connections beside its clients on this machine.
+/// Returns each server's connections beside its clients on this machine.
 pub(crate) fn others(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<OtherConnections> {
     let each = servers.iter().zip(peers);
     each.map(|(server, (_, n_remote))| OtherConnections { n_remote: *n_remote, closed: ends.closed(&server.endpoints) })
@@ -51,7 +51,7 @@ pub(crate) fn others(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Ve
 pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<Client> {
     let mut clients = Vec::new();
     for (server_idx, (server, (direct, _))) in servers.iter().zip(peers).enumerate() {
-        // A server's connections to itself are nobody's tax.
+        // A server's connections to itself are not a tax on any program.
         for peer in { direct.iter() }.filter(|it| !it.is_of(server.process.pid)) {
             let client = Client { peer: peer.clone(), server_idx, via: None };
             let beyond = through(&client, ends);
@@ -66,8 +66,7 @@ pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> V
     clients
 }
 
-/// The clients behind a proxy, in its place; empty for a process that is none, or that nobody uses
-/// just now.
+/// The clients behind a proxy, in its place; empty for a process that is not one, or that no program uses just now.
 fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     let Some(process) = &proxy.peer.process else {
         return Vec::new();

@@ -1,9 +1,9 @@
 //! The ends of all connections, and whose they are.
 //!
-//! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted
-//! it, and the client's, known by the same two addresses the other way round (TCP) or as the peer
-//! (Unix). They may lie in different network namespaces: then a bridge is between them. A connection
-//! whose other end is nowhere on this machine comes from another one.
+//! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted it, and the
+//! client's, known by the same two addresses the other way round (TCP) or as the peer (Unix). They may be in different
+//! network namespaces: then a bridge is between them. A connection whose other end is nowhere on this machine comes
+//! from another one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ use crate::discover::sock_diag::{FileId, TcpSocket, Traffic, UnixName, UnixSocke
 pub struct Connection {
     /// The client's network namespace, address and peer; `None` for a Unix socket.
     pub tcp: Option<(NamespaceId, SocketAddr, SocketAddr)>,
-    /// What went over it so far, as the client's end counts it.
+    /// The traffic over it so far, as the client's end counts it.
     pub traffic: Option<Traffic>,
 }
 
@@ -32,7 +32,7 @@ pub struct Connection {
 pub struct Peer {
     /// The process; `None` where we may not see whose they are.
     pub process: Option<Process>,
-    /// Whose sockets they are, where there is no process; `None` where the kernel does not tell.
+    /// The owner of the sockets, if there is no process; `None` if the kernel does not report it.
     pub uid: Option<u32>,
     pub way: Way,
     pub connections: Vec<Connection>,
@@ -44,7 +44,7 @@ impl Peer {
     }
 }
 
-/// A TCP connection that was closed within the last minute; whose it was, nobody knows any more.
+/// A TCP connection that was closed within the last minute; its process is not known any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Closed {
     /// The network namespace of the end that closed first.
@@ -235,7 +235,7 @@ impl<'a> Ends<'a> {
         (peers.collect(), n_remote)
     }
 
-    /// All connections of this machine to a socket that listens on it, whoever that is.
+    /// All connections of this machine to a socket that listens on it, whichever program that is.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         let mut found = Vec::new();
         for (network, sockets) in &self.networks.sockets {
@@ -300,8 +300,8 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// The clients of a socket with a server's name: of a connection its own, of one that listens those
-    /// that wait. A client that is gone is none.
+    /// The clients of a socket with a server's name: of a connection its own, of one that listens those that wait. A
+    /// client that is gone does not count.
     fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
         let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
         peers.map(|peer| Inbound {
@@ -335,5 +335,5 @@ impl Endpoint {
     }
 }
 
-/// Connections by process, by user where there is no process, and by transport.
+/// Connections by process, by user if there is no process, and by transport.
 type Groups = BTreeMap<(Option<u32>, Option<u32>, Way), Vec<Connection>>;

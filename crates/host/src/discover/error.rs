@@ -1,4 +1,4 @@
-//! What can go wrong when the kernel is asked.
+//! Failures of questions to the kernel.
 
 use std::io;
 

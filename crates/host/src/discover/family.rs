@@ -1,7 +1,7 @@
 //! Which processes belong together: a server with its workers, a web server with its own.
 //!
-//! A worker is a process that one of the same program has started. Called where connections, which workers hold,
-//! are put down to whom people know.
+//! A worker is a process that one of the same program has started. Called to assign connections, which workers hold, to
+//! the programs that people know.
 
 use std::collections::HashMap;
 
@@ -32,8 +32,8 @@ impl<'a> Families<'a> {
         line.find_map(|it| by_pid.get(&it.pid).copied())
     }
 
-    /// The first of the processes that share the work of this one: itself where nobody of its program and
-    /// name has started it.
+    /// The first of the processes that share the work of this one: itself if no process of its program and name has
+    /// started it.
     pub(crate) fn leader(&self, pid: u32) -> u32 {
         let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child) && parent.name == child.name;
         self.line(pid, is_kin).last().map_or(pid, |it| it.pid)

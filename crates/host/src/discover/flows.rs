@@ -1,4 +1,4 @@
-//! What the eyes counted, put down to services: who asks which server over which way.
+//! The counts of the eyes, assigned to services: who asks which server over which way.
 //!
 //! Workers are behind their leader. A process that has ended is behind the one that started it, under the name
 //! that the kernel noted.
@@ -22,9 +22,9 @@ use crate::eyes::{Asked, Counted, Counts, End, Look, Name};
 /// Processes that work as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// What people call it: `php-fpm8.2 (pool www)`.
+    /// The name that people use: `php-fpm8.2 (pool www)`.
     pub name: String,
-    /// The process that stands for it; `None` where all that we saw of it have ended.
+    /// The process that represents it; `None` if all that we saw of it have ended.
     pub process: Option<Process>,
     /// Where it lives; of ended processes, where the one that started them does.
     pub home: Home,
@@ -48,7 +48,7 @@ impl Asks {
     }
 }
 
-/// What one service asked another at one address.
+/// The requests of one service to another at one address.
 #[derive(Debug, Clone)]
 pub struct Flow {
     /// Who asks; `None` for clients that are not on this machine.

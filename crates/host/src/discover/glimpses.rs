@@ -1,9 +1,8 @@
-//! Short looks between two surveys, for connections that come and go: a web server opens one for each request
-//! where nobody tells it otherwise.
+//! Short looks between two surveys, for connections that come and go: a web server by default opens one for each
+//! request.
 //!
-//! A connection that is open at such a look is seen with its holder, over TCP and over Unix sockets. Of one that is
-//! too short for that nothing is said. Only the processes of web servers, proxies, poolers and what runs behind them
-//! are looked into.
+//! A connection that is open at such a look is seen with its holder, over TCP and over Unix sockets. A shorter one is
+//! not seen. Only the processes of web servers, proxies, poolers and what runs behind them are looked into.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -32,7 +31,7 @@ pub(crate) struct Glimpse {
     pub(crate) arrival: Arrival,
 }
 
-/// What was seen since a survey.
+/// The connections that were seen since a survey.
 #[derive(Debug)]
 pub struct Glimpses {
     members: Vec<Process>,
@@ -43,8 +42,8 @@ pub struct Glimpses {
 }
 
 impl Glimpses {
-    /// Nothing seen yet since a survey that found these servers at that moment of the monotonic clock; looks at
-    /// nothing where no web server runs and nothing behind one.
+    /// Nothing seen yet since a survey that found these servers at that moment of the monotonic clock; does not look at
+    /// all if no web server runs and nothing runs behind one.
     pub fn since(servers: &[Server], at_ns: u64) -> Self {
         Self {
             members: members(servers),
@@ -90,7 +89,7 @@ impl Glimpses {
         self.last_look = Duration::from_nanos(monotonic_ns().saturating_sub(began));
     }
 
-    /// Where the connections of these processes were accepted, by who leads them.
+    /// The addresses at which the connections of these processes were accepted, by their leading processes.
     pub(crate) fn accepted_from(&self, leader: impl Fn(u32) -> Option<u32>) -> BTreeMap<u32, Accepted> {
         let mut found: BTreeMap<u32, Accepted> = BTreeMap::new();
         for glimpse in &self.all {

@@ -8,7 +8,7 @@
 pub enum Home {
     /// A container: `docker 3f2a9c1b7d20`, `lxc web`.
     Container {
-        /// What made it: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, `nspawn`.
+        /// The program that made it: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, `nspawn`.
         runtime: &'static str,
         /// Its name, or the first twelve digits of its number.
         name: String,
@@ -20,7 +20,7 @@ pub enum Home {
     Elsewhere,
 }
 
-/// What the name of a container's control group begins with, and who made it so.
+/// The start of the name of a container's control group, and the program that made it so.
 const PREFIXES: [(&str, &str); 4] =
     [("docker-", "docker"), ("libpod-", "podman"), ("cri-containerd-", "containerd"), ("crio-", "cri-o")];
 /// Folders whose members are containers' groups.
@@ -28,7 +28,7 @@ const FOLDERS: [(&str, &str); 3] = [("docker", "docker"), ("lxc", "lxc"), ("libp
 /// Digits of a container's number that people quote.
 const SHORT_ID: usize = 12;
 
-/// The home that `/proc/PID/cgroup` tells of.
+/// The home that `/proc/PID/cgroup` shows.
 pub(crate) fn home_of(cgroup: &str) -> Home {
     let paths = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths().find_map(container).or_else(|| paths().find_map(unit)).unwrap_or_default()
@@ -66,7 +66,8 @@ fn container(path: &str) -> Option<Home> {
     None
 }
 
-/// The innermost service of a path; a user's own manager is none, nor is what it runs: the system's knows nothing of that.
+/// The innermost service of a path; a user's own manager does not count, nor does what it runs: the system's manager
+/// knows nothing of that.
 fn unit(path: &str) -> Option<Home> {
     let mut services = path.split('/').filter(|part| part.ends_with(".service"));
     let service = services.next_back()?;

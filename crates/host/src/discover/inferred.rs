@@ -1,8 +1,8 @@
 //! Listening sockets of processes that cannot be looked into: whose they are, by what everybody may see.
 //!
-//! The kernel lists every socket with its user, `/proc` every process with its user and command line. What
-//! fits one server best is taken for its own, and says by what; the rest is a list of its own. Nothing here is
-//! proof: whoever acts on it asks for [`HowKnown::Seen`].
+//! The kernel lists every socket with its user, `/proc` every process with its user and command line. A socket goes to
+//! the server that it fits best, with the reason; the rest is a separate list. Nothing here is proof: a caller that
+//! acts on it asks for [`HowKnown::Seen`].
 
 use looptax_model::dsn::Kind;
 use looptax_model::record::HowKnown;
@@ -16,7 +16,7 @@ use crate::discover::usual::{is_usual, usually};
 use crate::discover::web::{is_proxy, is_web_server};
 use crate::discover::words::Words;
 
-/// A listening socket whose process is not seen, and that no server alone is known to have.
+/// A listening socket whose process is not seen, and that cannot be assigned to a single server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
     pub endpoint: Endpoint,
@@ -39,8 +39,8 @@ impl Listener {
     }
 }
 
-/// Gives servers that cannot be looked into the sockets that fit them alone; returns the other sockets that may
-/// be a server's.
+/// Gives servers that cannot be looked into the sockets that fit only them; returns the other sockets that may be a
+/// server's.
 pub(crate) fn attribute(
     servers: &mut [Server],
     processes: &[Process],
@@ -65,7 +65,7 @@ pub(crate) fn attribute(
     }
     { open.into_iter() }
         .map(|(endpoint, uid, best, mut fitting)| {
-            // A server with a port and a socket of its own is no likelier than any other program of its user.
+            // A server that has a port and a socket already is not likelier than any other program of its user.
             fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
             let is_open = best.is_none() && !fitting.is_empty();
             let own_web = { web.iter() }.filter(|it| is_open && uid == Some(it.uid));
@@ -112,7 +112,7 @@ fn has_both(server: &Server) -> bool {
     endpoints.any(is_tcp) && server.endpoints.iter().any(|it| !is_tcp(it))
 }
 
-/// What everybody may see of a server whose process cannot be looked into.
+/// The facts that everybody may see of a server whose process cannot be looked into.
 struct Hidden {
     idx: usize,
     uid: u32,
@@ -122,7 +122,7 @@ struct Hidden {
     is_alone: bool,
 }
 
-/// Those that may have sockets here: a container has a network of its own, whose sockets are not listed.
+/// Those that may have sockets here: a container has a separate network, whose sockets are not listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
     if !servers.iter().any(|it| it.is_hidden) {
         return Vec::new();
@@ -168,7 +168,7 @@ fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
 }
 
 impl Hidden {
-    /// What speaks for this server beside its user; `None`: nothing.
+    /// The reason for this server beside its user; `None` if there is not one.
     fn fit(&self, place: &Place) -> Option<HowKnown> {
         let is_named = match place {
             Place::Tcp(address) => self.words.name_port(address.port()),
@@ -177,7 +177,7 @@ impl Hidden {
         if is_named {
             return Some(HowKnown::CommandLine);
         }
-        // A server that was told to listen on another port than the usual one has left that to others.
+        // A server whose command line names another port than the usual one has left that to others.
         let is_elsewhere = matches!(place, Place::Tcp(_)) && self.words.name_ports();
         if is_usual(self.kind, place) && !is_elsewhere {
             return Some(HowKnown::UsualPlace);

@@ -1,4 +1,4 @@
-//! What the kernel lists at the addresses of known servers at one moment.
+//! The kernel's list of sockets at the addresses of known servers at one moment.
 //!
 //! Asks for sockets only, and looks into no process. Called by `watch` at each look.
 
@@ -10,14 +10,14 @@ use crate::discover::servers::{Endpoint, Place, Server, listening};
 use crate::discover::sock_diag::Queue;
 use crate::{entrance, rights};
 
-/// What is at a server's addresses.
+/// The sockets at a server's addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The server's process.
     pub pid: u32,
     /// Connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: usize,
-    /// Where it listens now, with the queue of each.
+    /// The places where it listens now, with the queue of each.
     pub queues: Vec<(Place, Queue)>,
 }
 

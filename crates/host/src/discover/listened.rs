@@ -1,7 +1,7 @@
 //! The paths of all Unix sockets that somebody listens on, whatever the program: what `ss -xl` lists, in every network
 //! namespace.
 //!
-//! Asks the kernel alone; connects to nothing. Called where a socket is missing.
+//! Asks only the kernel; connects to nothing. Called if a socket is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ pub struct ListenedPaths {
 }
 
 impl ListenedPaths {
-    /// The processes that listen on a socket of that name; `None` if nobody does. A process may have other folders than
-    /// ours, so that the name leads elsewhere for it.
+    /// The processes that listen on a socket of that name; `None` if no process does. A process may have other folders
+    /// than ours, so that the name leads elsewhere for it.
     pub fn on(&self, path: &Path) -> Option<&[Process]> {
         let is_it = |it: &&(PathBuf, Vec<Process>)| is_same(&it.0, path);
         self.paths.iter().find(is_it).map(|it| &*it.1)

@@ -15,7 +15,7 @@ const LEAST_LOOKS: u32 = 50;
 /// Threads of clients that are looked at; more would make each look a long one.
 const MOST_THREADS: usize = 64;
 
-/// What was seen of a server's clients.
+/// Observations of a server's clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meetings {
     /// Their programs, by name.
@@ -26,10 +26,10 @@ pub struct Meetings {
     pub n_same: u32,
 }
 
-/// Looks at the clients of a server of one thread for a second; `None` where nobody but ourselves was seen to be connected,
-/// or they hardly ran meanwhile.
+/// Looks at the clients of a server of one thread for a second; `None` if no process but this one was seen to be
+/// connected, or if the others hardly ran meanwhile.
 ///
-/// What a client does beside its requests is seen as well, so that this is an estimate of where requests are made.
+/// A client's other work is seen as well, so that this is an estimate of where requests are made.
 ///
 /// # Cost
 /// A survey of the machine, then two short files per thread and look.

@@ -1,10 +1,10 @@
 //! Running servers, their sockets and their clients, in every namespace that we may look into.
 //!
 //! Reads `/proc` and asks the kernel for its sockets; connects to nothing, logs in nowhere, changes nothing, and
-//! executes nothing: a server's version is read from its program's own bytes or from the package database. What cannot
-//! be seen is a [`Problem`] beside what was found, never an error: one process that nobody may look at must not hide
-//! the others. Every name in the results was chosen by somebody else: whoever prints one cleans it first. Called by
-//! the command line.
+//! executes nothing: a server's version is read from its program's own bytes or from the package database. A part that
+//! cannot be seen is a [`Problem`] beside what was found, never an error: one process that may not be looked at must
+//! not hide the others. Every name in the results was chosen by another program: the caller that prints one cleans it
+//! first. Called by the command line.
 
 mod beside;
 mod candidates;

@@ -1,4 +1,4 @@
-//! The monotonic clock. Good for the time between two looks; measurements have a clock of their own.
+//! The monotonic clock. Good for the time between two looks; measurements have their own clock.
 
 use rustix::time::{ClockId, clock_gettime};
 

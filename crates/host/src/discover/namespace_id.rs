@@ -1,4 +1,4 @@
-//! How a namespace is told from others.
+//! The number of a namespace, which distinguishes it from others.
 
 use std::fmt;
 

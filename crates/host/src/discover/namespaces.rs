@@ -18,7 +18,7 @@ use crate::discover::sock_diag::{self, Sockets};
 /// The kernel's limit of a host's name.
 const MOST_HOST_NAME: usize = 64;
 
-/// What was seen of the network namespaces.
+/// Observations of the network namespaces.
 #[derive(Debug, Default)]
 pub(crate) struct Networks {
     pub(crate) sockets: BTreeMap<NamespaceId, Sockets>,
@@ -35,7 +35,7 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
         }
     }
     let mut found = Networks::default();
-    // Where not even our own namespace has a number, there is still the one we are in.
+    // If not even our own namespace has a number, there is still the one we are in.
     let here = own.unwrap_or(NamespaceId(0));
     match sock_diag::own_sockets() {
         Ok(sockets) => {

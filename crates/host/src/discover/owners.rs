@@ -1,7 +1,7 @@
 //! Which processes hold which sockets.
 //!
-//! What `ss -p` does: the links in `/proc/PID/fd` name the sockets by number. Processes of other
-//! users cannot be looked into without root; they are counted.
+//! Works like `ss -p`: the links in `/proc/PID/fd` name the sockets by number. Processes of other users cannot be
+//! looked into without root; they are counted.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;

@@ -1,11 +1,11 @@
-//! Ports of clients that closed connections still hold: a client that connects anew each time may run out of them.
+//! Ports of clients that closed connections still hold: a client that connects again each time may run out of them.
 //!
 //! Looks at our own network namespace, whose settings are those that `/proc/sys` shows. Called for servers with many short
 //! connections.
 //!
 //! # Source
-//! tcp(7), `ip_local_port_range`; the kernel's `tcp_twsk_unique` in `net/ipv4/tcp_ipv4.c` for `tcp_tw_reuse`, whose value 2
-//! counts on the loopback alone.
+//! tcp(7), `ip_local_port_range`; the kernel's `tcp_twsk_unique` in `net/ipv4/tcp_ipv4.c` for `tcp_tw_reuse`, whose
+//! value 2 counts only on the loopback.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! What is wrong with what was seen, and what could not be seen.
+//! Finds the faults in a survey, and the parts that could not be seen.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub enum Problem {
     /// Network namespaces that we could not enter.
     ClosedNamespaces {
         n: usize,
-        /// What the first one said.
+        /// The first one's message.
         why: String,
     },
     /// Messages of the kernel that could not be read.
@@ -60,7 +60,7 @@ pub enum Problem {
     },
     /// A socket that no process listens on.
     DesertedSocket {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
         /// Whether every process was seen: else somebody may listen in a container.
         is_certain: bool,
@@ -75,7 +75,7 @@ pub enum Problem {
     },
 }
 
-/// What keeps a path from a process.
+/// The reason why a process does not see a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hiding {
     /// It lives in a folder tree of its own (chroot).
@@ -100,7 +100,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) listeners: &'a [Listener],
 }
 
-/// What is wrong with that, in the order in which it is told.
+/// The problems of a survey, in the order in which they are printed.
 pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
     let Seen { networks, owners, servers, clients, others, listeners } = *seen;
     let mut problems = Vec::new();
@@ -144,7 +144,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// What is wrong with a server's sockets.
+/// The faults of a server's sockets.
 fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
     let mut found = Vec::new();
     for endpoint in &server.endpoints {
@@ -166,7 +166,7 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
     found
 }
 
-/// More closed connections than these in a minute are no accident: somebody connects for each page.
+/// More closed connections than these in a minute are not an accident: some program connects for each page.
 const MANY_CLOSED: usize = 30;
 
 fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {
@@ -195,7 +195,7 @@ fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
         .collect()
 }
 
-/// What hides the server's `path` from `client`; `None` when it sees the same file, or when we may not
+/// The reason why `client` does not see the server's `path`; `None` when it sees the same file, or when we may not
 /// look.
 fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
     let theirs = server.view().ok()?.look(path).ok()??;

@@ -1,6 +1,6 @@
 //! Processes, as far as `/proc` shows them to us.
 //!
-//! What another process may fill with anything is read up to a limit.
+//! Files that another process may fill with anything are read up to a limit.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +21,7 @@ const MOST_CGROUP_BYTES: u64 = 64 << 10;
 pub struct Process {
     pub pid: u32,
     pub parent: u32,
-    /// What it calls itself, 15 bytes at most: `mariadbd`.
+    /// Its own name for itself, 15 bytes at most: `mariadbd`.
     pub name: String,
     /// The file it runs, as it sees it; `None` where we may not look.
     pub program: Option<PathBuf>,
@@ -48,7 +48,7 @@ impl Process {
         name.trim_end_matches(" (deleted)").to_owned()
     }
 
-    /// Its command line, lossily; empty where we may not look.
+    /// Its command line, lossily; empty if we may not look.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = kernel::read_up_to(self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
         bytes
@@ -101,7 +101,7 @@ pub(crate) fn processes() -> Vec<Process> {
 pub fn process(pid: u32) -> Option<Process> {
     let entry = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
     let status: Status = entry.status().ok()?;
-    // A thread of the kernel has no memory of its own.
+    // A thread of the kernel does not have its own memory.
     status.vmsize?;
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let cgroup = kernel::read_up_to(folder.join("cgroup"), MOST_CGROUP_BYTES).unwrap_or_default();

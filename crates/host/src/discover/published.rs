@@ -1,8 +1,8 @@
 //! Ports that a container publishes: a `docker-proxy` listens on each, and says in its command line where it
 //! leads.
 //!
-//! A port counts only where exactly one server that is known listens on that address and port in a network
-//! namespace that has the address, and where nobody's connection through the proxy was seen to go elsewhere.
+//! A port counts only if exactly one known server listens on that address and port in a network namespace that has the
+//! address, and if no connection through the proxy was seen to reach another one.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -60,7 +60,7 @@ fn leads_elsewhere(proxy: &Process, client: &Client, server_idx: usize) -> bool 
     is_shared || is_its && client.server_idx != server_idx
 }
 
-/// Where the command line says that it leads, for TCP.
+/// The address in its command line, for TCP.
 ///
 /// # Source
 /// moby, `cmd/docker-proxy`: its flags `-proto`, `-container-ip` and `-container-port`.

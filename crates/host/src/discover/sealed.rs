@@ -32,7 +32,7 @@ const HEADER_BYTES: u64 = 5;
 /// # Source
 /// RFC 5246, section 6.2.3: 2^14 + 2048.
 const MOST_RECORD_BYTES: usize = 18_432;
-/// So many sends and receives are enough: each costs the servers and us some time.
+/// This many sends and receives are enough: each costs the servers and us some time.
 const MOST_PIECES: usize = 20_000;
 const WAIT: Duration = Duration::from_millis(20);
 
@@ -45,7 +45,7 @@ pub struct SealedConnections {
 /// One service's encrypted connections to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedFlow {
-    /// What people call the client's program; `None` if it is not known.
+    /// The name that people use for the client's program; `None` if it is not known.
     pub client: Option<String>,
     pub server_idx: usize,
     pub way: Way,
@@ -63,7 +63,7 @@ impl SealedConnections {
     /// Has the programs called for the connections of these servers.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn watch(mut loaded: Loaded, servers: &[Server]) -> Result<Self, Refused> {
         // Others are not asked about TLS: the rest of the web has its own.
         let is_database = |it: &&Server| {
@@ -78,8 +78,8 @@ impl SealedConnections {
         Ok(Self { stop, watching: std::thread::spawn(move || read(&mut bytes, &flag)) })
     }
 
-    /// Ends the watch. What was seen between `survey`'s servers and clients, the most connections first. What a proxy hands
-    /// on is left out: it may come from another machine.
+    /// Ends the watch. Returns the encrypted connections between `survey`'s servers and clients, the most connections
+    /// first. Connections through a proxy are left out: they may come from another machine.
     pub fn finish(self, survey: &Survey) -> Vec<SealedFlow> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.watching.join().unwrap_or_default();

@@ -23,7 +23,7 @@ pub struct Server {
     pub kind: Kind,
     /// Its version, if its program or its package shows it.
     pub version: Option<String>,
-    /// What people call it: `mariadbd`, `gunicorn`.
+    /// The name that people use: `mariadbd`, `gunicorn`.
     pub name: String,
     pub process: Process,
     pub endpoints: Vec<Endpoint>,
@@ -64,18 +64,18 @@ impl Place {
         let Self::Tcp(own) = self else {
             return false;
         };
-        // All addresses of IPv4 are none of IPv6; those of IPv6 are usually both.
+        // "All addresses" of IPv4 does not include those of IPv6; that of IPv6 usually includes both.
         let is_among_all = own.ip().is_unspecified() && (own.is_ipv6() || to.is_ipv4());
         own.port() == to.port() && (own.ip() == to.ip() || is_among_all)
     }
 }
 
-/// What is at a socket's path.
+/// The file at a socket's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketFile {
     /// The socket that the server listens on.
     Present { uid: u32, gid: u32, mode: u32 },
-    /// Another file: somebody has replaced it, and nobody reaches the server that way any more.
+    /// Another file: a program has replaced it, and no client reaches the server that way any more.
     Replaced,
     /// Nothing: it was deleted while the server runs.
     Missing,
@@ -122,7 +122,7 @@ impl Server {
         !self.is_hidden && !self.has_socket()
     }
 
-    /// What its process was seen to listen on: nothing inferred.
+    /// The endpoints that its process was seen to listen on: nothing inferred.
     pub fn seen_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         let endpoints = self.endpoints.iter();
         endpoints.filter(|it| it.known == HowKnown::Seen)
@@ -156,8 +156,8 @@ impl Server {
     }
 }
 
-/// The servers among `processes`. What an earlier look `known` says of a process that is still the same
-/// is not asked again.
+/// The servers among `processes`. The facts in an earlier look `known` about a process that is still the same are not
+/// asked for again.
 pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owners, known: &[Server]) -> Vec<Server> {
     let named: Vec<(Kind, &Process)> = processes.iter().filter_map(|it| Some((of_process(it)?, it))).collect();
     let listening = listening_of(networks, owners);
@@ -165,8 +165,8 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
     let mut versions = Versions::new();
     named
         .iter()
-        // A worker of PostgreSQL or a saving Redis is no server of its own; one that uWSGI's emperor has
-        // started, with sockets of its own, is.
+        // A worker of PostgreSQL or a saving Redis is not a separate server; one that uWSGI's emperor has started, with
+        // its own sockets, is.
         .filter(|(kind, process)| {
             !named.iter().any(|(other, parent)| {
                 other == kind && parent.pid == process.parent && sockets_of(process).is_subset(&sockets_of(parent))
@@ -190,8 +190,8 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
         .collect()
 }
 
-/// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
-/// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
+/// The name that people use for a server that is known by its program. A file may have several names: Debian's
+/// redis-server is a link to redis-check-rdb, so the process's own name counts if that is a known server.
 pub(crate) fn name_of(process: &Process) -> String {
     if Kind::of_program(&process.name).is_some() { process.name.clone() } else { process.program_name() }
 }
@@ -211,7 +211,8 @@ pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32,
     found
 }
 
-/// What one process listens on now, TCP first, whatever its program is; nothing where it may not be looked into.
+/// The endpoints that one process listens on now, TCP first, whatever its program is; empty if it may not be looked
+/// into.
 ///
 /// # Cost
 /// A netlink dump per address family, and a `readlink` per file that it has open.
@@ -239,7 +240,7 @@ pub(crate) fn around(process: &Process) -> Networks {
     }
 }
 
-/// What a process listens on, TCP first.
+/// The endpoints of a process, TCP first.
 pub(crate) fn endpoints(process: &Process, networks: &Networks, owners: &Owners) -> Vec<Endpoint> {
     let is_own = |inode| owners.of_socket(inode).contains(&process.pid);
     let found = listening(networks, Some(process), is_own).into_iter();
@@ -299,8 +300,8 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
     }
 }
 
-/// What is at `path` for us, where that is the very file that a socket was bound to. Whose root folder the
-/// path counts from is not known, so another file there, or none, says nothing.
+/// The socket at `path` for us, if that is the very file that a socket was bound to. It is not known in whose root
+/// folder the path begins, so another file there, or a missing one, proves nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
     let found = read::look_at_link(path).ok().flatten();
     let found = found.filter(|it| path.is_absolute() && is_socket(it));
@@ -316,8 +317,8 @@ pub(crate) fn is_socket(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Socket
 }
 
-/// What is at `path` for `process`, held against the file that its socket was bound to. A relative
-/// path counts from the folder that the process is in now.
+/// The file at `path` for `process`, compared with the file that its socket was bound to. A relative path counts from
+/// the folder that the process is in now.
 fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
     match process.view().and_then(|it| it.look_at_link(path)) {
         Ok(Some(found)) if is_socket(&found) && is_file(&found, bound) => present(&found),

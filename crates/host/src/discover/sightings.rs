@@ -1,6 +1,7 @@
 //! The connections of one server at one moment: a look that is cheap enough to be taken many times a second.
 //!
-//! What a page opens and closes within milliseconds is in no survey; whoever waits for it looks again and again.
+//! A connection that a page opens and closes within milliseconds is in no survey; a caller that waits for it looks
+//! again and again.
 
 use crate::discover::ends::Ends;
 use crate::discover::namespaces::{Networks, networks};

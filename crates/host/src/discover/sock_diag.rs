@@ -27,7 +27,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::discover::DiscoverError;
 
-/// What the kernel puts into one answer at most when there is room for it.
+/// The most that the kernel puts into one answer when there is room for it.
 const ANSWER_BYTES: usize = 64 << 10;
 /// A Unix socket's type in a dump: `SOCK_STREAM`.
 const STREAM: u8 = 1;
@@ -44,7 +44,7 @@ pub struct Queue {
     pub backlog: u32,
 }
 
-/// What went over a TCP connection so far: counts that wrap around.
+/// The traffic over a TCP connection so far: counts that wrap around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
     /// Segments with data that this end has received.
@@ -66,7 +66,7 @@ pub(crate) struct TcpSocket {
     pub(crate) traffic: Option<Traffic>,
 }
 
-/// What a Unix socket is bound to.
+/// The name that a Unix socket is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum UnixName {
     Path(PathBuf),
@@ -113,7 +113,7 @@ pub(crate) fn own_sockets() -> Result<Sockets, DiscoverError> {
 /// Lists the sockets of the network namespace that `lister` was opened in.
 ///
 /// # Errors
-/// [`DiscoverError::SockDiag`]. A kernel without IPv6 has no sockets there, which is none.
+/// [`DiscoverError::SockDiag`]. A kernel without IPv6 has no sockets there, which is not an error.
 pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
     let mut found = Sockets::default();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
@@ -142,10 +142,10 @@ pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
     Ok(found)
 }
 
-/// Lists the Unix stream sockets; tells how many messages were unreadable.
+/// Lists the Unix stream sockets; returns the number of unreadable messages.
 ///
-/// Who waits to be accepted is asked for first: a client that is accepted meanwhile is in both lists,
-/// not in none, and counts once. A list of its own, because a queue too long for one message ends it.
+/// Clients that wait to be accepted are asked for first: one that is accepted meanwhile is in both lists, not missing
+/// from both, and counts once. They are a separate list, because a queue too long for one message ends it.
 fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
         SockDiagMessage::UnixRequest(UnixRequest { state_flags, inode: 0, show_flags, cookie: [0xff; 8] })
@@ -190,7 +190,7 @@ fn failed(family: &'static str) -> impl Fn(io::Error) -> DiscoverError {
     move |source| DiscoverError::SockDiag { family, source }
 }
 
-/// Sends one request for a list and hands on what comes; tells how many messages were unreadable.
+/// Sends one request for a list and hands on what comes; returns the number of unreadable messages.
 fn dump(lister: &OwnedFd, request: SockDiagMessage, mut take: impl FnMut(SockDiagMessage)) -> io::Result<usize> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;

@@ -1,7 +1,7 @@
-//! Services and the links between them: a graph of who asks whom on this machine, workers put together.
+//! Services and the links between them: a graph of the requests on this machine, workers put together.
 //!
-//! A service is a server, a web server or proxy, or a program that asks one of them. Chains are read off it by
-//! whoever shows them.
+//! A service is a server, a web server or proxy, or a program that asks one of them. The code that shows it reads
+//! chains off it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -22,7 +22,7 @@ use crate::eyes::{Counted, Look};
 pub struct Service {
     /// The process that stands for them: the server's, else the one that has started the others.
     pub process: Process,
-    /// What people call it: `nginx`, `php-fpm8.2`.
+    /// The name that people use: `nginx`, `php-fpm8.2`.
     pub name: String,
     /// Its place in the survey's list of servers, where it is one.
     pub server_idx: Option<usize>,
@@ -81,7 +81,7 @@ pub(crate) fn stack(
     for it in counted.iter().flat_map(|it| &it.counted) {
         draft.count(it, servers);
     }
-    // What the kernel counted has these, too.
+    // The kernel's counts include these, too.
     let glimpses = glimpses.filter(|_| counted.is_none()).map_or(&[][..], |it| &it.all);
     for glimpse in glimpses.iter().filter(|it| !ends.has(it.arrival.inode)) {
         draft.pass(glimpse, servers);
@@ -89,7 +89,7 @@ pub(crate) fn stack(
     draft.finish()
 }
 
-/// A web server or proxy that is no server in the list, and where it is asked.
+/// A web server or proxy that is not a server in the list, and where it is asked.
 struct Relay {
     idx: usize,
     endpoints: Vec<Endpoint>,
@@ -99,7 +99,7 @@ struct Relay {
 struct Draft<'a> {
     families: Families<'a>,
     servers: HashMap<u32, usize>,
-    /// Services that are no servers, by their leading processes.
+    /// Services that are not servers, by their leading processes.
     others: HashMap<u32, usize>,
     services: Vec<Service>,
     links: BTreeMap<(Option<usize>, usize, Way), Link>,
@@ -150,8 +150,8 @@ impl<'a> Draft<'a> {
         relays
     }
 
-    /// Whether every client of a proxy belongs to the stack. To a web server that would be any browser: only what
-    /// is a service already does, but where the web server hands on to a database.
+    /// Whether every client of a proxy belongs to the stack. To a web server that would be any browser: only those that
+    /// are services already do, unless the web server hands on to a database.
     fn takes_anybody(&self, relay: usize, servers: &[Server]) -> bool {
         let is_database = |it: &Link| {
             let server = servers.get(it.server);
@@ -197,7 +197,7 @@ impl<'a> Draft<'a> {
         if client == server {
             return;
         }
-        // Nobody says when a Unix socket is closed.
+        // The closing of a Unix socket is not reported.
         let n_gone = if way == Way::Unix { counted.counts.n_opened } else { counted.counts.n_closed };
         let link = self.link_of(Some(client), server, way);
         let n_least = usize::from(link.connections.is_empty() && link.n_passing == 0);
@@ -241,7 +241,7 @@ impl<'a> Draft<'a> {
         self.other(leader.unwrap_or(process))
     }
 
-    /// The place of a service that is no server.
+    /// The place of a service that is not a server.
     fn other(&mut self, leader: &Process) -> usize {
         if let Some(idx) = self.others.get(&leader.pid) {
             return *idx;

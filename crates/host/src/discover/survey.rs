@@ -24,23 +24,23 @@ pub struct Survey {
     pub servers: Vec<Server>,
     /// Their clients on this machine, by server.
     pub clients: Vec<Client>,
-    /// What was seen of each server's connections beside the clients.
+    /// Each server's connections beside the clients.
     pub others: Vec<OtherConnections>,
-    /// Who asks whom, workers put together: also what is no server.
+    /// The links between services, workers put together: also of programs that are not servers.
     pub stack: Stack,
-    /// Listening sockets whose process is not seen, and that no server alone is known to have.
+    /// Listening sockets whose process is not seen, and that cannot be assigned to a single server.
     pub listeners: Vec<Listener>,
     /// Ports of the host that lead to servers in containers.
     pub published: Vec<Published>,
     /// The network namespace that we are in ourselves.
     pub own_network: Option<NamespaceId>,
-    /// What is wrong, or could not be seen.
+    /// Faults, and parts that could not be seen.
     pub problems: Vec<Problem>,
     /// When the sockets were listed, in nanoseconds of the monotonic clock.
     pub at_ns: u64,
 }
 
-/// Looks at the machine once. Versions that the earlier look told are not asked for again.
+/// Looks at the machine once. Versions that are known from the earlier look are not asked for again.
 ///
 /// # Cost
 /// A netlink dump per address family and network namespace, some ten system calls per process and one
@@ -49,7 +49,7 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     look(earlier, None, None)
 }
 
-/// Looks once more, and tells what came and went since the earlier look too, as the kernel counted it where it did.
+/// Looks once more, and adds the connections since the earlier look, by the kernel's counts if there are any.
 ///
 /// # Cost
 /// As [`survey`].

@@ -1,7 +1,7 @@
 //! Servers behind a web server that no name of a program tells: applications that answer HTTP.
 //!
-//! Not every program that listens is one: it counts where a web server of this machine is connected to it, or where
-//! it was started as an application server that is known (`web`). What it speaks is not looked at.
+//! Not every program that listens is one: it counts if a web server of this machine is connected to it, or if it was
+//! started as an application server that is known (`web`). Its protocol is not checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,7 +14,7 @@ use crate::discover::process::Process;
 use crate::discover::servers::{Server, endpoints, listening_of};
 use crate::discover::web::{application_server, is_proxy, is_web_server, known_as};
 
-/// What hands a listening socket to the program that is meant, and keeps it too.
+/// Programs that hand a listening socket to the program that is meant, and keep it too.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
 
 /// The servers of this kind beside those that are `known` by their programs; `glimpses` is what came and went
@@ -68,7 +68,7 @@ pub(crate) fn upstreams(
 fn server(process: &Process, ends: &Ends<'_>) -> Server {
     Server {
         kind: Kind::Http,
-        // A program that nobody knows is not asked: it may do anything.
+        // An unknown program is not asked: it may do anything.
         version: None,
         name: known_as(process),
         endpoints: endpoints(process, ends.networks, ends.owners),
@@ -77,7 +77,7 @@ fn server(process: &Process, ends: &Ends<'_>) -> Server {
     }
 }
 
-/// Where the connections of each web server were accepted, by its leading process.
+/// The addresses at which the connections of each web server were accepted, by its leading process.
 fn asked_by(
     processes: &[Process],
     families: &Families<'_>,

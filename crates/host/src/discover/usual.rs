@@ -1,4 +1,4 @@
-//! Where each kind of server listens when nobody says otherwise.
+//! The usual places of each kind of server.
 //!
 //! The facts of each kind, compared with an endpoint; `candidates` has whole paths.
 
@@ -11,15 +11,15 @@ pub(crate) fn is_usual(kind: Kind, place: &Place) -> bool {
     fit(&kind.facts().usual, place).is_some()
 }
 
-/// What usually listens there. A longer name counts before a shorter one: `PgBouncer` names its sockets as PostgreSQL
-/// does.
+/// The usual server at that place. A longer name counts before a shorter one: `PgBouncer` names its sockets as
+/// PostgreSQL does.
 pub(crate) fn usually(place: &Place) -> Option<&'static str> {
     let usual = Kind::ALL.into_iter().map(|kind| &kind.facts().usual);
     let fitting = usual.filter_map(|usual| Some((fit(usual, place)?, usual.words)));
     fitting.max_by_key(|it| it.0).map(|it| it.1)
 }
 
-/// The length of the name that the place has of these; a port has none.
+/// The length of the name that the place has of these; 0 for a port.
 fn fit(usual: &Usual, place: &Place) -> Option<usize> {
     match place {
         Place::Tcp(address) => usual.ports.contains(&address.port()).then_some(0),

@@ -1,7 +1,7 @@
-//! What stands between a browser and a database, by the names of its programs.
+//! The programs between a browser and a database, by their names.
 //!
-//! Data, held against a process. What has no name of its own (an application that answers HTTP) is known by
-//! who is connected to it: `upstreams`.
+//! Data, compared with a process. An application that answers HTTP does not have a known name: it is found by the web
+//! server that is connected to it, in `upstreams`.
 
 use looptax_model::dsn::Kind;
 
@@ -23,7 +23,7 @@ const WEB_SERVERS: [&str; 12] = [
     "h2o",
 ];
 
-/// Programs that hand connections on. What is a server here too (a pooler) is in that list.
+/// Programs that hand connections on. One that is a server here too (a pooler) is in that list.
 const PROXIES: [&str; 12] = [
     "docker-proxy",
     "rootlessport",
@@ -43,7 +43,7 @@ const PROXIES: [&str; 12] = [
 const APPLICATION_SERVERS: [&str; 8] =
     ["gunicorn", "uvicorn", "hypercorn", "daphne", "waitress-serve", "waitress", "puma", "unicorn"];
 
-/// What such scripts are run by; a version follows.
+/// The interpreters of such scripts; a version follows.
 const INTERPRETERS: [&str; 4] = ["python", "pypy", "ruby", "jruby"];
 
 /// Whether a program of this name answers browsers, or other web servers.
@@ -56,13 +56,13 @@ pub(crate) fn is_proxy(program: &str) -> bool {
     PROXIES.contains(&program)
 }
 
-/// What people call a process: `gunicorn`, where its program is an interpreter's that runs one.
+/// The name that people use for a process: `gunicorn`, if its program is an interpreter that runs one.
 pub fn known_as(process: &Process) -> String {
     application_server(process).map_or_else(|| process.program_name(), str::to_owned)
 }
 
-/// Whether all that a process asks is in files of its own, or of the pages that it runs: nothing of it is in its
-/// environment.
+/// Whether the addresses that a process asks are all in its own files, or in those of the pages that it runs: none is
+/// in its environment.
 pub fn asks_by_its_files(process: &Process) -> bool {
     let program = process.program_name();
     let kind = Kind::of_program(&program).or_else(|| Kind::of_program(&process.name));

@@ -1,11 +1,11 @@
-//! What a server's command line says of where it listens.
+//! The addresses in a server's command line.
 //!
 //! Everybody may read it; a server that was configured in a file says nothing in it.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// A command line, in its words: some programs write theirs anew, as one.
+/// A command line, in its words: some programs overwrite theirs with a single word.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     words: Vec<String>,

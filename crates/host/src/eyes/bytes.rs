@@ -2,7 +2,7 @@
 //!
 //! Programs in the kernel (`kernel/bytes.bpf.c`) hand over what passes one end of each connection, in its order, through
 //! a ring that this process reads. They are held by our descriptors only, and are gone with the process however it ends.
-//! What the bytes mean is the caller's business.
+//! The caller interprets the bytes.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -31,7 +31,7 @@ const ROLE_SERVER: u8 = 2;
 const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
-/// Where what follows begins, in `struct connection` and `struct piece` of `kernel/bytes.bpf.c`.
+/// Offsets of the name in `struct connection` and of the data in `struct piece` of `kernel/bytes.bpf.c`.
 const NAME_AT: usize = 112;
 const DATA_AT: usize = 48;
 
@@ -64,7 +64,7 @@ pub enum Side {
 /// A connection, told before its first bytes.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// The number of the socket that is read; the kernel gives none twice.
+    /// The number of the socket that is read; the kernel never gives one twice.
     pub cookie: u64,
     pub side: Side,
     /// Whether it may have begun before the capture.
@@ -110,7 +110,7 @@ pub struct Piece<'a> {
     pub n_missing: u32,
 }
 
-/// What the ring holds.
+/// An item of the ring.
 #[derive(Debug)]
 pub enum Event<'a> {
     Connection(Connection),
@@ -145,7 +145,7 @@ pub struct Bytes {
 
 impl Loaded {
     /// # Errors
-    /// What is in the way: rights, the kernel's age, its lockdown, the processor.
+    /// An obstacle: rights, the kernel's age, its lockdown, the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
         let mut loaded = Self::without_connections()?;
         loaded.choose(chosen)?;
@@ -164,15 +164,15 @@ impl Loaded {
     }
 
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn choose(&mut self, chosen: &Chosen) -> Result<(), Refused> {
         choose(&mut self.programs, chosen).map_err(|error| Refused::Kernel(error.to_string()))
     }
 
-    /// Has them called. Takes none of the rights that loading took.
+    /// Attaches the programs. Does not need the rights that loading needed.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn attach(self) -> Result<Bytes, Refused> {
         let Self { mut programs } = self;
         let map = |programs: &mut Ebpf, name: &str| programs.take_map(name).ok_or(Refused::Object);
@@ -188,7 +188,7 @@ impl Bytes {
     /// Hands over what has come since, after waiting for it at most so long. False if nothing had.
     ///
     /// # Errors
-    /// What the kernel reports, and what `each` returns.
+    /// The kernel's error, or the one that `each` returns.
     pub fn read(&mut self, wait: Duration, mut each: impl FnMut(Event<'_>) -> io::Result<bool>) -> io::Result<bool> {
         let mut is_any = false;
         while let Some(item) = self.ring.next() {
@@ -210,10 +210,10 @@ impl Bytes {
         Ok(is_any)
     }
 
-    /// What was not handed over until now.
+    /// The numbers of items that were not handed over until now.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn missing(&self) -> io::Result<Missing> {
         let at = |at: u32| self.missing.get(&at, 0).map_err(io::Error::other);
         Ok(Missing { n_snapped: at(1)?, n_unreadable: at(2)?, n_dropped: at(3)? })
@@ -223,7 +223,7 @@ impl Bytes {
 /// Inode and device of a socket's file, as the kernel's programs see them.
 ///
 /// # Errors
-/// What the kernel reports; `InvalidInput` for what is not a socket.
+/// The kernel's error; `InvalidInput` for a file that is not a socket.
 pub fn socket_file(path: &Path) -> io::Result<(u64, u32)> {
     let walked = Walk::following(Links::All).to(path)?;
     let Some(last) = walked.last else { return Err(io::ErrorKind::NotFound.into()) };

@@ -1,4 +1,4 @@
-//! What is asked: the address of a server's socket, as the kernel's programs note it.
+//! The address of a server's socket, as the kernel's programs note it.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,7 +16,7 @@ const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 
-/// What a Unix socket is bound to.
+/// The name that a Unix socket is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Name {
     Path(PathBuf),
@@ -34,10 +34,10 @@ impl Name {
     }
 }
 
-/// The address that clients connect to. Network namespaces are told by the number that `/proc/PID/ns` shows.
+/// The address that clients connect to. Network namespaces have the number that `/proc/PID/ns` shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Asked {
-    /// TCP, in the network namespace of whoever was seen first.
+    /// TCP, in the network namespace of the process that was seen first.
     Tcp { to: SocketAddr, network: u64 },
     /// A Unix socket, with the file that it was bound to: inode and device.
     Unix { name: Name, file: Option<(u64, u32)>, network: u64 },

@@ -1,4 +1,4 @@
-//! What both objects for the kernel have in common when they are loaded. Called by `eyes` and `eyes::bytes`.
+//! The common parts of loading both objects for the kernel. Called by `eyes` and `eyes::bytes`.
 
 use std::io::Read as _;
 
@@ -11,7 +11,7 @@ use crate::kernel;
 /// Has the kernel admit an object: the program that lists what is there, and those of tracepoints.
 ///
 /// # Errors
-/// What is in the way: rights, the kernel's age, its lockdown.
+/// An obstacle: rights, the kernel's age, its lockdown.
 pub(super) fn admitted<'a>(
     object: &[u8],
     tracepoints: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -35,8 +35,8 @@ pub(super) fn admitted<'a>(
     Ok(programs)
 }
 
-/// Has the programs of tracepoints called. What is there is listed before and after, so that no connection that was there
-/// passes for a new one, and none is seen whose ends would have to be guessed.
+/// Attaches the programs of tracepoints. Existing connections are listed before and after, so that none of them passes
+/// for a new one, and none is seen whose ends would have to be guessed.
 pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'a str>) -> Result<(), Refused> {
     list_what_is_there(programs)?;
     for name in names {

@@ -2,7 +2,7 @@
 //! load.
 //!
 //! Programs in the kernel (`kernel/turns.bpf.c`, checked in as the object that clang makes of it) count lengths and
-//! times at its own tracepoints, never a byte of what is said. They are held by our descriptors alone, so that they are
+//! times at its own tracepoints, never a byte of the content. They are held only by our descriptors, so that they are
 //! gone with the process however it ends. Called by `watch` and `find`.
 
 pub mod bytes;
@@ -78,7 +78,7 @@ pub struct Eyes {
     earlier_lost: u64,
 }
 
-/// What was counted between two looks.
+/// The counts between two looks.
 #[derive(Debug, Clone)]
 pub struct Look {
     pub over: Duration,
@@ -94,7 +94,7 @@ pub struct Look {
     pub n_lost: u64,
 }
 
-/// What one process asked at one address.
+/// The requests of one process at one address.
 #[derive(Debug, Clone)]
 pub struct Counted {
     /// Who asks; `None` for clients that are not on this machine, or whose addresses are rewritten on the way.
@@ -110,7 +110,7 @@ pub struct Counted {
 pub struct End {
     pub pid: u32,
     pub parent: u32,
-    /// What it called itself, 15 bytes at most.
+    /// Its own name for itself, 15 bytes at most.
     pub comm: String,
     /// Whether it is gone; its number may be another process's by now.
     pub has_ended: bool,
@@ -123,7 +123,7 @@ pub struct Counts {
     pub n_overlapping: u64,
     /// Connections that were opened.
     pub n_opened: u64,
-    /// TCP connections that were closed; the kernel does not tell of others.
+    /// TCP connections that were closed; the kernel does not report others.
     pub n_closed: u64,
     pub n_bytes_asked: u64,
     pub n_bytes_answered: u64,
@@ -150,7 +150,7 @@ impl Counts {
         self.served.add(&other.served);
     }
 
-    /// What came since; all of it where the earlier ones are another process's that had the same number.
+    /// The counts since then; all of them if the earlier ones are another process's that had the same number.
     fn since(&self, earlier: &Self) -> Self {
         let less = || {
             Some(Self {
@@ -179,16 +179,16 @@ pub struct Loaded {
 
 impl Loaded {
     /// # Errors
-    /// What is in the way: rights, the kernel's age, its lockdown.
+    /// An obstacle: rights, the kernel's age, its lockdown.
     pub fn new(reach: Reach) -> Result<Self, Refused> {
         let programs = load::admitted(PROGRAMS, reach.tracepoints())?;
         Ok(Self { programs, reach })
     }
 
-    /// Has them called; counting begins before this returns. Takes none of the rights that loading took.
+    /// Attaches the programs; counting begins before this returns. Does not need the rights that loading needed.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn attach(self) -> Result<Eyes, Refused> {
         let Self { mut programs, reach } = self;
         load::attach(&mut programs, reach.tracepoints().map(|it| it.0))?;
@@ -220,10 +220,10 @@ impl Eyes {
         Loaded::new(reach)?.attach()
     }
 
-    /// What was counted since the last look, or since the start.
+    /// The counts since the last look, or since the start.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The kernel's error.
     pub fn look(&mut self) -> io::Result<Look> {
         let hops = self.hops.iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
         let now = Instant::now();
@@ -234,13 +234,13 @@ impl Eyes {
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
             let is_gone = client.as_ref().is_some_and(|it| it.has_ended);
-            // What it did between the reading and its end is there now.
+            // Its counts between the reading and its end are there now.
             let words = if is_gone { self.hops.get(&key, 0).unwrap_or(words) } else { words };
             let counts = counts(&words);
             let before = self.earlier.get(&key);
             let new = before.map_or_else(|| counts.clone(), |it| counts.since(it));
             if is_gone {
-                // Nobody adds to it any more.
+                // No process adds to it any more.
                 let _ = self.hops.remove(&key);
             } else {
                 earlier.insert(key, counts);

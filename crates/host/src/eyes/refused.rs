@@ -65,7 +65,7 @@ pub(super) fn of_program(error: &ProgramError) -> Refused {
     }
 }
 
-/// By the error of the system call, where there is one beneath.
+/// By the error of the system call, if there is one beneath.
 fn of_cause(error: &(dyn std::error::Error + 'static)) -> Option<Refused> {
     let mut causes = std::iter::successors(Some(error), |it| it.source());
     let kernel = causes.find_map(|it| it.downcast_ref::<io::Error>())?;

@@ -20,7 +20,7 @@ use crate::children;
 const MOST_BYTES: usize = 8 << 20;
 /// Pause between two looks at a program.
 const STEP: Duration = Duration::from_millis(5);
-/// What every program gets for an environment.
+/// The environment of every program.
 const OURS: [(&str, &str); 2] =
     [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
 
@@ -35,7 +35,7 @@ pub enum Variables {
 
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
-    /// What the program is called by: some look at it.
+    /// The program's name in its arguments: some look at it.
     pub name: Option<OsString>,
     pub words: Vec<OsString>,
     pub variables: Variables,
@@ -104,7 +104,7 @@ impl Subject {
         Ok(Answer { code: status?.and_then(|it| it.code()), output: text(output), errors: text(errors) })
     }
 
-    /// Whether this process is the owner already and has to become nobody else.
+    /// Whether this process is the owner already and need not become another user.
     fn is_ours(&self) -> Result<bool, ProgramError> {
         let own = rustix::process::geteuid();
         if own.is_root() {
@@ -149,7 +149,7 @@ impl Subject {
         Ok(pairs.collect())
     }
 
-    /// What it prints, until it ends.
+    /// Its output, until it ends.
     fn read(&self, running: &mut Started, ask: &Ask<'_>) -> Result<(Vec<u8>, Vec<u8>), ProgramError> {
         let path = || self.program.path.clone();
         let failed = |source| ProgramError::Start { path: path(), source };

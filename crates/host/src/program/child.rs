@@ -1,4 +1,4 @@
-//! What the child does between its start and the program: it gives up everything, then executes a descriptor.
+//! The child's work between its start and the program: it gives up everything, then executes a descriptor.
 //!
 //! All memory is made before the child exists: it calls the kernel and nothing else. Every step that fails ends the
 //! child before the program starts.
@@ -23,7 +23,7 @@ const CAPABILITY_VERSION: u32 = 0x2008_0522;
 const MOST_CAPABILITIES: c_ulong = 64;
 /// Source: `linux/close_range.h`.
 const CLOSE_ON_EXEC: u32 = 1 << 2;
-/// Kernels before 5.11 close no range; then so many numbers are gone through.
+/// Kernels before 5.11 cannot close a range; then this many numbers are tried.
 const MOST_DESCRIPTORS: RawFd = 65_536;
 
 /// All that a child needs, made before it exists.
@@ -47,7 +47,7 @@ unsafe impl Send for Child {}
 // SAFETY: nothing is changed through the pointers.
 unsafe impl Sync for Child {}
 
-/// What a child is made from.
+/// The parts of a child.
 pub(super) struct Parts<'a> {
     pub(super) program: OwnedFd,
     pub(super) folder: Option<OwnedFd>,
@@ -151,7 +151,7 @@ impl Child {
 /// Whether no capability can be gained by executing any more.
 fn drop_bounding_set() -> bool {
     for capability in 0..MOST_CAPABILITIES {
-        // SAFETY: numbers alone.
+        // SAFETY: only numbers.
         let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         if result != 0 {
             // The first number that the kernel does not have.
@@ -168,7 +168,7 @@ struct CapabilityHeader {
 }
 
 fn drop_capabilities() -> io::Result<()> {
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers.
     unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
     // Effective, permitted and inheritable, in two words each.
@@ -179,7 +179,7 @@ fn drop_capabilities() -> io::Result<()> {
 }
 
 fn close_others_on_exec() {
-    // SAFETY: numbers alone; nothing is closed before the program starts.
+    // SAFETY: only numbers; nothing is closed before the program starts.
     let result = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, CLOSE_ON_EXEC) };
     if result == 0 {
         return;

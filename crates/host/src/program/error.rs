@@ -26,7 +26,7 @@ pub enum ProgramError {
     /// The file that the process runs cannot be opened.
     #[error("the program of process {pid} cannot be looked at: it is another user's")]
     Hidden { pid: u32 },
-    /// The process belongs to a user whom this process cannot act as.
+    /// The process belongs to a user that this process cannot act as.
     #[error(
         "process {pid} belongs to {}, and only root or that user may have its program asked",
         user::shown(*uid)
@@ -37,7 +37,7 @@ pub enum ProgramError {
     Replaced {
         pid: u32,
         path: PathBuf,
-        /// What others than root can change; `None` if nothing is there.
+        /// The file or folder that others than root can change; `None` if nothing is there.
         why: Option<Distrust>,
     },
     /// A process of root runs a program that others than root can change.
@@ -45,7 +45,7 @@ pub enum ProgramError {
     Untrusted {
         pid: u32,
         path: PathBuf,
-        /// What others than root can change; `None` if the file there is another one.
+        /// The file or folder that others than root can change; `None` if the file there is another one.
         why: Option<Distrust>,
     },
     /// The configuration of a program of root's takes in a file that others than root can change.

@@ -19,7 +19,7 @@ use crate::control::Distrust;
 
 /// The most that is read of a process's environment, and of its status.
 const MOST_BYTES: u64 = 1 << 20;
-/// What the kernel writes behind the path of a file that was removed.
+/// The kernel's suffix for the path of a file that was removed.
 const REMOVED: &str = " (deleted)";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct Program {
 }
 
 impl Subject {
-    /// Holds a process, and finds out as whom its program may be asked.
+    /// Holds a process, and finds out as which user its program may be asked.
     ///
     /// # Errors
     /// [`ProgramError::Ended`]; [`ProgramError::SeveralUsers`] for a process with the rights of several users, such as

@@ -1,7 +1,7 @@
 //! Whether only root can change what is at a path: the file, each folder on the way to it, and each link.
 //!
-//! A [`Walk`] to the path judges each component by its descriptor. What was judged is given back as a descriptor: a
-//! name is not used twice.
+//! A [`Walk`] to the path judges each component by its descriptor. The judged file is returned as a descriptor: a name
+//! is not used twice.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -59,7 +59,7 @@ pub(super) struct Rules {
     pub(super) own: Option<u32>,
 }
 
-/// Whom this process trusts, besides root itself.
+/// The users that this process trusts, besides root itself.
 #[derive(Debug, Clone, Copy)]
 struct Roots {
     /// The number that users have who are not mapped into a namespace: root outside is one of them.
@@ -126,7 +126,7 @@ impl Judged {
         let mode = stat.st_mode;
         let is_folder = FileType::from_raw_mode(mode) == FileType::Directory;
         let is_kept = is_folder && self.rules.sticky_counts && mode & STICKY != 0;
-        // A device, a pipe: whoever asks judges those.
+        // A device, a pipe: the caller judges those.
         let is_open = matches!(FileType::from_raw_mode(mode), FileType::Directory | FileType::RegularFile);
         if mode & OTHERS_WRITE != 0 && !is_kept && is_open {
             return Ok(Some(Why::Everybody));
@@ -170,11 +170,11 @@ fn is_kernel_s(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
 
 const PROGRAM: Rules = Rules { sticky_counts: false, own: None };
 
-/// Whether a program may be started by this process: with rights that others lack, only if nobody but root can change
-/// it, a folder on the way to it, or a link. An ordinary user's own process may start anything.
+/// Whether a program may be started by this process: with rights that others lack, only if root is the only user that
+/// can change it, a folder on the way to it, or a link. An ordinary user's own process may start anything.
 ///
 /// # Errors
-/// What others than root can change.
+/// The file or folder that others than root can change.
 pub fn trusted_program(path: &Path) -> Result<(), Distrust> {
     if !is_privileged() {
         return Ok(());

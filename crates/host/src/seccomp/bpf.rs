@@ -78,7 +78,7 @@ pub fn assemble<Goal: Copy + PartialEq>(steps: &[Step<Goal>]) -> Vec<sock_filter
     .collect()
 }
 
-/// What a program decides of a call, run as the kernel does: for tests of filters.
+/// Returns a program's decision about a call, run as the kernel does: for tests of filters.
 ///
 /// # Panics
 /// When the program has an instruction that [`assemble`] does not make.

@@ -1,7 +1,7 @@
 //! Filters of system calls, and calls that wait for an answer.
 //!
-//! What a filter stops and what an answer is, its user decides: the supervisor of `run`, and that of programs that are
-//! asked for their configuration.
+//! The user of this room decides what a filter stops and what an answer is: the supervisor of `run`, and that of
+//! programs that are asked for their configuration.
 
 pub mod bpf;
 mod notify;
@@ -18,6 +18,6 @@ fn checked(result: c_long) -> io::Result<c_long> {
 
 fn new_fd(result: c_long) -> io::Result<OwnedFd> {
     let fd = checked(result)?;
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows its number.
+    // SAFETY: the kernel has just made this descriptor for us, and no other code knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }

@@ -17,7 +17,7 @@ const SYNC_WAKE_UP: u64 = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The kernel does what was asked, as if nobody had looked.
+    /// The kernel does what was asked, as if there were no supervisor.
     GoOn,
     /// It returns 0, and nothing else happens.
     Done,
@@ -29,7 +29,7 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
-/// A call that waits. All zeroes is none.
+/// A call that waits. All zeroes are not a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
     pub id: u64,
@@ -55,7 +55,7 @@ impl Listener {
         checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }.into()).map(drop)
     }
 
-    /// Asks the kernel to wake synchronously. Fails where it cannot.
+    /// Asks the kernel to wake synchronously. Fails if it cannot.
     pub fn wake_synchronously(&self) -> io::Result<()> {
         let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS;
         // SAFETY: this request takes its flags by value; kernels without it refuse the number.
@@ -66,7 +66,7 @@ impl Listener {
     /// Waits for a call, which the kernel writes to `place`. `place` has to be zero.
     ///
     /// # Safety
-    /// `place` is valid for the kernel's `seccomp_notif`, and nobody else reads or writes it meanwhile.
+    /// `place` is valid for the kernel's `seccomp_notif`, and no other code reads or writes it meanwhile.
     pub unsafe fn receive(&self, place: *mut libc::seccomp_notif) -> io::Result<()> {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, place.cast())
     }
@@ -120,7 +120,7 @@ impl Listener {
         checked(number.into()).map(|it| it as i32)
     }
 
-    /// Whether nobody is left who could call, after waiting at most so long; -1 waits for ever.
+    /// Whether no process is left that could call, after waiting at most `patience_ms`; -1 waits for ever.
     pub fn is_deserted(&self, patience_ms: i32) -> bool {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
         // SAFETY: one live pollfd.

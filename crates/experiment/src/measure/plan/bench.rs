@@ -1,4 +1,4 @@
-//! What the load engine is told about a comparison: slices, warm-up, interim analyses, limits.
+//! The load engine's plan of a comparison: slices, warm-up, interim analyses, limits.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, cap
             .collect(),
         pacing: case.load.pacing(case.placement, capacity_per_s),
         placement: case.placement,
-        // Nobody knows beforehand which thread will serve a new connection: all of them are placed.
+        // It is not known beforehand which thread will serve a new connection: all of them are placed.
         server_threads: if settings.requests.are_connects() { ServerThreads::Single } else { target.threads },
         // Latencies of an open loop grow without end at a rate that cannot be kept.
         may_adapt_shape: case.slice.or(settings.slice).is_none()
@@ -107,9 +107,9 @@ pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, cap
     }
 }
 
-/// The time that the plan promises, where somebody counts on it: they asked for a time or for a short run, or others use
-/// the server, whose load was agreed to for so long. Who names a number of epochs has that number, and is told how long
-/// it takes.
+/// The time that the plan promises, if somebody counts on it: the user asked for a time or for a short run, or others
+/// use the server and its load was agreed to for this long. A user who gives a number of epochs gets that number, and
+/// the plan shows how long it takes.
 pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) -> Option<Budget> {
     let is_promised = match settings.effort {
         Effort::Epochs(_) => false,
@@ -125,7 +125,7 @@ pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) 
     })
 }
 
-/// What was asked for, or what fits the server and the placement.
+/// The warm-up that was asked for, or else the one that fits the server and the placement.
 pub(super) fn warm_up_of(settings: &Experiment, case: &Case, has_load_limits: bool) -> WarmUp {
     match settings.warm_up {
         // A running server is warm, and is kept busy for 20 s at most.

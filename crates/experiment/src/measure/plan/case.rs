@@ -9,7 +9,7 @@ use crate::arms::Missing;
 use crate::spec::load::Load;
 use crate::spec::waits::Waits;
 
-/// What is done in one go.
+/// A unit of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
     /// Epochs until a verdict.
@@ -30,7 +30,7 @@ pub struct Case {
     /// How the client waits, a contrast each.
     pub clients: Vec<Waits>,
     pub doing: Doing,
-    /// What makes connections send: a single rate, if any.
+    /// How connections send: a single rate, if any.
     pub load: Load,
     /// Slices of another length than usual: the second half of a check that it does not matter.
     pub slice: Option<Duration>,
@@ -49,7 +49,7 @@ impl Case {
     }
 }
 
-/// What is done with one target.
+/// The work on one target.
 pub struct TargetPlan {
     /// Without a password.
     pub(super) name: String,
@@ -65,7 +65,7 @@ pub struct TargetPlan {
 }
 
 impl TargetPlan {
-    /// Its comparisons of these arms alone: those that turned out to be there.
+    /// Its comparisons of only these arms: those that turned out to be there.
     pub fn only(&self, arms: &[Arm]) -> Vec<Case> {
         let mut cases = self.cases.clone();
         for case in &mut cases {
@@ -75,25 +75,25 @@ impl TargetPlan {
     }
 }
 
-/// What can be done about the cores of the server's threads.
+/// How the server's threads can be placed on cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// Those that serve our connections alone are pinned.
+    /// The threads that serve only our connections are pinned.
     Pinned,
-    /// They go where they like, and the client after them.
+    /// The scheduler places them, and the client follows them.
     Followed,
-    /// Nobody tells which they are.
+    /// The server's threads cannot be identified.
     Unknown,
 }
 
 impl Hold {
-    /// The placement that is judged where none was asked for. `stays`: there is one connection, without pauses.
+    /// The placement that is judged if none was asked for. `stays`: there is one connection, without pauses.
     pub(super) fn usual(self, n_cores: usize, stays: bool) -> Placement {
         match self {
             Self::Unknown => Placement::ClientPinned,
             // Each connection more, and each pause, is a chance for the server to move: few slices would count.
             Self::Followed if !stays => Placement::ClientPinned,
-            // A server that goes where it likes goes to a core of its own, where there is one.
+            // A server whose threads are not pinned moves to a separate core, if there is one.
             Self::Followed if n_cores > 1 => Placement::Split,
             Self::Pinned | Self::Followed => Placement::Same,
         }

@@ -66,7 +66,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
     text
 }
 
-/// That a rate fills no slice; whoever typed it may have meant a share.
+/// A warning that a rate fills no slice; the user may have meant a share.
 fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
     let Some(Rate::PerSecond(per_s)) = case.load.rate() else {
         return None;
@@ -105,12 +105,12 @@ fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
     })
 }
 
-/// How many of so many epochs are sure to run without the sampler.
+/// How many of `n_epochs` epochs are sure to run without the sampler.
 fn unsampled(n_epochs: usize) -> usize {
     n_epochs / EPOCHS_PER_UNSAMPLED as usize
 }
 
-/// What a server that others use has to bear.
+/// The load on a server that others use.
 fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     let most = target.cases.iter().map(|it| it.connections).max();
     let most = most.unwrap_or_default();
@@ -132,7 +132,7 @@ fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     format!("load: up to {n_open} connections, {ask}, {how}: others who use it may wait longer{logins}")
 }
 
-/// Connections are opened anew for each epoch, on the two arms of each contrast; a look opens them once.
+/// Each epoch opens new connections, on the two arms of each contrast; a look opens them once.
 fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
     if settings.requests.are_dumps() {
         return 0;
@@ -145,11 +145,11 @@ fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
         };
         2 * n_epochs * n_contrasts * case.connections as usize
     };
-    // Two see first that both ways lead to one server.
+    // Two first check that both arms lead to one server.
     2 + target.cases.iter().map(of_case).sum::<usize>()
 }
 
-/// What is done about the cores of a server that is not ours.
+/// The treatment of the cores of a server that is not ours.
 fn placement_line(target: &TargetPlan) -> &'static str {
     let is_pinned = |it: &Case| matches!(it.placement, Placement::Same | Placement::Split);
     match (target.hold, target.cases.iter().any(is_pinned)) {
@@ -203,7 +203,7 @@ pub fn case_name(case: &Case) -> String {
     format!("{} connection{s}, {}{look}", case.connections, case.placement)
 }
 
-/// What will be done to a server, for the plan.
+/// The treatment of a server, for the plan.
 pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
     match spec {
         TargetSpec::Private(Kind::Echo) => "echo: a built-in server, started and stopped by looptax".to_owned(),
@@ -297,7 +297,7 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
 struct MostTime {
     measuring: Duration,
     warm_up: Duration,
-    /// Where that is a number of epochs, however long they are.
+    /// Set if the warm-up is a number of epochs, however long they are.
     warm_up_epochs: Option<usize>,
 }
 
@@ -321,7 +321,7 @@ impl MostTime {
 fn most_time(settings: &Experiment, case: &Case, has_load_limits: bool) -> MostTime {
     match case.doing {
         Doing::Glimpse(length) => MostTime { measuring: length, warm_up: Duration::ZERO, warm_up_epochs: None },
-        // Nobody knows before the first one is over.
+        // Unknown before the first one is over.
         Doing::Judge if settings.requests.are_dumps() => {
             MostTime { measuring: Duration::ZERO, warm_up: Duration::ZERO, warm_up_epochs: None }
         }

@@ -1,4 +1,5 @@
-//! Where the server spends its time at each number of connections: the sweep again, as `why` samples it.
+//! The functions in which the server spends its time at each number of connections: the sweep again, as `why` samples
+//! it.
 //!
 //! After everything is measured: sampling costs time, which no figure is to hold.
 
@@ -79,7 +80,7 @@ fn sampled(
     Ok(done)
 }
 
-/// What a record says of the points, and of how it was seen.
+/// Takes a record's samples of the points, and its account of how they were taken.
 fn take(record: &Record, part: &mut ReproductionPart) {
     let sampled = |it: &Comparison| Some((it.connections, it.why.first()?.clone()));
     let all: Vec<(u32, Why)> = record.comparisons.iter().filter_map(sampled).collect();
@@ -102,7 +103,7 @@ fn take(record: &Record, part: &mut ReproductionPart) {
     }
 }
 
-/// The server's functions with the largest shares of its time, over both ways together.
+/// The server's functions with the largest shares of its time, over both arms together.
 fn hottest(why: &Why) -> Vec<HotFunction> {
     let us = |part: &SampledPart| -> Option<f64> {
         let arms = part.row.as_ref()?.arms.each_ref().map(|it| it.known());

@@ -63,7 +63,7 @@ pub(super) fn add(
         .push(ReproductionFinding::Near { published_us, trials: near.map(|trial| trial.what.clone()).collect() });
 }
 
-/// What was published for a message over TCP.
+/// The published time of a message over TCP.
 fn published_us(publication: &Publication) -> f64 {
     let of_message = publication.rows.iter().find(|row| row.effect == Effect::Mean);
     match of_message.and_then(|row| row.claim.as_ref()).map(|it| it.says) {

@@ -1,7 +1,7 @@
 //! Estimates of what pages took: each transport by itself, and one over another.
 //!
-//! Pages of a pair stand beside each other, so that logarithms of their ratios are free of the machine's drift;
-//! an epoch is the median of its pairs, an estimate Hodges and Lehmann's over the epochs. Pure: the same pages
+//! The pages of a pair are next to each other in time, so that logarithms of their ratios are free of the machine's
+//! drift; an epoch is the median of its pairs, an estimate Hodges and Lehmann's over the epochs. Pure: the same pages
 //! give the same figures. Called by `measure`.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::servers::wordpress::{Page, Transport};
 
 /// Pages that the article loaded of each.
 const PUBLISHED_LOADS: usize = 15;
-/// The level of a single look: where no interim analysis was reached, nothing was decided by looking.
+/// The level of a single look: if no interim analysis was reached, nothing was decided by looking.
 pub(super) const SINGLE_LOOK: f64 = 0.05;
 
 /// A page, and how long it took by looptax's clock.
@@ -35,7 +35,7 @@ pub(crate) struct SideFigures {
     pub figures: Figures,
 }
 
-/// What `of` costs over `over`: ratios, above 1 where `of` is the slower one.
+/// The cost of `of` over `over`: ratios, above 1 if `of` is the slower one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Contrast {
     pub of: Transport,
@@ -86,7 +86,7 @@ fn share_pct(load: &Load) -> f64 {
     100.0 * load.value.query_us / load.value.page_us
 }
 
-/// One transport by itself, the arm `arm` of its pairs; `None` where there is no epoch.
+/// One transport by itself, the arm `arm` of its pairs; `None` if there is not an epoch.
 pub(super) fn side(epochs: &[Vec<Pair>], arm: usize, transport: Transport, alpha: f64) -> Option<SideFigures> {
     let typical = |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
     let figures = Figures::from([
@@ -99,7 +99,7 @@ pub(super) fn side(epochs: &[Vec<Pair>], arm: usize, transport: Transport, alpha
     Some(SideFigures { transport, figures })
 }
 
-/// One transport over another; `None` where there is no epoch.
+/// One transport over another; `None` if there is not an epoch.
 pub(super) fn contrast(epochs: &[Vec<Pair>], [over, of]: [Transport; 2], alpha: f64) -> Option<Contrast> {
     let by_epoch =
         |figure: &dyn Fn(&[Pair]) -> Option<f64>| Some(by_epoch(epochs, alpha, figure)?.map_monotone(f64::exp));
@@ -119,7 +119,7 @@ pub(super) fn contrast(epochs: &[Vec<Pair>], [over, of]: [Transport; 2], alpha: 
     })
 }
 
-/// The first pages as the article had them; `None` where there are fewer.
+/// The first pages as the article had them; `None` if there are fewer.
 pub(super) fn fifteen(epochs: &[Vec<Pair>]) -> Option<Fifteen> {
     let pairs: Vec<&Pair> = epochs.iter().flatten().take(PUBLISHED_LOADS).collect();
     if pairs.len() < PUBLISHED_LOADS {

@@ -8,7 +8,7 @@ use crate::spec::Effort;
 
 /// Slices that balance the two arms.
 const OCTET: usize = 8;
-/// What is measured beside little else must not become one endless epoch.
+/// Most octets in an epoch: if few contrasts share the time, an epoch must not become endless.
 const MOST_OCTETS: usize = 125;
 /// The pause before an epoch, on average.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -23,7 +23,7 @@ pub(super) struct Length {
 }
 
 impl Length {
-    /// How long a site is measured that gets so many thirds of the time; the published site gets two.
+    /// How long a site is measured that gets `thirds` thirds of the time; the published site gets two.
     pub(super) fn new(effort: Effort, seed: u64, thirds: u32) -> Self {
         let whole_s = match effort {
             Effort::Full => 150,

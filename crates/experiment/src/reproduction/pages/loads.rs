@@ -19,18 +19,18 @@ use super::figures::{Load, Pair, SINGLE_LOOK};
 use super::length::Length;
 
 /// Pages of each transport before the warm-up's epoch, which has four or more: PHP compiles scripts, MariaDB opens
-/// tables, WordPress stores what it makes anew once a minute. The second half of them tells how long a page takes.
+/// tables, WordPress stores what expires once a minute. The second half of them shows the time that a page takes.
 const FIRST: usize = 8;
 
 pub(super) struct Loaded {
     pub contrasts: Vec<LoadedContrast>,
     /// Pages of each transport in an epoch.
     pub loads_per_epoch: usize,
-    /// What the server counts of a connection without a page.
+    /// The server's count for a connection without a page.
     pub connecting: BTreeMap<Transport, u32>,
 }
 
-/// Two transports that were held against each other.
+/// Two transports that were compared with each other.
 pub(super) struct LoadedContrast {
     /// `[over, of]`.
     pub arms: [Transport; 2],
@@ -43,7 +43,7 @@ pub(super) struct LoadedContrast {
 pub(crate) struct Counted {
     /// Pages that counted, of all transports together.
     pub pages: u64,
-    /// Queries of a page, the least and the most: what expires is made anew once a minute.
+    /// Queries of a page, the least and the most: expired entries are made again once a minute.
     pub queries: [u32; 2],
     /// Queries of all pages by `$wpdb`.
     pub all_queries: u64,
@@ -114,7 +114,7 @@ impl SliceSource for Pages<'_> {
                 requests: 1,
                 // The published figure decides how many pages are enough.
                 active_ns: (load.value.query_us * 1e3) as u64,
-                // MariaDB and PHP: they are no strangers.
+                // MariaDB and PHP: their time does not count as foreign.
                 client_cpu_ns: after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before)),
                 ..Slice::default()
             },
@@ -167,7 +167,7 @@ impl Pages<'_> {
     }
 }
 
-/// What is wrong with a page.
+/// The reason why a page does not count.
 fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<String> {
     let is_on_socket = transport != Transport::Tcp;
     let is_right = (page.came_over_socket(), page.went_to_socket()) == (is_on_socket, transport.names_socket());
@@ -184,7 +184,7 @@ fn invalid(what: &str) -> Failure {
     Failure::usage(what, "nothing is concluded from this measurement").invalid()
 }
 
-/// What proves the work; `None` where there was none.
+/// The proof of the work; `None` if there was not any.
 pub(super) fn counted(loaded: &Loaded) -> Option<Counted> {
     let loads = || {
         let contrasts = loaded.contrasts.iter();

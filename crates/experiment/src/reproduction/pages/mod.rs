@@ -32,13 +32,13 @@ pub(crate) struct Measured {
     pub mariadb: String,
     /// The php-fpm that made the pages.
     pub php_fpm: PathBuf,
-    /// Why there is no page under `looptax run`, in one line; `None` where there is.
+    /// Why there is not a page under `looptax run`, in one line; `None` if there is one.
     pub without_redirect: Option<String>,
     /// The published comparison's kind of site first. One may be missing after Ctrl-C.
     pub sites: Vec<SiteMeasured>,
 }
 
-/// What was measured of one site.
+/// The measurement of one site.
 #[derive(Debug, Serialize)]
 pub(crate) struct SiteMeasured {
     pub site: Site,
@@ -46,7 +46,7 @@ pub(crate) struct SiteMeasured {
     #[serde(flatten)]
     pub counted: Counted,
     pub sides: Vec<SideFigures>,
-    /// What one transport costs over another.
+    /// The costs of one transport over another.
     pub contrasts: Vec<Contrast>,
     /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
     pub fifteen: Option<Fifteen>,
@@ -57,8 +57,8 @@ pub(crate) struct SiteMeasured {
 /// Starts the site, measures both of its contents, and ends it.
 ///
 /// # Errors
-/// What is missing, with `make reproduce` as the next step; what MariaDB, php-fpm or WordPress complains of; a page
-/// that is not what it should be, which makes the measurement invalid.
+/// A missing program or file, with `make reproduce` as the next step; an error of MariaDB, php-fpm or WordPress; a page
+/// that is not as it should be, which makes the measurement invalid.
 pub(crate) fn measure(effort: Effort, seed: u64, host: &Host, stop: &AtomicBool) -> Result<Measured, Failure> {
     let mut wordpress = WordPress::start(host.self_exe.clone(), host.scratch_root.clone(), &host.reaper)?;
     let redirect = wordpress.add_redirect();
@@ -85,7 +85,7 @@ pub(crate) fn measure(effort: Effort, seed: u64, host: &Host, stop: &AtomicBool)
     Ok(measured)
 }
 
-/// `None` where no epoch was measured.
+/// `None` if no epoch was measured.
 fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
     let mut measured = SiteMeasured {
         site,
@@ -110,7 +110,7 @@ fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
     Some(measured)
 }
 
-/// What is held against what, `[over, of]`: first what was published; then what `looptax run` gives, in its process.
+/// The compared transports, `[over, of]`: first the published pair; then the one for `looptax run`, in its process.
 const PAIRS: [[Transport; 2]; 2] = [[Transport::Unix, Transport::Tcp], [Transport::UnixBeside, Transport::Redirect]];
 
 /// Why `looptax run` could not start php-fpm: its own words, which are in the log, or else php-fpm's end.
@@ -124,7 +124,7 @@ fn why(error: &ServerError) -> String {
     if said.is_empty() { format!("php-fpm {how}") } else { said.join(": ") }
 }
 
-/// What has ended says more about a failure than the failure itself.
+/// A process that has ended explains a failure better than the failure itself.
 fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
     match wordpress.has_exited() {
         Some(how) => failure.context(how),

@@ -1,4 +1,4 @@
-//! pgbench's tables, so that figures can be held against `pgbench` and `pgbench -S`.
+//! pgbench's tables, so that figures can be compared with those of `pgbench` and `pgbench -S`.
 //!
 //! # Source
 //! PostgreSQL documentation, pgbench, "Initialization Options": four tables, 1 branch, 10 tellers and

@@ -1,4 +1,4 @@
-//! What all ways of serving a connection have in common: whole messages, the welcome, what a reply holds.
+//! The common parts of all ways to serve a connection: whole messages, the welcome, the content of a reply.
 //!
 //! Nothing here allocates but a reply, once per connection. Called by the loops beside it.
 
@@ -16,8 +16,8 @@ pub(super) const STREAM_BUFFER_BYTES: usize = 128 << 10;
 /// Pause after the kernel had no file or thread left for a connection.
 pub(super) const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
-/// What the client asked of the socket. Without `TCP_NODELAY` a reply could wait for an
-/// acknowledgement; every server here sets it unless told otherwise.
+/// Sets the socket up as the client asked. Without `TCP_NODELAY` a reply could wait for an acknowledgement; every
+/// server here sets it unless the client asks otherwise.
 pub(super) fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
     if is_tcp {
         sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();
@@ -46,7 +46,7 @@ pub(super) fn receive_whole(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io
     Ok(true)
 }
 
-/// What is there; 0 when the peer closed.
+/// Receives the available bytes; 0 when the peer closed.
 pub(super) fn receive_some(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match rustix::net::recv(connection, &mut *buffer, RecvFlags::empty()) {

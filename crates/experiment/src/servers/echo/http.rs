@@ -1,6 +1,6 @@
 //! HTTP/1.1 on the echo server's connections: the smallest upstream that a web server could have behind it.
 //!
-//! Its pages are those of [`looptax_wire::site`]. The loop in [`converse`] allocates, locks and logs nothing but for
+//! Its pages are those of [`looptax_wire::site`]. The loop in [`converse`] allocates, locks and logs nothing except for
 //! pages of another size than the one before; its count is the connection's own until somebody asks for the sum.
 
 use std::io::{self, Write as _};

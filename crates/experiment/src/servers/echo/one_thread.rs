@@ -19,7 +19,7 @@ use super::connection::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, we
 use super::listen::Listener;
 
 const MOST_EVENTS: usize = 256;
-/// What the epoll says of the listeners: their places, from here on; no connection has such a number.
+/// The epoll's numbers for the listeners: their places, from here on; no connection has such a number.
 const LISTENERS: u64 = 1 << 32;
 const KEY_BYTES: usize = 8;
 
@@ -127,7 +127,7 @@ struct Peer {
     connection: OwnedFd,
     is_tcp: bool,
     waits_for: Wants,
-    /// `None` until the client has said what it wants.
+    /// `None` until the client has sent its request.
     asked: Option<Asked>,
     /// The first bytes of a greeting or a request.
     head: [u8; Hello::BYTES],
@@ -167,7 +167,7 @@ impl Peer {
         }
     }
 
-    /// Goes on with what it was at, as far as that goes without a wait; an error ends the connection.
+    /// Continues its current step as far as it can without waiting; an error ends the connection.
     fn serve(&mut self, room: &mut Room) -> io::Result<Wants> {
         let Some(asked) = self.asked else {
             return self.greet(room);
@@ -197,7 +197,7 @@ impl Peer {
         Ok(Wants::Bytes)
     }
 
-    /// One receive; true when all of so many bytes are in.
+    /// One receive; true when all `n_whole` bytes are in.
     fn receive(&mut self, n_whole: u64, received: &mut [u8]) -> io::Result<bool> {
         let n_room = (n_whole - self.n_received).min(received.len() as u64) as usize;
         let n = match rustix::net::recv(&self.connection, &mut received[..n_room], RecvFlags::DONTWAIT) {

@@ -51,7 +51,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     owned(&[
         ("--handler", "sqlite"),
         ("--sqlite-url", &format!("file:{}/", site.path_text(DATA))),
-        // Nothing about us is kept or sent, and nobody but us is listened to.
+        // Nothing about us is kept or sent, and it listens only to us.
         ("--state-dir", "-"),
         ("--telemetry", "disable"),
         ("--debug-addr", "-"),

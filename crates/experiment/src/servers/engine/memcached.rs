@@ -1,9 +1,8 @@
 //! memcached: a process listens on a socket or on TCP, never on both, so there are two of each.
 //!
-//! Two, so that what sets one process lastingly apart from another (its memory's layout) is averaged
-//! when a coin picks one of them per epoch. All four are started alike but for the address. No files,
-//! no account, no password: memcached has none by default, and listens to this machine alone.
-//! Tested live with 1.6.18.
+//! Two, so that a lasting difference between processes (their memory's layout) is averaged when a coin picks one of
+//! them per epoch. All four are started alike except for the address. No files, no account, no password: memcached does
+//! not have these by default, and listens only to this machine. Tested live with 1.6.18.
 
 use std::net::SocketAddr;
 
@@ -54,7 +53,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // One worker, which can be pinned as a whole.
         ("-t", "1"),
         ("-m", &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string()),
-        // What does not fit is refused: a key that was dropped would be missed in the middle of a run.
+        // A key that does not fit is refused: a dropped one would be missing in the middle of a run.
         ("-M", ""),
         ("-c", &site.n_connections.to_string()),
         // The kernel lowers it to net.core.somaxconn.

@@ -1,5 +1,5 @@
-//! What differs between the kinds of server: how the data folder is prepared and with which settings
-//! the server is launched. One file per family, with its recipe.
+//! The differences between the kinds of server: the preparation of the data folder and the settings with which the
+//! server is launched. One file per family, with its recipe.
 //!
 //! Nothing is started here; `server` runs what these files name.
 
@@ -36,7 +36,7 @@ pub(crate) fn of(kind: Kind) -> Option<&'static Engine> {
     })
 }
 
-/// What differs between poolers, of one that looptax can start.
+/// The differences between poolers, of one that looptax can start.
 pub(crate) fn pooling(kind: Kind) -> Option<&'static Pooling> {
     of(kind)?.pooling.as_ref()
 }

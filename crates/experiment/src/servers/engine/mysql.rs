@@ -25,7 +25,7 @@ const BYTES_PER_ROW: u64 = 512;
 pub(super) const ENGINE: Engine =
     Engine { prepare, spent_files: &[INIT_FILE], ..Engine::database(|site, _, ports| launch(site, ports.plain)) };
 
-/// Writes configuration and init file; MariaDB has a script of its own for the data folder.
+/// Writes configuration and init file; MariaDB has its own script for the data folder.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder("tmp")?;
     site.scratch.write(INIT_FILE, &init_sql(site))?;
@@ -60,7 +60,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
 /// One account, whatever the transport: `%` matches the socket as well, since no anonymous account
 /// comes before it. MySQL then also has one entry, not two, in its cache of verified passwords.
 ///
-/// The server reads the file before it greets anybody. Each statement has a line of its own.
+/// The server reads the file before it greets a client. Each statement has its own line.
 fn init_sql(site: &Site<'_>) -> String {
     let password = site.login.password.reveal();
     let lock_others = match site.kind {
@@ -76,7 +76,7 @@ fn init_sql(site: &Site<'_>) -> String {
     )
 }
 
-/// Everything the server is told, for its configuration and for the record.
+/// All the server's settings, for its configuration and for the record.
 fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     let text = |number: u32| number.to_string();
     let n = site.n_connections;
@@ -131,8 +131,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     settings
 }
 
-/// `mariadb-install-db` runs the server once with its own scripts. It lies beside other programs than
-/// the server does, and has an older name.
+/// `mariadb-install-db` runs the server once with its own scripts. It may be in another folder than the server, or have
+/// an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
     let beside =

@@ -1,8 +1,8 @@
 //! `PgBouncer` beside a private PostgreSQL.
 //!
 //! One process takes all clients, over a socket and over TCP alike, and has two databases, which are the same one
-//! behind it: one that it reaches over PostgreSQL's socket, one over its port. What a client prepares stays with its
-//! session; in other modes `PgBouncer` keeps it only from 1.21 on. Tested live with 1.18.
+//! behind it: one that it reaches over PostgreSQL's socket, one over its port. A prepared statement stays with its
+//! client's session; in other modes `PgBouncer` keeps it only from 1.21 on. Tested live with 1.18.
 
 use std::fmt::Write as _;
 use std::io;
@@ -25,7 +25,7 @@ const OVER_TCP: &str = "looptax_tcp";
 const CONFIG_FILE: &str = "pgbouncer.ini";
 const USERS_FILE: &str = "pgbouncer.users";
 
-/// It reads two files, and connects to nobody before it is asked.
+/// It reads two files, and does not connect to PostgreSQL before a client asks.
 const READY_LIMIT: Duration = Duration::from_secs(10);
 
 /// The first version that keeps what clients prepare in every mode.
@@ -68,8 +68,8 @@ fn keeps_prepared(version: &str, mode: PoolMode) -> bool {
     mode == PoolMode::Session || is_new
 }
 
-/// What PostgreSQL keeps of the password. With the password itself `PgBouncer` goes through SCRAM's 4,096 rounds at
-/// every login, which takes it more than 3 ms; with this a client's proof is enough, for PostgreSQL too.
+/// The verifier that PostgreSQL keeps of the password. With the password itself `PgBouncer` computes SCRAM's 4,096
+/// rounds at every login, which takes it more than 3 ms; with this a client's proof is enough, for PostgreSQL too.
 ///
 /// # Source
 /// pgbouncer.org, "config", section "Authentication file format"; measured with 1.18.
@@ -87,7 +87,7 @@ fn verifier(site: &Site<'_>) -> Result<String, ServerError> {
             Ok(kept)
         } else {
             let (action, expected) = ("ask for a verifier", "one of SCRAM-SHA-256");
-            // What it is may be the password.
+            // The unexpected text is not shown: it may be the password.
             Err(WireError::malformed("PostgreSQL", action, expected, b"another"))
         }
     };

@@ -33,7 +33,7 @@ const SETTINGS: [(&str, &str); 18] = [
     ("connection_life_time", "0"),
     ("client_idle_limit", "0"),
     ("enable_pool_hba", "on"),
-    // Questions of its own to PostgreSQL.
+    // Its own questions to PostgreSQL.
     ("health_check_period", "0"),
     ("sr_check_period", "0"),
     ("check_temp_table", "none"),

@@ -1,8 +1,8 @@
 //! PHP-FPM: one master, and a pool of processes for each address, since a pool listens on one.
 //!
-//! The processes of all pools are forked from the master and alike but for where they listen; each serves one
-//! connection at a time, from its first request to its end. Their scripts are four of looptax's own, whose compiled
-//! form all share. Tested live with PHP 8.2.
+//! The processes of all pools are forked from the master and differ only in the address that they listen on; each
+//! serves one connection at a time, from its first request to its end. They run four of looptax's own scripts, whose
+//! compiled form all share. Tested live with PHP 8.2.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     Ok(Vec::new())
 }
 
-/// Where the scripts are, in the scratch folder.
+/// The folder of the scripts, in the scratch folder.
 const SITE_FOLDER: &str = "site";
 
 /// The master with all its pools.
@@ -58,7 +58,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let config = site.scratch.write(CONFIG_FILE, &config)?;
     let words = [
         "--nodaemonize",
-        // Its log is the folder's, beside a file that it wants to open by itself.
+        // Its log is the folder's, besides a file that it opens by itself.
         "--force-stderr",
         "--define",
         "opcache.enable=1",

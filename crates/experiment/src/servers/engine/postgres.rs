@@ -110,7 +110,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // Workers would not inherit the pin of the connection's own process.
         ("max_parallel_workers_per_gather", "0"),
         ("huge_pages", "off"),
-        // Files in the data folder, so that they go with it even after a kill.
+        // Files in the data folder, so that they are removed with it even after a kill.
         ("dynamic_shared_memory_type", "mmap"),
         ("logging_collector", "off"),
         ("log_destination", "stderr"),

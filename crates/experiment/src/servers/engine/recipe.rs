@@ -22,7 +22,7 @@ type Start = fn(&Site<'_>, usize, Ports) -> Result<Launch, ServerError>;
 pub(crate) struct Engine {
     /// Writes configuration and secrets; returns the programs to run, in order, before the server.
     pub(crate) prepare: fn(&Site<'_>) -> Result<Vec<Program>, ServerError>,
-    /// What to start as process number `idx`, with these ports.
+    /// Launches process number `idx`, with these ports.
     pub(crate) launch: Start,
     /// How many processes make the server: each listens on a socket, on TCP, or on both.
     pub(crate) n_instances: usize,
@@ -32,11 +32,11 @@ pub(crate) struct Engine {
     pub(crate) ready_limit: Duration,
     /// How to ask it to end.
     pub(crate) stop_signal: StopSignal,
-    /// The name under which clients log in; empty where there are none. The password is added by the caller.
+    /// The name under which clients log in; empty if there is none. The password is added by the caller.
     pub(crate) user: &'static str,
     /// Whether clients have to know a password.
     pub(crate) has_password: bool,
-    /// What clients name as database: see [`Login::database`].
+    /// The name that clients give as database: see [`Login::database`].
     pub(crate) place: fn(&Scratch) -> Option<String>,
     /// Only of a pooler.
     pub(crate) pooling: Option<Pooling>,
@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// One that keeps data, with an account and a database of its own.
+    /// One that keeps data, with its own account and database.
     pub(super) const fn database(launch: Start) -> Self {
         Self {
             ready_limit: Duration::from_secs(60),
@@ -82,7 +82,7 @@ impl Engine {
     }
 }
 
-/// What is known before a server is launched.
+/// The facts that are known before a server is launched.
 pub(crate) struct Site<'a> {
     pub(crate) kind: Kind,
     pub(crate) engine: &'static Engine,
@@ -110,7 +110,7 @@ pub(crate) struct Behind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ports {
     pub(crate) plain: SocketAddr,
-    /// For its TLS, where that has a port of its own.
+    /// For its TLS, if that has a separate port.
     pub(crate) tls: SocketAddr,
 }
 
@@ -150,7 +150,7 @@ impl Site<'_> {
         all.join(separator)
     }
 
-    /// The abstract socket's name, where it is to have one: that of its folder, which nobody else has.
+    /// The abstract socket's name, if it has one: that of its folder, which is unique.
     pub(super) fn abstract_name(&self) -> Option<String> {
         let folder = self.scratch.folder().file_name()?.to_str()?.to_owned();
         self.listening.has_abstract.then_some(folder)
@@ -164,11 +164,11 @@ pub(crate) struct Launch {
     pub(crate) socket: Option<PathBuf>,
     /// The address that it will listen on, if it does.
     pub(crate) tcp: Option<SocketAddr>,
-    /// Where it will speak TLS, if it does.
+    /// The address for TLS, if it speaks it.
     pub(crate) tls: Option<SocketAddr>,
     /// Its abstract socket, if it has one.
     pub(crate) abstract_name: Option<Vec<u8>>,
-    /// What it was told, for the record.
+    /// Its settings, for the record.
     pub(crate) settings: Vec<(String, String)>,
 }
 

@@ -19,7 +19,7 @@ pub fn serve(listener: &TcpListener, to: SocketAddr) -> io::Result<Infallible> {
     loop {
         match listener.accept() {
             Ok((client, _)) => {
-                // What cannot be served is closed, which the client sees.
+                // A client that cannot be served is closed, which the client sees.
                 thread::Builder::new().spawn(move || relay(&client, to)).ok();
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}

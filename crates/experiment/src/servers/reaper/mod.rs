@@ -18,7 +18,7 @@ use looptax_host::lent::Lent;
 use message::Message;
 use watch::Watch;
 
-/// What the child says once it listens; a program without the subcommand says something else.
+/// The child's greeting once it listens; a program without the subcommand prints something else.
 const GREETING: &str = "looptax reaper 1\n";
 
 /// Our side of the reaper. Clones share one process, which ends with the last of them.
@@ -35,7 +35,7 @@ struct Line {
 }
 
 impl Reaper {
-    /// Starts `self_exe internal reaper` in a session of its own and waits for its greeting.
+    /// Starts `self_exe internal reaper` in a separate session and waits for its greeting.
     ///
     /// # Errors
     /// [`ServerError::ReaperStart`] when the program does not start or does not greet.
@@ -133,12 +133,12 @@ fn expect_greeting(child: &mut Child) -> io::Result<()> {
     }
 }
 
-/// What `looptax internal reaper` does: greets, follows stdin to its end, cleans up.
+/// The main function of `looptax internal reaper`: greets, follows stdin to its end, cleans up.
 ///
 /// Returns the exit code: 0, or 1 when a folder could not be removed.
 pub fn child_main() -> i32 {
     let mut stdout = io::stdout();
-    // Without the greeting nobody sends anything, and stdin ends at once.
+    // Without the greeting the parent sends nothing, and stdin ends at once.
     stdout.write_all(GREETING.as_bytes()).and_then(|()| stdout.flush()).ok();
     let watch = Watch::follow(io::stdin().lock());
     i32::from(!watch.clean_up())

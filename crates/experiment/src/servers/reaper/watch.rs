@@ -1,6 +1,6 @@
-//! The reaper's memory: what it was told of, and the cleaning up when the pipe ends.
+//! The reaper's memory: the notes that it received, and the cleaning up when the pipe ends.
 //!
-//! Runs in the reaper's process only; touches nothing that it was not told of.
+//! Runs in the reaper's process only; touches only processes and folders that were noted.
 
 use looptax_host::lent::Lent;
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
 /// The data are thrown away, so nothing is lost by the kill; a clean end only leaves less behind.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What is to be cleaned up.
+/// The processes, threads and folders to clean up.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     processes: Vec<Process>,

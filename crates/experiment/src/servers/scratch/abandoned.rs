@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Stat};
 
 use crate::servers::process::{self, Process};
 
-/// What every scratch folder's name starts with; eight hexadecimal digits follow.
+/// The start of every scratch folder's name; eight hexadecimal digits follow.
 const PREFIX: &str = "looptax-";
 const NAME_DIGITS: usize = 8;
 
@@ -29,7 +29,7 @@ const MOST_PIDS_BYTES: u64 = 1 << 20;
 /// Tries at removing a folder into which a dying server may still write.
 const REMOVE_TRIES: usize = 5;
 
-/// What a folder is to us.
+/// A folder's relation to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// A scratch folder that this user made: by name, owner and lock file.
@@ -80,7 +80,7 @@ fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-/// What this folder is to us.
+/// This folder's relation to us.
 pub(crate) fn standing(folder: &Path) -> Standing {
     Held::open(folder).map_or(Standing::Foreign, |it| it.standing())
 }

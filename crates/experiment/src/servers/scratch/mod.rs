@@ -186,7 +186,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What fails here is left to the reaper, which was not told that the folder is gone.
+        // A failure here is left to the reaper, which was not told that the folder is gone.
         self.remove().ok();
     }
 }
@@ -203,7 +203,7 @@ fn check_root(root: &Path) -> Result<(), ServerError> {
     }
 }
 
-/// Makes a folder and takes its lock, starting anew when a sweep came between the two.
+/// Makes a folder and takes its lock; starts again when a sweep came between the two.
 ///
 /// The reaper hears of the folder before it is there, and again when it can hold the lock.
 fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
@@ -226,7 +226,7 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
             }
             Err(error) => last = error,
         }
-        // What somebody else has made under this name is not ours to remove after all.
+        // A folder that another process has made under this name is not ours to remove.
         reaper.forget_folder(&folder);
         let is_passing = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotFound, io::ErrorKind::ResourceBusy];
         if !is_passing.contains(&last.kind()) {

@@ -1,4 +1,4 @@
-//! What a WordPress needs: its files, the theme, and PHP's FastCGI server with MySQL's extension.
+//! The parts of a WordPress: its files, the theme, and PHP's FastCGI server with MySQL's extension.
 //!
 //! Looks at files, and asks php-fpm for its modules; installs nothing.
 
@@ -11,7 +11,7 @@ use looptax_host::read;
 
 use crate::servers::ServerError;
 
-/// Where distributions put WordPress: Debian and Fedora, Arch.
+/// The folders in which distributions put WordPress: Debian and Fedora, Arch.
 const FOLDERS: [&str; 2] = ["/usr/share/wordpress", "/usr/share/webapps/wordpress"];
 
 /// The theme of the sites. Its version is WordPress's own in Debian, and its pages make few queries.

@@ -57,7 +57,7 @@ impl Site {
     }
 }
 
-/// What a page's queries go over.
+/// The transport of a page's queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Transport {
     /// `DB_HOST` is `localhost:` and the socket's path.
@@ -94,7 +94,7 @@ pub struct WordPress {
     pub php_version: String,
     server: PrivateServer,
     self_exe: PathBuf,
-    /// Where php-fpm listens, and where the one of `looptax run` does.
+    /// The sockets of php-fpm and of the one under `looptax run`.
     sockets: [Option<PathBuf>; 2],
 }
 
@@ -150,7 +150,7 @@ impl WordPress {
         &self.server
     }
 
-    /// What of it has ended by itself, with the end of the log; `None` while all of it runs.
+    /// The part of it that has ended by itself, with the end of the log; `None` while all of it runs.
     pub fn has_exited(&mut self) -> Option<String> {
         self.server.has_exited()
     }

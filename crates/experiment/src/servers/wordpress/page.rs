@@ -18,7 +18,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 /// The first word of the line with the numbers.
 const MARK: &str = "looptax ";
 
-/// What a page took, in its own words.
+/// A page's own figures.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Page {
     /// From the request's start to its shutdown, µs.
@@ -34,7 +34,7 @@ pub struct Page {
     pub questions: u32,
     /// Whence the server says that the connection comes: `localhost` for a socket, else an address.
     pub peer: String,
-    /// What PHP's side says of the connection: `127.0.0.1 via TCP/IP`.
+    /// PHP's description of the connection: `127.0.0.1 via TCP/IP`.
     pub host_info: String,
     /// Whether something outside PHP's process keeps WordPress's objects.
     pub has_object_cache: bool,
@@ -163,7 +163,7 @@ impl WordPress {
     }
 }
 
-/// What is behind the mark in the last line.
+/// The text behind the mark in the last line.
 fn marked(body: &str) -> Option<&str> {
     body.trim_end().lines().next_back()?.strip_prefix(MARK)
 }

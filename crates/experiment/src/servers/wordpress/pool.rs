@@ -18,7 +18,7 @@ use crate::servers::{PrivateServer, ServerError};
 /// How long php-fpm may take to listen: it reads its extensions from the disk the first time.
 const READY_LIMIT: Duration = Duration::from_secs(20);
 
-/// What could leave the machine or start something: a site needs none of it.
+/// Functions that could leave the machine or start a program: a site does not need them.
 const DISABLED: &str = "mail,exec,passthru,shell_exec,system,proc_open,popen,fsockopen,pfsockopen,\
                         stream_socket_client,socket_connect,curl_exec,curl_multi_exec";
 
@@ -51,7 +51,7 @@ pub(super) fn start(
     Ok(socket)
 }
 
-/// `looptax run` up to the program's arguments. `--strict`: php-fpm over TCP would be no third way.
+/// `looptax run` up to the program's arguments. `--strict`: php-fpm over TCP would not be a third transport.
 fn moving(from: SocketAddr, to: &Path, program: &Path) -> Vec<String> {
     let map = format!("{from}={}", to.display());
     let words = ["run", "--strict", "--map", &map, "--", &shown(program)];

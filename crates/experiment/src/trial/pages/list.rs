@@ -4,11 +4,11 @@ use looptax_bench::path::Resolve;
 
 use super::{Counted, Page, Problem};
 
-/// What a line may ask by: whatever changes nothing.
+/// The methods that a line may ask by: those that change nothing.
 const METHODS: [&str; 2] = ["GET", "HEAD"];
 
-/// Reads a list. Empty lines, and what begins with `#`, are no pages; a page that is there twice is asked for twice
-/// as often.
+/// Reads a list. Empty lines, and words from `#` on, are skipped; a page that is there twice is asked for twice as
+/// often.
 pub fn from_list(text: &str, resolve: Resolve<'_>) -> (Vec<Page>, Vec<Problem>) {
     let mut counted = Counted::default();
     let mut problems = Vec::new();

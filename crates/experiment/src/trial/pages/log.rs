@@ -20,7 +20,7 @@ const LINE_BYTES: u64 = 64 << 10;
 /// Most different pages that are counted: some hundred megabytes of addresses.
 const MOST_DISTINCT: usize = 1_000_000;
 const MOST_SITES: usize = 3;
-/// What stays as it is in a path and its query: RFC 3986, with the escapes that are there.
+/// Characters that stay as they are in a path and its query: RFC 3986, with the escapes that are there.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -61,7 +61,7 @@ struct Counts {
     places: HashMap<String, usize>,
     sites: BTreeSet<String>,
     n_lines: usize,
-    /// How many are no lines of such a log, and the first of them.
+    /// How many are not lines of such a log, and the first of them.
     n_unread: usize,
     first_unread: Option<(usize, bool)>,
     n_beyond: u64,
@@ -69,7 +69,7 @@ struct Counts {
 
 /// Reads a log: the pages that were asked for by GET and answered by status 200, as siblings of `base`.
 ///
-/// Each has as much weight as lines. Where there are more than `n_most`, so many are chosen by drawing lines, by `seed`.
+/// Each has as much weight as lines. If there are more than `n_most`, that many are chosen by drawing lines, by `seed`.
 pub fn from_log(mut log: impl BufRead, base: &Page, n_most: usize, seed: u64) -> (Vec<Page>, Vec<Problem>) {
     let mut counts = Counts::default();
     let mut problems = Vec::new();
@@ -158,8 +158,8 @@ impl Counts {
     }
 }
 
-/// Chooses `n_most` by drawing lines until so many different pages have come, without drawing them all: each page
-/// has an exponential waiting time by its weight, and the first to come are taken.
+/// Chooses `n_most` as if lines were drawn until this many different pages have come, without drawing them all: each
+/// page has an exponential waiting time by its weight, and the first to come are taken.
 ///
 /// # Source
 /// Efraimidis and Spirakis, Weighted random sampling with a reservoir, Information Processing Letters 97, 2006.
@@ -212,7 +212,7 @@ fn site(front: &[u8]) -> Option<String> {
     }
 }
 
-/// What stands up to the closing quote, without escapes, and what follows.
+/// The text up to the closing quote, without escapes, and the rest.
 fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -257,7 +257,7 @@ fn control(letter: u8) -> u8 {
     }
 }
 
-/// Path and query as they go over the wire; `None` for what names no page.
+/// Path and query as they are sent; `None` for a target that does not name a page.
 fn own_target(target: &[u8]) -> Option<String> {
     let lower = target.to_ascii_lowercase();
     // A proxy is asked with the whole address.
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    /// What Apache 2.4 wrote when it was asked so.
+    /// The output of Apache 2.4 for these requests.
     const APACHE: &str = r#"127.0.0.1 - - [23/Nov/2026:18:06:44 +0000] "GET / HTTP/1.1" 200 222 "http://x/\"quo\\te] \"" "M \"q\" \xc3\xa9"
 127.0.0.1 - - [23/Nov/2026:18:06:44 +0000] "GET /a?b=c%20d&e=1 HTTP/1.1" 200 222 "-" "-"
 127.0.0.1 - - [23/Nov/2026:18:06:44 +0000] "HEAD /h HTTP/1.1" 200 219 "-" "-"

@@ -22,7 +22,7 @@ pub use log::from_log;
 pub struct Page {
     /// Its URL, as it may be shown.
     pub url: String,
-    /// `GET`, where nothing else was said.
+    /// `GET` unless given.
     pub method: String,
     /// Sent besides those that every request has, or in their place.
     pub headers: Vec<(String, String)>,
@@ -33,7 +33,7 @@ pub struct Page {
     at: WebPage,
 }
 
-/// What could not be read, and where.
+/// The reason why something could not be read, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Its line, from 1; `None` where it is about the whole.
@@ -54,7 +54,7 @@ impl Page {
     /// Reads a URL of this machine.
     ///
     /// # Errors
-    /// What is wrong with it: no URL, neither http:// nor https://, an account in it, another machine.
+    /// The fault in it: not a URL, neither http:// nor https://, an account in it, another machine.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
         let at = WebPage::parse(text, resolve)?;
         Ok(Self { url: at.url(), method: "GET".to_owned(), headers: Vec::new(), body: Vec::new(), weight: 1, at })

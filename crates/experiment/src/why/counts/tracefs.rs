@@ -1,4 +1,4 @@
-//! The numbers of tracepoints: from where tracefs is mounted, else from a mount of our own that nobody sees.
+//! The numbers of tracepoints: from where tracefs is mounted, else from a private mount that no other process sees.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -16,7 +16,7 @@ pub(super) struct Tracefs {
 
 #[allow(clippy::disallowed_methods, reason = "the kernel's own file system, by a descriptor of its mount")]
 impl Tracefs {
-    /// Opens the one that is mounted, or one that is attached nowhere and goes with its descriptor.
+    /// Opens the one that is mounted, or one that is attached nowhere and ends with its descriptor.
     ///
     /// # Errors
     /// The kernel's own: forbidden, or without tracing.

@@ -1,4 +1,4 @@
-//! Holds the table of layers against call chains as they were sampled.
+//! Compares the table of layers with call chains as they were sampled.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;

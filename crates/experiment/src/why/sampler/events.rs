@@ -1,4 +1,4 @@
-//! The events that are opened: a clock of each core's CPU time, and a silent one that tells of address spaces.
+//! The events that are opened: a clock of each core's CPU time, and a silent one that reports address spaces.
 //!
 //! The silent one is never switched off, so that what a process maps between two slices is known.
 
@@ -7,7 +7,7 @@ use std::io;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 
-/// What the kernel lets us see.
+/// The processes that the kernel lets us see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Every process, and the kernel.
@@ -42,7 +42,7 @@ pub(super) fn open_clock(scope: Scope, task: Task, core: usize, period_ns: u64) 
     observe(&mut builder, task, core).build()
 }
 
-/// What both have in common: they share a buffer, so their records must look alike.
+/// The common part of both: they share a buffer, so their records must look alike.
 fn new_builder(event: Software, scope: Scope) -> Builder<'static> {
     let mut builder = Builder::new(event);
     builder

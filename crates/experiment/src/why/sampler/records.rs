@@ -25,7 +25,7 @@ pub(crate) struct Event<'a> {
     pub(crate) what: What<'a>,
 }
 
-/// Reads a record with its header. What the library cannot read is passed over.
+/// Reads a record with its header. A record that the library cannot read is passed over.
 pub(crate) fn parse<'a>(bytes: &'a [u8], config: &ParseConfig<Native>) -> Event<'a> {
     let parsed = Parser::new(bytes, config.clone()).parse_record(Reader);
     parsed.unwrap_or(Event { time_ns: 0, what: What::Other })
@@ -60,7 +60,7 @@ impl<'a> Visitor<'a> for Reader {
     }
 
     fn visit_exit(self, record: Exit, metadata: RecordMetadata) -> Event<'a> {
-        // Threads are told of in the same way; the process goes with its first.
+        // Threads' exits are reported in the same way; a process counts as ended when its first thread ends.
         let is_process = record.pid == record.tid;
         let pid = record.pid;
         with_time(if is_process { What::Exit { pid } } else { What::Other }, &metadata)

@@ -1,4 +1,4 @@
-//! What to tell a person when the kernel does not let us sample.
+//! The text for a person when the kernel does not let us sample.
 
 use std::io;
 

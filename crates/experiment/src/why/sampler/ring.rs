@@ -8,8 +8,8 @@ use perf_event::{Counter, Sampler};
 
 use super::records::{self, Event};
 
-/// Room for call chains of one core. At 10,000 samples a second with 50 frames each it holds three
-/// seconds; whoever drains comes more often.
+/// Room for call chains of one core. At 10,000 samples a second with 50 frames each it holds three seconds; the caller
+/// drains it more often.
 const LARGEST_BYTES: usize = 16 << 20;
 /// All cores together stay below this.
 const TOTAL_BYTES: usize = 128 << 20;

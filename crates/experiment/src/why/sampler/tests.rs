@@ -25,7 +25,7 @@ fn spin_in_a_function_of_our_own() -> u64 {
     let start_ns = thread_cpu_ns();
     let mut sum = 0_u64;
     loop {
-        // Without optimisation, an iterator would be a function of its own.
+        // Without optimisation, an iterator would be a separate function.
         let mut i = 0;
         while i < 100_000 {
             sum = sum.wrapping_mul(31) ^ i;
@@ -58,7 +58,7 @@ fn own_cores() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()
 }
 
-/// What a spinning thread's samples come to.
+/// The sum of a spinning thread's samples.
 #[derive(Debug, Default)]
 struct Seen {
     weight_ns: u64,
@@ -82,7 +82,7 @@ fn sample_spinning() -> Option<(Sampler, Seen, u64)> {
     sampler.watch(&[pid]).unwrap();
     let mut n_before = 0;
     spin_in_a_function_of_our_own();
-    // Processes that other tests begin are told of all the time.
+    // The kernel reports processes that other tests begin all the time.
     sampler.drain(&mut |drained| n_before += u32::from(matches!(drained, Drained::Sample(_))));
     assert_eq!(n_before, 0, "it was switched off");
     sampler.start(PERIOD_NS).unwrap();

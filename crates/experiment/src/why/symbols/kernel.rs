@@ -14,7 +14,7 @@ pub(super) struct Kallsyms {
 }
 
 impl Kallsyms {
-    /// Empty where the kernel hides its addresses.
+    /// Empty if the kernel hides its addresses.
     pub(super) fn read() -> Self {
         Self::parse(kernel::text("/proc/kallsyms").unwrap_or_default())
     }
@@ -26,7 +26,7 @@ impl Kallsyms {
             found.extend(parse_line(line).map(|(address, kind, name)| (address, kind, at + name)));
             at += line.len() as u32;
         }
-        // Of several names of an address, the one to be told comes last, and is found first.
+        // Of several names of an address, the one to print comes last, and is found first.
         let name_at = |at: u32| &text[at as usize..];
         found.sort_by_key(|&(address, kind, at)| {
             let n_underscores = name_at(at).bytes().take_while(|&it| it == b'_').count();

@@ -10,7 +10,7 @@ use looptax_host::read;
 pub(super) struct PerfMap(Vec<(u64, u64, String)>);
 
 impl PerfMap {
-    /// Empty where the program left none.
+    /// Empty if the program left none.
     pub(super) fn read(pid: u32) -> Self {
         Self::parse(&read::system_text(&format!("/tmp/perf-{pid}.map")))
     }

@@ -1,7 +1,7 @@
 //! Names of places in programs and libraries: ELF symbols, of the file itself or of its debug file.
 //!
-//! A debug file is found by its build-id, as the packages of the distributions lay it down. DWARF is not
-//! read: functions that were inlined count for the function that holds them.
+//! A debug file is found by its build-id, at the path that the distributions' packages use. DWARF is not read:
+//! functions that were inlined count for the function that holds them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ const MOST_COPIED: u64 = 1 << 30;
 /// A file with code that can be read.
 struct Program {
     elf: ElfResolver,
-    /// Where its symbols are, the best first.
+    /// The sources of its symbols, the best first.
     sources: Vec<Source<'static>>,
     _held: Vec<File>,
 }
@@ -106,8 +106,8 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
     Some(Program { sources: sources.collect(), elf: ElfResolver::open(path).ok()?, _held: held })
 }
 
-/// The file as the process sees it that had it mapped, by that process's rights; where that is gone, the same file by its
-/// path here. In a container, file systems tell another inode of a mapping than of its file.
+/// The file as the process that had it mapped sees it, by that process's rights; if the process is gone, the same file
+/// by its path here. In a container, file systems report another inode for a mapping than for its file.
 fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
     if let Some(Ok(found)) = seen {

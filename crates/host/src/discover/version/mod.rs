@@ -246,7 +246,7 @@ mod tests {
         std::os::unix::fs::symlink("other", &path).unwrap();
         assert_eq!(of_data_folder(&process), None);
         std::fs::remove_file(&path).unwrap();
-        // Opening a pipe that nobody writes to would never end.
+        // Opening a pipe that no process writes to would never end.
         let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
         rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
         assert_eq!(of_data_folder(&process), None);

@@ -1,8 +1,8 @@
 //! How the program of each kind of server spells its version among its constants.
 //!
-//! The search for it; the spellings are facts of each kind. Constants end in a zero byte; a version is a constant of its own, or follows words in
-//! a longer one. Seen in the programs of Debian 12 and Debian unstable of October 2026, and written down from the
-//! sources for those that are not packaged there.
+//! The search for it; the spellings are facts of each kind. Constants end in a zero byte; a version is a separate
+//! constant, or follows words in a longer one. Seen in the programs of Debian 12 and Debian unstable of October 2026,
+//! and written down from the sources for those that are not packaged there.
 
 use std::ops::RangeInclusive;
 
@@ -82,7 +82,7 @@ fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Optio
     best.next().map(|(_, text)| (*text).to_owned())
 }
 
-/// The numbers of `7.0.15` and of `2.0.21-debian`; more or fewer than three are no version of these programs.
+/// The numbers of `7.0.15` and of `2.0.21-debian`; more or fewer than three are not a version of these programs.
 fn numbers_of(text: &str) -> Option<Numbers> {
     let numbers = text.split('-').next()?;
     let mut parts = numbers.split('.').map(str::parse);

@@ -33,7 +33,7 @@ const REMOVEXATTRAT: c_long = 466;
 /// The first number that this list does not know.
 const UNKNOWN: u32 = 470;
 
-/// What the supervisor answers: all that opens, executes, connects or sends a signal.
+/// The calls that the supervisor answers: all that open, execute, connect or send a signal.
 const NOTIFIED: [c_long; 6] =
     [libc::SYS_openat, libc::SYS_execve, libc::SYS_execveat, libc::SYS_connect, libc::SYS_kill, libc::SYS_tgkill];
 #[cfg(target_arch = "x86_64")]
@@ -41,7 +41,7 @@ const NOTIFIED_OLD: [c_long; 2] = [libc::SYS_open, libc::SYS_creat];
 #[cfg(not(target_arch = "x86_64"))]
 const NOTIFIED_OLD: [c_long; 0] = [];
 
-/// What would change files, or take an address: a test of a configuration goes on after it.
+/// Calls that would change files, or take an address: a test of a configuration goes on after it.
 const DONE: [c_long; 26] = [
     libc::SYS_mkdirat,
     libc::SYS_unlinkat,
@@ -90,7 +90,7 @@ const DONE_OLD: [c_long; 14] = [
 #[cfg(not(target_arch = "x86_64"))]
 const DONE_OLD: [c_long; 0] = [];
 
-/// What reaches other processes or the machine, and is no part of a test.
+/// Calls that reach other processes or the machine, and are not part of a test.
 const REFUSED: [c_long; 52] = [
     libc::SYS_setsid,
     libc::SYS_setpgid,
@@ -170,7 +170,7 @@ const OWN_FIRST: [c_long; 5] = [
 ];
 const OWN_SECOND: [c_long; 2] = [libc::SYS_setpriority, libc::SYS_ioprio_set];
 
-/// What a socket may be of; the others reach the kernel's own services.
+/// The families that a socket may have; the others reach the kernel's own services.
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
 /// Requests that change a file through a descriptor for reading. Source: linux/fs.h: `FS_IOC_SETFLAGS`,
 /// `FS_IOC_FSSETXATTR`.

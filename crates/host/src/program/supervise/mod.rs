@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The devices that may be read: what they give is the kernel's. Source: Documentation/admin-guide/devices.txt.
 const DEVICES: [(u32, u32); 5] = [(1, 3), (1, 5), (1, 7), (1, 8), (1, 9)];
 
-/// What the child needs to go under supervision.
+/// The parts that the child needs to enter supervision.
 pub(super) struct Confinement {
     filter: Vec<bpf::sock_filter>,
     to_supervisor: OwnedFd,
@@ -62,7 +62,7 @@ impl Confinement {
     }
 }
 
-/// What a supervisor has seen so far.
+/// A supervisor's observations so far.
 #[derive(Debug, Default)]
 struct Seen {
     /// The first file that others than root can change.
@@ -90,7 +90,7 @@ pub(super) enum Verdict {
 /// Starts a supervisor; the child is to enter the confinement.
 ///
 /// # Errors
-/// Where the machine's calls are not known, or no thread can be started.
+/// The machine's calls are not known, or no thread can be started.
 pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
     let unsupported = || io::Error::from_raw_os_error(libc::ENOSYS);
     let filter = filter::program().ok_or_else(unsupported)?;
@@ -105,7 +105,7 @@ pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
     let (sender, done) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         work.run(from_child);
-        // Nobody waits any more if it took too long.
+        // The receiver is gone if this took too long.
         let _ = sender.send(());
     })?;
     let supervision = Supervision { seen, done, running };
@@ -114,7 +114,7 @@ pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
 }
 
 impl Supervision {
-    /// What became of it, when the program has ended and all that it started.
+    /// Its verdict, when the program has ended and all that it started.
     pub(super) fn end(self) -> Verdict {
         drop(self.running);
         // A supervisor that ended otherwise, or that a file system keeps, did not answer every call.
@@ -269,7 +269,7 @@ impl Answering<'_> {
         Ok(PathBuf::from(OsString::from_vec(bytes)))
     }
 
-    /// At most so many bytes of the caller's memory.
+    /// At most `most` bytes of the caller's memory.
     fn memory(&self, call: &Call, at: u64, most: usize) -> Result<Vec<u8>, Errno> {
         let memory = File::open(format!("/proc/{}/mem", call.tid)).map_err(|_| Errno::FAULT)?;
         // The number may have become another process's until it was opened.
