@@ -1,8 +1,8 @@
-//! What is in the way of a switch, mended: an account that the socket lacks, a line of `pg_hba.conf`.
+//! Fixes what is in the way of a switch: an account that the socket lacks, a line of `pg_hba.conf`.
 //!
-//! The points of a check say what has to be run or written. Each mending is a switch of its own in the journal, with
-//! what takes it back, which is known before anything is done. Nothing here asks or shows; a password is never in the
-//! journal, nor in an error.
+//! The points of a check name the statements to run or the lines to write. Each fix is a separate switch in the
+//! journal, with its way back, which is known before anything is done. Nothing here asks or shows; a password is never
+//! in the journal, nor in an error.
 
 mod account;
 mod admin;

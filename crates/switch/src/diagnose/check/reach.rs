@@ -46,7 +46,7 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
 fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>> {
     #[allow(clippy::disallowed_methods, reason = "looptax itself, which gives up its rights")]
     let mut command = Command::new(std::env::current_exe()?);
-    // It gives up its rights: nothing of ours is for the user whose way it goes.
+    // The child gives up its rights: nothing of ours is for the user whose path it follows.
     command.env_clear();
     command.args(["internal", "reach", "--socket"]).arg(socket);
     if let Some(pid) = view {

@@ -14,7 +14,7 @@ const MOST_STEPS: u32 = 16;
 pub(super) struct Shares<'a> {
     pub(super) stack: &'a Stack,
     pub(super) paths: &'a [Path],
-    /// Requests per second over each link; `None` where nobody counts them.
+    /// Requests per second over each link; `None` if they are not counted.
     pub(super) rates: Vec<Option<f64>>,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn rate_of(hop: &FoundHop) -> Option<f64> {
     Some(open + hop.closed_per_s.unwrap_or(0.0))
 }
 
-/// What a chain is charged of a hop; `None` where the hop has no cost, or nobody knows whose it is.
+/// A chain's share of a hop's cost; `None` if the hop has no cost, or it is not known which chain uses it.
 pub(super) fn charged(hop: &FoundHop) -> Option<Figure> {
     let cost = hop.cpu_ms_per_s.clone()?;
     if !hop.is_shared {
