@@ -67,7 +67,7 @@ impl Outputs {
 /// Shows a result: as JSON in the text's place, or as text, with the JSON in a file where one is named.
 ///
 /// # Errors
-/// What cannot be written or printed; the text is printed all the same.
+/// If something cannot be written or printed; the text is printed all the same.
 pub(crate) fn show(value: &impl Serialize, json: &JsonArgs, text: impl FnOnce() -> String) -> Result<(), Failure> {
     if json.is_printed() {
         terminal::json(value)?;

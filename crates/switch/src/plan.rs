@@ -200,7 +200,7 @@ impl<'a> FileToSwitch<'a> {
         Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
     }
 
-    /// As whom a pool of PHP-FPM runs whose section names the connection: its processes connect for an instant.
+    /// Returns the user of the PHP-FPM pool whose section names the connection: its processes connect for an instant.
     pub(crate) fn user_of_pool(&self, label: &str) -> Option<String> {
         let pool = Section::find(&self.text.content, label)?;
         pool.value("pm").and(pool.value("user"))
@@ -312,7 +312,7 @@ fn planned(found: Switchable, application: Option<&str>) -> Planned {
     Planned::new(found, fate)
 }
 
-/// What becomes of one whose server has a socket that would work.
+/// Plans a connection whose server has a socket that would work.
 fn moved(found: Switchable, application: Option<&str>) -> Planned {
     let mut planned = Planned::new(found, SwitchFate::WhichApplication);
     let found = &planned.found;
@@ -336,13 +336,13 @@ fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
     named.or_else(|| is_known.then_some(0))
 }
 
-/// What is written for all connections together.
+/// The edits for all connections together.
 #[derive(Default)]
 pub(crate) struct Edits {
     pub(crate) here: Vec<Rewrite>,
     variables: Vec<Variable>,
     near: Vec<String>,
-    /// What is written into the unit of the server's container.
+    /// The edit of the unit of the server's container.
     beside: Option<Beside>,
 }
 
@@ -362,7 +362,7 @@ impl Edits {
         let own = planned.found.variables.iter().cloned();
         let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
         let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
-        // What a container's own environment gets has a place there by now.
+        // The variables for a container's own environment have a place there by now.
         if rewritten(text, &here).is_some() && is_writable && own_lines.is_empty() {
             let beside = planned.found.beside.clone().or_else(|| self.beside.take());
             *self = Self { here, variables, near, beside };
@@ -416,7 +416,7 @@ impl Edits {
                 plan.without_set_elsewhere();
             }
             Some(_) => {
-                // What is set elsewhere is shown there.
+                // Values that are set elsewhere are shown there.
                 lines.retain(|it| it.line.is_some() || self.variables.is_empty());
                 if let Some(edited) = text.edited(&here) {
                     plan.add(edited, file.wish.path, lines);

@@ -11,7 +11,7 @@ pub(super) struct Counter {
     known: BTreeMap<(u32, String), Client>,
 }
 
-/// What one process asked at one address since the last look.
+/// The requests of one process at one address since the last look.
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) counted: Counted,
@@ -36,7 +36,7 @@ impl Counter {
         Eyes::open(Reach::Here).ok().map(|eyes| Self { eyes, known: BTreeMap::new() })
     }
 
-    /// What was asked since the last look.
+    /// Returns the requests since the last look.
     pub(super) fn look(&mut self) -> Vec<Asking> {
         let counted = self.eyes.look().map(|it| it.counted).unwrap_or_default();
         let asking = |counted: Counted| {
