@@ -63,7 +63,7 @@ pub enum SwitchError {
 }
 
 impl SwitchError {
-    /// The journal's error, if the step that it should note is done.
+    /// Turns a journal's error into the one for a step that is done already.
     pub(crate) fn after_it(self) -> Self {
         match self {
             Self::Journal { path, source } => Self::Unnoted { path, source },

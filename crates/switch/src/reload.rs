@@ -51,8 +51,8 @@ fn unit_of(process: &Process) -> Option<&str> {
     is_service.then_some(&**unit)
 }
 
-/// Does the same if the process is the service's main one: of a service that keeps several programs (supervisord's, a
-/// cron job's) no single one represents it.
+/// Returns the unit if the process is its main one: of a service that keeps several programs (supervisord's, a cron
+/// job's) no single one represents it.
 pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
     unit_of(process).filter(|unit| main_pid(unit) == Some(process.pid))
 }

@@ -227,7 +227,8 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// Returns the user that it was tried as if no client was named: root reaches what an application may not.
+/// Returns the line about the user that it was tried as, if no client was named: root reaches what an application may
+/// not.
 fn for_whom(client: &Client) -> String {
     if client.is_named() {
         return String::new();

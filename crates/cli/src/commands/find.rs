@@ -180,7 +180,7 @@ struct Costs {
     note: Option<Note>,
 }
 
-/// Returns the cost of a request, from the record that the user named, or else from existing records.
+/// Returns the cost of a request: measured now, from the record that the user named, or else from existing records.
 fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs, Failure> {
     if args.measure {
         let _alone = claim(terminal, args.wait, stop);

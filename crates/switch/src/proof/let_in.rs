@@ -143,7 +143,8 @@ impl Seen {
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
     }
 
-    /// Does the same if only the server counts, by the rest of all connections. No other client may connect then.
+    /// Whether the client is let in if only the server counts, by the rest of all connections. No other client may
+    /// connect then.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
         let rest = self.n_counted_over_socket();

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const WHOLE: Duration = Duration::from_secs(30);
 /// The most bytes of a page that are compared.
 const COMPARED_BYTES: usize = 4 << 20;
-/// Stays false, for requests that no caller ends.
+/// A flag that is never set: for requests that no caller ends.
 static GOING_ON: AtomicBool = AtomicBool::new(false);
 /// Pause between the two requests before: a clock on the page has moved on.
 const APART: Duration = Duration::from_millis(1100);
@@ -131,7 +131,7 @@ impl Page {
         self.differs_until(&GOING_ON)
     }
 
-    /// Does the same; a caller that sets `is_over` is not held up by an endless page.
+    /// Compares the page in the same way; a caller that sets `is_over` is not held up by an endless page.
     pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<Differs> {
         let failed = |how: String| Some(Differs { how, is_failure: true });
         let answer = match self.ask(is_over) {

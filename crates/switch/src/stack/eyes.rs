@@ -112,7 +112,7 @@ fn at_port(outlook: &Outlook, tcp: SocketAddr) -> BTreeMap<u64, Process> {
     holders(&inodes.collect())
 }
 
-/// Returns the endpoints that listen at a port: those of the server behind, else those of any process with the address.
+/// Returns the endpoints of the server behind at a port, and the address itself if none of them takes it.
 fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     let all = listens_on(&sides.back_master);
     let is_port = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == tcp.port());
@@ -127,8 +127,8 @@ fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     found
 }
 
-/// Looks at the endpoints of the server behind, and at the port: its connections of the last minute are still listed
-/// after it is closed.
+/// Returns the outlook on the endpoints of the server behind, and on the port: its connections of the last minute are
+/// still listed after it is closed.
 fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
     let pool = &sides.back_master;
     let mut endpoints = listens_on(pool);

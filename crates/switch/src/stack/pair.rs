@@ -166,7 +166,7 @@ impl Ends {
         let targets: Vec<SocketAddr> = self.of_site.iter().filter_map(|it| it.tcp).collect();
         for it in &self.of_pool {
             let Some(own) = it.tcp else { continue };
-            // A port without its address may be listened at by another address than the file has.
+            // A file that gives only a port may listen at another address than the one read for it.
             let takes = |to: &&SocketAddr| Place::Tcp(own).takes(**to);
             let is_port = |to: &&SocketAddr| own.port() == to.port();
             let to = { targets.iter().find(takes) }.or_else(|| targets.iter().find(is_port));

@@ -59,7 +59,7 @@ const OF_MYSQL: &[Said] = &[
     ("&tls", &["false", "preferred", "version"]),
 ];
 
-/// The settings that keep a process with such arguments or such an environment on TCP.
+/// Returns the settings that keep a process with such arguments or such an environment on TCP.
 pub(super) fn demands(kind: Kind) -> Vec<Demand> {
     let all = match kind.protocol() {
         Some(Protocol::Postgres) => OF_POSTGRES,

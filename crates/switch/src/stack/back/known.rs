@@ -27,7 +27,7 @@ pub(in crate::stack) struct Own<'a> {
     pub(in crate::stack) master: &'a Process,
 }
 
-/// The client that a socket keeps out although no line of ours may change that.
+/// Why a socket keeps a client out although no line of ours may change that.
 #[derive(Debug)]
 pub(in crate::stack) struct Closed {
     pub(in crate::stack) what: String,

@@ -213,7 +213,7 @@ impl Start {
 /// Whether a path ends with the names of a relative one.
 fn ends_as(path: &Path, relative: &Path) -> bool {
     let is_name = |it: &Component<'_>| matches!(it, Component::Normal(_));
-    // The part before `..` is left again.
+    // Only the names after the last `..` count.
     let names: Vec<Component<'_>> = relative.components().collect();
     let from = names.iter().rposition(|it| !is_name(it));
     let end: PathBuf = names[from.map_or(0, |it| it + 1)..].iter().collect();

@@ -158,7 +158,7 @@ pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     [login].into_iter().chain(conditions).chain(sealed).collect()
 }
 
-/// Returns the points about conditions that libpq has to insist on.
+/// Returns the points about the address's conditions on which libpq insists.
 fn conditions(sides: &Sides<'_>, over_unix: Option<&Opened>) -> Vec<Point> {
     let method = over_unix.and_then(|it| it.conversation.as_ref().ok()?.method());
     let user = sides.server.map(|it| user_name(it.process.uid));
