@@ -17,7 +17,7 @@ use crate::page::{Source, page};
 use crate::record_place::RecordPlace;
 use crate::terminal::{self, Terminal};
 
-/// Fails early where a file cannot be written, or two results would go to one place.
+/// Fails early if a file cannot be written, or two results would go to one place.
 pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
     let outputs = Outputs::default()
         .writes("--output", args.output.as_deref())?

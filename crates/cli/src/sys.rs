@@ -131,7 +131,7 @@ fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
     (n_processors > 0).then(|| load / f64::from(n_processors))
 }
 
-/// Refuses to measure where servers of our own cannot be started, or nothing can be read of them.
+/// Refuses to measure if servers of our own cannot be started, or nothing can be read of them.
 pub(crate) fn require_measurable() -> Result<(), Failure> {
     require_proc("the figures of this process and of the servers")?;
     if kernel::metadata("/dev/null").is_ok() {

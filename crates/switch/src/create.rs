@@ -17,7 +17,7 @@ use crate::file::{Created, MOST_BYTES, part_of};
 /// Only its owner may read a file until it is as it is to be.
 const PRIVATE: u32 = 0o600;
 
-/// Makes a file of that path, and its folder where that is missing too. `above` is its folder, or the one that its
+/// Makes a file of that path, and its folder if that is missing too. `above` is its folder, or the one that its
 /// folder is to be made in.
 pub(crate) fn create(
     (above, path): (&Folder, &Path),
@@ -51,7 +51,7 @@ pub(crate) fn create(
     named
 }
 
-/// Takes away what [`create`] made, where it still holds that, and the folder where it is empty then.
+/// Takes away what [`create`] made, if it still holds that, and the folder if it is empty then.
 pub(crate) fn uncreate(
     (folder, path): (&Folder, &Path),
     created: &Created,

@@ -34,7 +34,7 @@ impl Kept {
         own::folder(&self.folder)
     }
 
-    /// The same, made where it is missing.
+    /// The same, made if it is missing.
     pub(crate) fn make(&self) -> Result<Folder, SwitchError> {
         own::make_folder(&self.folder).map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }

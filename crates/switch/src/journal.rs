@@ -71,7 +71,7 @@ pub enum Step {
         command: String,
     },
     Ran {
-        /// Its exit code; `None` where a signal ended it.
+        /// Its exit code; `None` if a signal ended it.
         code: Option<i32>,
     },
     /// A statement is about to be run on the server.
@@ -226,7 +226,7 @@ pub struct PlannedFile {
     pub(crate) folder: Option<Identity>,
     /// Whose it is: user and group.
     pub(crate) owner: [u32; 2],
-    /// How it is made, where it was not there before.
+    /// How it is made, if it was not there before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) created: Option<Created>,
 }

@@ -62,7 +62,7 @@ impl Switch {
 /// Lists all switches, oldest first; those whose journal cannot be read apart, with the reason.
 ///
 /// # Errors
-/// [`SwitchError::Read`] where their folder cannot be.
+/// [`SwitchError::Read`] if their folder cannot be read.
 pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError> {
     let failed = |source| SwitchError::Read { path: kept.folder.clone(), source };
     let folder = match kept.open() {

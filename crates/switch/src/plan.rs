@@ -28,7 +28,7 @@ pub struct Wish<'a> {
     pub pid: Option<u32>,
     /// Which of its connections, counted from one; empty for all that can be.
     pub only: &'a [usize],
-    /// Which application it is, where several may be meant.
+    /// Which application it is, if several may be meant.
     pub application: Option<&'a str>,
     /// Whether it describes containers that are to share the folder of the socket.
     pub containers: bool,

@@ -30,19 +30,19 @@ const STEP: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// Its exit code; `None` where a signal ended it, or our patience.
+    /// Its exit code; `None` if a signal ended it, or our patience.
     pub(crate) code: Option<i32>,
     /// The end of what it said.
     pub(crate) said: String,
 }
 
-/// The command that usually does it for the service that a process belongs to; `None` where it belongs to none, or
+/// The command that usually does it for the service that a process belongs to; `None` if it belongs to none, or
 /// systemd does not run here.
 pub fn usual_reload(process: &Process) -> Option<String> {
     unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// The service that a process belongs to, where systemd runs here.
+/// The service that a process belongs to, if systemd runs here.
 fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;

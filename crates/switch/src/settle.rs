@@ -37,7 +37,7 @@ pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     Ok(folder)
 }
 
-/// Why something cannot be a file of the switch's; `None` where it can.
+/// Why something cannot be a file of the switch's; `None` if it can.
 fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}

@@ -217,7 +217,7 @@ impl Work {
     /// Writes all files. If one cannot be written, those before it are put back, and the error is that one's.
     ///
     /// # Errors
-    /// [`SwitchError::Changed`] where somebody wrote a file since it was read; `Stage`, `Exchange`, `Journal`.
+    /// [`SwitchError::Changed`] if another process wrote a file since it was read; `Stage`, `Exchange`, `Journal`.
     pub fn write(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
         self.write_or_end(edited, ..)?;
         self.all_is_written()
@@ -310,8 +310,8 @@ impl Work {
     /// they wrote stays, and the old lines are back ([`Work::shared`]).
     ///
     /// # Errors
-    /// [`SwitchError::Rewritten`] where they wrote the very lines of the switch: then nothing is done;
-    /// [`SwitchError::Unnoted`] where all is done and the journal cannot say so. Else as [`Work::write`].
+    /// [`SwitchError::Rewritten`] if another process changed the very lines of the switch: then nothing is done;
+    /// [`SwitchError::Unnoted`] if all is done and the journal cannot say so. Else as [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
         self.refuse_fix()?;
         self.bring_back(why)?;
@@ -462,7 +462,7 @@ fn on_disk(file: &PlannedFile) -> Result<(), SwitchError> {
     synced.map_err(|source| SwitchError::Exchange { path: file.path.clone(), source })
 }
 
-/// Takes a file away that a switch made, and its folder where it made that.
+/// Takes a file away that a switch made, and its folder if it made that.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
     let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
     // A neighbour that could not be removed would keep the folder.

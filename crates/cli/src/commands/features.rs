@@ -16,7 +16,7 @@ use crate::terminal;
 
 struct Row {
     feature: &'static str,
-    /// `None` where it is there.
+    /// `None` if it is there.
     obstacle: Option<String>,
     without: &'static str,
 }

@@ -85,7 +85,7 @@ pub(super) fn eyes() -> Option<Loaded> {
     Loaded::new(Reach::Here).ok()
 }
 
-/// Looks twice, as `find` does without options; `None` where somebody stops it.
+/// Looks twice, as `find` does without options; `None` if a signal stops it.
 pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Looked>, Failure> {
     sys::require_proc(sys::FOUND)?;
     let sources = cost::from_newest(&latest_records(cost::MOST_RECORDS));
@@ -101,7 +101,7 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     }))
 }
 
-/// The look that rates are made of, with what came and went meanwhile and what the kernel counted; `None` where somebody
+/// The look that rates are made of, with what came and went meanwhile and what the kernel counted; `None` if somebody
 /// stops it.
 pub(super) fn second_look(
     first: &Survey,

@@ -116,7 +116,7 @@ fn answer(tax: &Tax, limit: Limit) -> Answer {
     }
 }
 
-/// The figure, where it may be believed: a wide interval may still be beyond every doubt about the limit,
+/// The figure, if it may be believed: a wide interval may still be beyond every doubt about the limit,
 /// one that was disturbed may not.
 fn figure(tax: &Tax) -> Option<&Estimate> {
     let is_believed = match tax.verdict {

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
-/// Two looks at the servers that run here, for rates; `None` where somebody stops it.
+/// Two looks at the servers that run here, for rates; `None` if a signal stops it.
 fn look(stop: &AtomicBool) -> Option<Found> {
     let first = survey(None);
     // Without servers there is no cost.

@@ -129,7 +129,7 @@ fn spellings(
     spellings.collect()
 }
 
-/// The URL's host where it is another machine.
+/// The URL's host if it is another machine.
 pub fn other_machine(host: Option<&str>) -> Option<&str> {
     let host = host.filter(|host| *host != "localhost")?;
     own_address(host).is_none().then_some(host)

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockop
 /// systemd, which opens sockets for the services that it starts.
 const INIT: i32 = 1;
 
-/// The process that listens on a socket, where the kernel tells.
+/// The process that listens on a socket, if the kernel reports it.
 pub(crate) struct Listener {
     pid: Option<i32>,
 }

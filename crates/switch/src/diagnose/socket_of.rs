@@ -47,9 +47,9 @@ impl SocketOf {
 #[derive(Debug, Clone, Copy)]
 pub struct Near<'a> {
     pub servers: &'a [Server],
-    /// The namespace whose 127.0.0.1 is meant; `None` where it is not known.
+    /// The namespace whose 127.0.0.1 is meant; `None` if it is not known.
     pub network: Option<NamespaceId>,
-    /// The clients of those servers, where their number counts.
+    /// The clients of those servers, if their number counts.
     pub clients: &'a [Client],
 }
 

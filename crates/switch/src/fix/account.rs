@@ -136,7 +136,7 @@ impl AccountFix {
     /// Runs them, each in the journal first. If one is refused, those before it are taken back.
     ///
     /// # Errors
-    /// [`FixError::Refused`], [`FixError::NotAsBefore`] where taking back failed, and [`FixError::Switch`] for the
+    /// [`FixError::Refused`], [`FixError::NotAsBefore`] if taking back failed, and [`FixError::Switch`] for the
     /// journal.
     pub fn run(mut self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
         if self.statements.is_empty() {

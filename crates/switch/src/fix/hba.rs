@@ -42,7 +42,7 @@ const RELOAD: &str = "SELECT pg_reload_conf()::text";
 pub struct HbaWish<'a> {
     pub points: &'a [Point],
     pub client: &'a Address,
-    /// Its server, where it is seen.
+    /// Its server, if it is seen.
     pub server: Option<&'a Server>,
     /// An administrator; without one the server has to be seen, and one has to be root.
     pub admin: Option<&'a Address>,

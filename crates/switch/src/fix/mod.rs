@@ -17,10 +17,10 @@ pub use account::AccountFix;
 pub use error::FixError;
 pub use hba::{HbaFix, HbaWish};
 
-/// Takes a switch back, whatever it changed; `admin` is an administrator of the server, where it changed one.
+/// Takes a switch back, whatever it changed; `admin` is an administrator of the server, if it changed one.
 ///
 /// # Errors
-/// [`FixError::NoAdmin`] where one is needed; nothing is done then. [`FixError::AccountChanged`] where somebody changed
+/// [`FixError::NoAdmin`] if one is needed; nothing is done then. [`FixError::AccountChanged`] where somebody changed
 /// the account since, and [`FixError::Switch`] for files.
 pub fn undo(work: &mut Work, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
     match work.fix().cloned() {

@@ -1,4 +1,4 @@
-//! The kernel's count of who asks which server, where it lets us count: no connection is too short for it.
+//! The kernel's count of requests by client and server, if it lets us count: no connection is too short for it.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Client {
 const MOST_KNOWN: usize = 20_000;
 
 impl Counter {
-    /// `None` where the kernel does not let us.
+    /// `None` if the kernel does not let us.
     pub(super) fn open() -> Option<Self> {
         Eyes::open(Reach::Here).ok().map(|eyes| Self { eyes, known: BTreeMap::new() })
     }

@@ -1,6 +1,6 @@
 //! Whether the server let the application in over the socket: what says so of what was seen.
 //!
-//! Each way holds also where others use the same account there, or are refused. Called by `seen`, which judges.
+//! Each way holds also if others use the same account there, or are refused. Called by `seen`, which judges.
 
 use looptax_host::eyes::{Counted, Counts};
 use looptax_model::dsn::Protocol;
@@ -43,7 +43,7 @@ pub(super) fn most_login_turns(
     }
 }
 
-/// The least number of turns if each of these connections logs in; `None` where that is not known.
+/// The least number of turns if each of these connections logs in; `None` if that is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     method.filter(|_| protocol == Protocol::Postgres).map(|it| n_opened * turns_of(it))
 }

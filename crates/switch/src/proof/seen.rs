@@ -23,7 +23,7 @@ pub(super) struct Asks {
     pub(super) n_turns: u64,
     /// The most of them that are those of logins, if the server refused all; `None` if that is not known.
     pub(super) of_logins: Option<u64>,
-    /// Their least number if each connection logs in; `None` where the method is not known.
+    /// Their least number if each connection logs in; `None` if the method is not known.
     pub(super) of_whole_logins: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl Asks {
 #[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub(super) struct Seen {
     pub(super) protocol: Option<Protocol>,
-    /// Why the server was not asked over the socket; `None` where it is.
+    /// Why the server was not asked over the socket; `None` if it is.
     pub(super) unasked: Option<String>,
     /// The application's requests over the socket; `None` if the kernel does not let us count.
     pub(super) by_kernel: Option<Asks>,
@@ -81,14 +81,14 @@ pub(super) struct Seen {
     pub(super) n_over_socket: u64,
     /// Connections of anybody over TCP, as the kernel lists them, closed ones too.
     pub(super) n_over_tcp: u64,
-    /// Connections that the server counted; `None` where it does not.
+    /// Connections that the server counted; `None` if it does not.
     pub(super) n_counted: Option<u64>,
     /// Connections that the server may have counted at most: it may count late those that were open before.
     pub(super) n_counted_at_most: Option<u64>,
     /// Whether the kernel saw each connection that the server counted, before anything was written: then those that it
     /// does not see over TCP now came otherwise.
     pub(super) is_tcp_seen_whole: bool,
-    /// Logins that the server refused; `None` where it does not tell.
+    /// Logins that the server refused; `None` if it does not tell.
     pub(super) n_refused: Option<u64>,
     /// When the first came over the socket.
     pub(super) first_over_socket: Option<Duration>,
@@ -123,7 +123,7 @@ pub(super) struct Seen {
 pub(super) struct OverTcp {
     pub(super) who: String,
     pub(super) at: Duration,
-    /// The server's number for it, where it told.
+    /// The server's number for it, if it reports one.
     pub(super) session: Option<u64>,
     /// Whether the server lists it still.
     pub(super) is_open: bool,
@@ -180,7 +180,7 @@ impl Seen {
         !self.held.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
     }
 
-    /// Decides, where that is possible now; `is_last` where no more time is left.
+    /// Decides, where that is possible now; `is_last` if no more time is left.
     pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
         if let Some((since, why)) = &self.gone
             && (is_last || now >= *since + MAY_BE_REFUSED)

@@ -388,7 +388,7 @@ impl Watch {
         new
     }
 
-    /// New sessions since the last question; `None` where the server was not asked or does not answer.
+    /// New sessions since the last question; `None` if the server was not asked or does not answer.
     fn ask(&mut self) -> Option<Vec<Session>> {
         if self.eye.is_shut() && self.seen.gone.is_none() {
             return None;

@@ -21,7 +21,7 @@ pub struct Watched {
     pub tcp: SocketAddr,
     /// The socket that it will take; `None` until a plan knows it.
     pub socket: Option<PathBuf>,
-    /// The server behind both, where it is seen.
+    /// The server behind both, if it is seen.
     pub server: Option<Server>,
     /// Whether no other connection of the application's file uses this address and stays there.
     pub is_whole: bool,

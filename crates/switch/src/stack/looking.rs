@@ -25,7 +25,7 @@ pub(super) struct Looking<'a> {
     pub(super) front: &'a Front,
     pub(super) pair: &'a Pair,
     pub(super) socket: &'a Path,
-    /// The port that is given up, where the file of what is behind changes.
+    /// The port that is given up, if the file of the server behind changes.
     pub(super) port: Option<&'a Port>,
     pub(super) site: &'a Path,
     /// The other, and who reads it.

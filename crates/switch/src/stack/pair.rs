@@ -154,7 +154,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Whether both have the same protocol; `None` where one of them says nothing.
+    /// Whether both have the same protocol; `None` if one of them says nothing.
     fn speak_alike(&self) -> Option<bool> {
         let (site, pool) = (self.of_site.first()?, self.of_pool.first()?);
         Some(site.checked.product == pool.checked.product)

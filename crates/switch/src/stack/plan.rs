@@ -122,7 +122,7 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     })
 }
 
-/// Lines of the web server's files whose target only it knows, where the port is given up.
+/// Lines of the web server's files whose target only it knows, if the port is given up.
 fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     let is_another_machine = |it: &Switchable| {
         let host = it.address.as_ref().and_then(|it| it.host.as_deref());

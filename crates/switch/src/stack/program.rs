@@ -66,7 +66,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Returns the output of a program for a question.
 ///
 /// # Errors
-/// Why it was not asked, or its own words where it fails.
+/// Why it was not asked, or its own words if it fails.
 pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> {
     match question.answer(PATIENCE, None) {
         Ok(answer) if answer.code == Some(0) => Ok(answer.output),

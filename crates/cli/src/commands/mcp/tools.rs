@@ -211,7 +211,7 @@ struct Listed<T> {
     result: T,
 }
 
-/// The output of `show`: the list of runs, or one of them.
+/// What `show` gives: the list of runs, or one of them.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for its schema")]
@@ -220,7 +220,7 @@ enum Shown {
     Run(Box<Record>),
 }
 
-/// The output of `diff`: of two runs, or of two looks.
+/// What `diff` gives: of two runs, or of two looks.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for its schema")]

@@ -176,7 +176,7 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// The command that had the application read its files then; it runs where somebody agrees to it.
+/// The command that had the application read its files then; it runs if a person agrees to it.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {

@@ -21,7 +21,7 @@ const SUITABLE: [&str; 3] = ["--json", "--color", "--quiet"];
 /// Compares two records if the words name records, and not servers.
 ///
 /// # Errors
-/// A usage failure where they are not two, or something else was asked for beside them.
+/// A usage failure if they are not two, or something else was asked for beside them.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Failure> {
     let words = &args.compare.targets;
     let Some(record) = words.iter().find(|it| is_record(it)) else {

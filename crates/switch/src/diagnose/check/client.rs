@@ -16,7 +16,7 @@ use crate::diagnose::socket_of::Near;
 /// A client that would use the socket.
 #[derive(Debug)]
 pub struct Client {
-    /// Its process, where it is one that runs.
+    /// Its process, if it is one that runs.
     pub pid: Option<u32>,
     /// A process to take for the running client, if only the client's kind is known.
     pub worker: Option<u32>,
@@ -27,7 +27,7 @@ pub struct Client {
     /// The network namespace whose 127.0.0.1 it means; ours if it is not a running process.
     pub network: Option<NamespaceId>,
     pub confinement: Confinement,
-    /// The unit that starts it, where the file that is checked is one.
+    /// The unit that starts it, if the file that is checked is one.
     pub unit: Option<Unit>,
 }
 
@@ -163,7 +163,7 @@ impl Client {
         Near { servers, network: self.network, clients: &[] }
     }
 
-    /// The file that leads to its network namespace, where that is not ours.
+    /// The file that leads to its network namespace, if that is not ours.
     pub fn other_network(&self) -> Option<String> {
         let pid = self.pid?;
         (self.network != own_network()).then(|| format!("/proc/{pid}/ns/net"))

@@ -101,7 +101,7 @@ fn become_client(args: &ReachRequest) -> io::Result<()> {
     Rights { uid, gid, groups }.take()
 }
 
-/// The folders as a process sees them; nothing to do where it sees ours.
+/// The folders as a process sees them; nothing to do if it sees ours.
 fn enter_view(pid: u32) -> io::Result<()> {
     let folder = format!("/proc/{pid}");
     let link = |name: &str| kernel::link(format!("{folder}/{name}"));

@@ -63,7 +63,7 @@ pub struct FileText<'a> {
     pub text: &'a str,
     /// The process that reads it, whose environment counts.
     pub pid: Option<u32>,
-    /// Whose file it is, by a name of the table; `None` where its own name and words say it.
+    /// Whose file it is, by a name of the table; `None` if its own name and words say it.
     pub application: Option<&'a str>,
     /// The variables set elsewhere for it: a process's own variables win.
     pub environment: &'a BTreeMap<String, String>,
@@ -235,7 +235,7 @@ pub(super) fn offered_by(path: &Path) -> Option<String> {
     })
 }
 
-/// Whose file it is, where that is neither root nor we: a hint for `--user`.
+/// Whose file it is, if that is neither root nor we: a hint for `--user`.
 pub fn owner(path: &Path) -> Option<String> {
     let uid = read::look(path).ok()??.st_uid;
     let is_ours = uid == rustix::process::geteuid().as_raw();

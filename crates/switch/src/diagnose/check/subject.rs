@@ -24,7 +24,7 @@ use super::taken;
 use super::workers::Count;
 use crate::diagnose::socket_of::{self, SocketOf};
 
-/// Applications whose settings are named where none of them was found.
+/// Applications whose settings are named if none of them was found.
 const MOST_WANTED: usize = 6;
 
 /// A connection of a file, and what would be written there.
@@ -41,7 +41,7 @@ pub struct Switchable {
     pub readers: Vec<String>,
     /// The destination, with its password.
     pub address: Option<Address>,
-    /// The same as an address of TCP here; `None` where the host is another machine. Beside a socket that is known an
+    /// The same as an address of TCP here; `None` if the host is another machine. Beside a socket that is known an
     /// address that is not ours counts too: it may be a container's.
     pub tcp: Option<SocketAddr>,
     /// The socket that it would take; `None` if no socket is known to be the same server's.
@@ -49,7 +49,7 @@ pub struct Switchable {
     /// How many connections come at once, if that is known.
     pub at_once: Option<Count>,
     /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
-    /// variables become; `None` where it is not to be written.
+    /// variables become; `None` if it is not to be written.
     pub moves: Vec<Option<Moves>>,
     /// The edit of the unit of its server's container, if that is a separate file.
     pub beside: Option<Beside>,

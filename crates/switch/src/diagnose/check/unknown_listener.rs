@@ -98,7 +98,7 @@ fn seen_here(question: Question<'_>) -> String {
     if all.is_empty() { String::new() } else { format!("; seen here: {}", all.join(", ")) }
 }
 
-/// Whose network a server is in, where that is not the client's.
+/// Whose network a server is in, if that is not the client's.
 fn network_of(server: &Server) -> String {
     match &server.process.home {
         Home::Container { runtime, name } => format!("the network of {runtime} {name}"),

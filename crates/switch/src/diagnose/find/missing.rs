@@ -1,6 +1,6 @@
 //! Servers that a chain may go on to without being seen to: somebody's connections to them came and went.
 //!
-//! A closed connection has no owner. Called where chains are put together.
+//! A closed connection has no owner. Called when chains are put together.
 
 use looptax_host::discover::{Service, Survey};
 

@@ -48,7 +48,7 @@ impl<'a> Rates<'a> {
         Some(n_requests as f64 / self.seconds)
     }
 
-    /// Connections to a server that were closed per second between the looks, of one way; `None` where that leaves
+    /// Connections to a server that were closed per second between the looks, of one way; `None` if that leaves
     /// no trace that is counted. One of the earlier look is not counted again.
     pub(super) fn closed_per_s(&self, later: &Survey, server_idx: usize, way: Way) -> Option<f64> {
         // A socket leaves nothing, and between two namespaces it is not told which is this machine's.
@@ -77,7 +77,7 @@ fn traffic_of(survey: &Survey) -> TrafficOf {
 pub(super) struct Asked<'a> {
     /// The server's kind; empty for what only hands on.
     pub(super) kind: &'a str,
-    /// The kind of who asks, where it is a server itself.
+    /// The kind of the client, if it is a server itself.
     pub(super) client_kind: Option<&'a str>,
     /// Whether each request has its own connection.
     pub(super) is_per_connection: bool,

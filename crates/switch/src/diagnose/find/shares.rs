@@ -1,6 +1,6 @@
 //! Whose a hop is that several chains have in common: a pooler's connections serve all that ask it.
 //!
-//! Requests onward are divided as those that come in are. Called where chains are summed.
+//! Requests onward are divided as those that come in are. Called when chains are summed.
 
 use looptax_host::discover::{Link, Stack};
 use looptax_model::record::{Estimate, Figure, FoundHop};
@@ -24,7 +24,7 @@ impl Shares<'_> {
         self.paths.iter().filter(|it| it.links.contains(&link)).count() > 1
     }
 
-    /// A chain's part of a link, from 0 to 1; `None` where that is not known.
+    /// A chain's part of a link, from 0 to 1; `None` if that is not known.
     pub(super) fn of(&self, path: &Path, link: usize) -> Option<f64> {
         self.part(path, link, MOST_STEPS)
     }
@@ -61,7 +61,7 @@ impl Shares<'_> {
     }
 }
 
-/// Requests per second over a hop; `None` where some of them are not counted.
+/// Requests per second over a hop; `None` if some of them are not counted.
 pub(super) fn rate_of(hop: &FoundHop) -> Option<f64> {
     if hop.opened_per_s.is_some() {
         return hop.requests_per_s;

@@ -13,9 +13,9 @@ pub struct Candidate {
     pub from: Vec<SocketAddr>,
     /// Where they are moved to.
     pub to: SocketName,
-    /// The server, where it is known: `mariadbd, pid 4711`.
+    /// The server, if it is known: `mariadbd, pid 4711`.
     pub server: Option<(String, u32)>,
-    /// How its socket proves to be its, where it was found.
+    /// The proof that the socket is its, if it was found.
     pub owner: Option<Owner>,
     /// Why it stays on TCP all the same.
     pub stays: Option<String>,

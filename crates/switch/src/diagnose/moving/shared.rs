@@ -22,7 +22,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// Our path of a process's file; `None` where no folder of ours holds it.
+/// Our path of a process's file; `None` if no folder of ours holds it.
 pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {

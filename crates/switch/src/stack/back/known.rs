@@ -39,7 +39,7 @@ pub(in crate::stack) struct Closed {
 pub(in crate::stack) struct Backlog {
     pub(in crate::stack) kind: Kind,
     pub(in crate::stack) key: &'static str,
-    /// `None` where the file leaves it to the program.
+    /// `None` if the file leaves it to the program.
     pub(in crate::stack) of_file: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master where it has one.
+//! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master if it has one.
 
 use std::path::PathBuf;
 

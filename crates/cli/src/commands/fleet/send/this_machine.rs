@@ -28,13 +28,13 @@ const MOST_VERDICTS: usize = 1_000;
 /// A report, and what is to be remembered when it is kept.
 pub(super) struct Report {
     pub(super) batch: Batch,
-    /// The records that reports have told of then; `None` where that is not kept.
+    /// The records that reports have told of then; `None` if that is not kept.
     pub(super) told: Option<HashSet<String>>,
     /// Whether every process could be looked into.
     pub(super) sees_all: bool,
 }
 
-/// Looks at this machine; `None` where somebody stops it.
+/// Looks at this machine; `None` if a signal stops it.
 pub(super) fn look(
     args: &SendArgs,
     eyes: Option<Loaded>,

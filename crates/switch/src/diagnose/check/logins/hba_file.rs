@@ -1,7 +1,7 @@
 //! The `pg_hba.conf` that a server reads.
 //!
 //! Its path is a setting, of the command line or of the configuration with all its included files; by default it is in
-//! the folder that the server was started with. A path that cannot be followed counts as a missing file.
+//! the data folder that the server was started with. A path that cannot be followed counts as a missing file.
 //!
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.
@@ -28,7 +28,7 @@ pub struct HbaFile {
     pub is_changed: bool,
 }
 
-/// Reads a server's file; `None` where it was not found, or may not be read.
+/// Reads a server's file; `None` if it was not found, or may not be read.
 pub fn hba_file(server: &Server) -> Option<HbaFile> {
     let process = &server.process;
     let view = process.view().ok()?;
@@ -144,7 +144,7 @@ struct Configuration<'a> {
 }
 
 impl Configuration<'_> {
-    /// `None` where something cannot be read or followed.
+    /// `None` if something cannot be read or followed.
     fn file(&mut self, path: &Path, depth: usize) -> Option<()> {
         let is_near = depth <= MAX_DEPTH && path.is_absolute();
         let bytes = self.view.read(path, MOST_BYTES).ok();

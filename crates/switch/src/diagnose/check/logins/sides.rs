@@ -74,7 +74,7 @@ impl Opened {
         self.told(answer)
     }
 
-    /// Asks, where somebody is logged in.
+    /// Asks, if the login worked.
     pub(in crate::diagnose::check) fn ask<T>(
         &mut self,
         question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
