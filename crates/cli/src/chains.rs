@@ -7,10 +7,10 @@ use looptax_store::unpack_stacks;
 
 use crate::args::FormatArgs;
 
-/// All of a record, arm by arm; `option` wants them.
+/// All of a record, arm by arm; `option` is the one that needs them.
 ///
 /// # Errors
-/// The record has none, or they cannot be read.
+/// The record has no chains, or they cannot be read.
 pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failure> {
     let is_sampled = |it: &&Comparison| !it.why.is_empty();
     let sampled: Vec<&Comparison> = record.comparisons.iter().filter(is_sampled).collect();

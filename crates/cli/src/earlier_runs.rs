@@ -18,7 +18,7 @@ const RECORD: &str = "record.json";
 
 /// The folder of all that is kept of earlier runs; `None` without a home.
 ///
-/// What is there is believed, so a caller with more rights than its user takes no folder that another user could have
+/// Its contents are trusted, so a caller with more rights than its user takes no folder that another user could have
 /// made: under `sudo -E` it is root's own.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let named = named_data_folder()?;
@@ -68,12 +68,12 @@ pub(crate) fn tell_of_another_folder(terminal: Terminal) {
     }
 }
 
-/// Where the history lies; `None` without a home.
+/// Returns the path of the history; `None` without a home.
 fn history_path() -> Option<PathBuf> {
     Some(data_folder()?.join("history.sqlite"))
 }
 
-/// Where records lie that nobody gave a place; `None` without a home.
+/// Returns the folder of records that were not given a place; `None` without a home.
 pub(crate) fn runs() -> Option<Runs> {
     Some(Runs::new(data_folder()?.join("runs")))
 }
@@ -117,7 +117,7 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
     true
 }
 
-/// The latest runs, the newest first; none where there is no history that can be read.
+/// The latest runs, the newest first; empty if there is no history that can be read.
 pub(crate) fn latest_runs(most: u32) -> Vec<PastRun> {
     let history = history_path().filter(|path| read::exists(path));
     let runs = history.and_then(|path| History::open(&path).and_then(|it| it.latest(most)).ok());
@@ -145,7 +145,7 @@ pub(crate) fn is_run(word: &str) -> bool {
 pub(crate) struct Judged {
     pub(crate) record: Record,
     pub(crate) path: PathBuf,
-    /// What the record's own summary said otherwise than its counts, a sentence each.
+    /// The differences between the record's own summary and its counts, a sentence each.
     pub(crate) untrue: Vec<String>,
     /// Why its latencies, or some of them, could not be read: figures that need them are missing.
     pub(crate) no_samples: Option<StoreError>,
@@ -166,7 +166,7 @@ impl Judged {
         Ok(Self { record, path, untrue, no_samples })
     }
 
-    /// The record, where a word is said of a summary that was not true.
+    /// Returns the record, and prints a message if its summary was not true.
     pub(crate) fn told(self, terminal: Terminal) -> (Record, PathBuf) {
         for sentence in &self.untrue {
             terminal.words(&format!("{sentence}: the counts are believed\n"));

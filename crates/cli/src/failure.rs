@@ -24,7 +24,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// What a measured record comes to: invalid where one of its verdicts is.
+    /// Returns the exit of a measured record: invalid if one of its verdicts is.
     pub(crate) fn for_record(record: &Record) -> Self {
         let mut taxes = record.comparisons.iter().flat_map(|it| &it.tax);
         if taxes.any(|tax| tax.verdict == Verdict::Invalid) { Self::Invalid } else { Self::Done }

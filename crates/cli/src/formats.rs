@@ -38,7 +38,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
         (
             &args.openmetrics,
             &|| report::openmetrics(record).into_bytes(),
-            // The node exporter has a user of its own.
+            // The node exporter runs as a separate user.
             save_for_all,
         ),
         (&args.benchmark_json, &|| report::benchmark_json(record).into_bytes(), save),

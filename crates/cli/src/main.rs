@@ -1,7 +1,7 @@
 //! looptax: what does a local database lose by TCP loopback instead of a Unix socket?
 //!
-//! The way through: arguments (typed) → settings (meant) → command → record → report → exit code.
-//! `process::exit` stands only here.
+//! The way through: arguments (typed) → settings (meant) → command → record → report → exit code. `process::exit` is
+//! called only here.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod args;
@@ -25,7 +25,7 @@ use args::{Cli, Command};
 use failure::{Exit, Failure};
 use terminal::Terminal;
 
-/// What a panic ends with where the standard library says it: of a thread that unwinds to its end.
+/// The exit code of a panic, as the standard library sets it for a thread that unwinds to its end.
 #[cfg(panic = "abort")]
 const PANICKED: i32 = 101;
 
@@ -71,7 +71,7 @@ fn tell(error: &clap::Error) -> i32 {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::new(&cli.global);
-    // A program under `run` inherits everything as it is; what is started inside has signals of its own.
+    // A program under `run` inherits everything as it is; programs that are started inside have their own signals.
     if !matches!(cli.command, Some(Command::Run(_))) {
         signals::survive_large_files()?;
         if !matches!(cli.command, Some(Command::Internal(_))) {

@@ -38,7 +38,7 @@ impl Outputs {
     /// A file that an option names, if it was given; `-` is stdout.
     ///
     /// # Errors
-    /// A usage failure where nothing can be written there, or something else is.
+    /// A usage failure if nothing can be written there, or something else is.
     pub(crate) fn writes(mut self, option: &str, path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else {
             return Ok(self);
@@ -64,10 +64,10 @@ impl Outputs {
     }
 }
 
-/// Shows a result: as JSON in the text's place, or as text, with the JSON in a file where one is named.
+/// Shows a result: as JSON in the text's place, or as text, with the JSON in a file if one is named.
 ///
 /// # Errors
-/// What cannot be written or printed; the text is printed all the same.
+/// If something cannot be written or printed; the text is printed all the same.
 pub(crate) fn show(value: &impl Serialize, json: &JsonArgs, text: impl FnOnce() -> String) -> Result<(), Failure> {
     if json.is_printed() {
         terminal::json(value)?;

@@ -1,7 +1,7 @@
-//! Where the record of a run goes: a file that was named, stdout, or a folder of its own among all runs.
+//! The place of a run's record: a file that was named, stdout, or a separate folder among all runs.
 //!
-//! Decided before anything is measured. What cannot be saved there at the end is saved among the temporary
-//! files: a disk that filled up, or a folder that somebody removed, costs no result.
+//! Decided before anything is measured. A record that cannot be saved there at the end is saved among the temporary
+//! files: a disk that filled up, or a folder that was removed, costs no result.
 
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ impl RecordPlace {
         Err(failure.with_hint(&hint))
     }
 
-    /// Puts the run into the history, unless the place of that was told to be out of reach already.
+    /// Puts the run into the history, unless its place was reported as out of reach already.
     pub(crate) fn remember(&mut self, record: &Record, terminal: Terminal) {
         let can_be = !self.is_homeless && !record.is_empty();
         self.is_remembered = can_be && remember(record, self.path(), terminal);
@@ -84,7 +84,7 @@ impl RecordPlace {
         self.saved_at.as_deref()
     }
 
-    /// What to call the saved record: the name of its run where that is enough, else its file.
+    /// Returns the name of the saved record: the name of its run if that is enough, else its file.
     pub(crate) fn name(&self, record: &Record) -> Option<String> {
         let path = self.saved_at.as_ref()?;
         let is_at_home = self.folder.as_ref().is_some_and(|it| it.record() == *path);
@@ -96,7 +96,7 @@ impl RecordPlace {
     }
 }
 
-/// A new folder among the runs; `None`, with a word of it, where there can be none.
+/// A new folder among the runs; `None`, with a message, if it cannot be made.
 fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     let begun = runs().map(|runs| runs.begin(id).map_err(Failure::from));
     let why = match begun {

@@ -1,4 +1,4 @@
-//! What becomes of a measurement: announced before it, saved, remembered and shown after it.
+//! The steps around a measurement: it is announced before, and saved, remembered and shown after.
 //!
 //! The same for every command that measures; what was measured is theirs.
 
@@ -17,7 +17,7 @@ use crate::page::{Source, page};
 use crate::record_place::RecordPlace;
 use crate::terminal::{self, Terminal};
 
-/// Fails early where a file cannot be written, or two results would go to one place.
+/// Fails early if a file cannot be written, or two results would go to one place.
 pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
     let outputs = Outputs::default()
         .writes("--output", args.output.as_deref())?
@@ -75,13 +75,13 @@ fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: 
     written.map(|_| ())
 }
 
-/// The page of `--html`; a run without anything measured has none.
+/// Writes the page of `--html`; a run without anything measured does not get one.
 pub(crate) fn write_page(args: &ResultArgs, writer: &RecordWriter, path: Option<&Path>) -> Result<(), Failure> {
     let Some(html) = args.html.as_ref().filter(|_| !writer.is_empty()) else {
         return Ok(());
     };
     let source = Source { record: &writer.record, path, no_samples: None };
-    // What could not be read is on the page.
+    // Samples that could not be read are noted on the page.
     let text = page(&[source], &mut Vec::new());
     looptax_store::save_text(&text, html, Existing::Replace)?;
     Ok(())

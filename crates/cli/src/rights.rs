@@ -1,4 +1,4 @@
-//! What a command that only looks keeps of root's rights.
+//! The rights of root that a command keeps if it only looks.
 
 use looptax_host::{entrance, rights};
 use looptax_model::failure::Failure;
@@ -7,7 +7,7 @@ use looptax_model::failure::Failure;
 /// network namespaces. To be called while there is one thread.
 ///
 /// # Errors
-/// What the kernel reports.
+/// The kernel's error.
 pub(crate) fn keep_what_looking_needs() -> Result<(), Failure> {
     // An ordinary user, or a service without the capability: other namespaces are reported as not seen.
     entrance::start().ok();

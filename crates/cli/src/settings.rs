@@ -1,4 +1,4 @@
-//! What the typed arguments of `compare` mean: experiments, one for each workload.
+//! The meaning of `compare`'s arguments: experiments, one for each workload.
 
 pub(crate) mod trial;
 
@@ -22,10 +22,10 @@ use crate::args::{ArrivalsWord, CompareArgs, ExecArgs, PoolModeWord, ProtocolWor
 
 const KNOWN_ARMS: &str = "`looptax help targets` lists the arms";
 
-/// What the arguments ask for.
+/// Returns what the arguments ask for.
 ///
 /// # Errors
-/// A usage failure for what is no option's value, or does not go together.
+/// A usage failure for a value that its option does not take, or for options that exclude each other.
 pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
     let words = workloads(args.workload.as_deref());
     if args.remedies {
@@ -104,7 +104,7 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
     })
 }
 
-/// Only in a plain run of a named server: whoever asks for a sweep or a schedule has enough to wait for.
+/// Only in a plain run of a named server: a sweep or a schedule takes long enough already.
 fn adds_tls(args: &CompareArgs) -> bool {
     let exec = &args.exec;
     let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();

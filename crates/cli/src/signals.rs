@@ -2,7 +2,7 @@
 //! starts or changes something asks for a flag before ([`stop_flag`]): then the first signal ends every wait and asks
 //! for an orderly end, and a later one ends the process. Either way it ends with [`Exit::Interrupted`].
 //!
-//! A signal that whoever started us has switched off, as `nohup` does, stays so.
+//! A signal that the parent process has switched off, as `nohup` does, stays so.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// A second signal that comes sooner is the same wish: `timeout` signals the process and its group,
 /// terminals signal everybody in it.
 const SAME_WISH: Duration = Duration::from_secs(1);
-/// After this time it is said that the end takes longer.
+/// After this time a message is printed that the end takes longer.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// Whether the next signal ends the process at once.
@@ -78,7 +78,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                     waiting::stop();
                 }
                 thread::sleep(QUIET);
-                // What takes longer, such as a server that is just starting, is no reason to be silent.
+                // A longer wait, such as for a server that is just starting, is not a reason to be silent.
                 stopping::say_stopping();
                 thread::sleep(SAME_WISH.saturating_sub(QUIET));
                 signals.pending().for_each(drop);
@@ -106,7 +106,7 @@ pub(crate) fn survive_large_files() -> io::Result<()> {
     Ok(())
 }
 
-/// Those that nobody has switched off.
+/// Signals that are not switched off.
 fn heard() -> impl Iterator<Item = i32> {
     { SIGNALS.into_iter() }.filter(|signal| !sys::is_ignored(*signal))
 }

@@ -1,5 +1,5 @@
-//! What no safe library offers: hiding passwords from the process list and from programs that we start, raising
-//! the limit of open files, and which signals are switched off.
+//! Functions that no safe library offers: hiding passwords from the process list and from programs that we start,
+//! raising the limit of open files, and which signals are switched off.
 //!
 //! The only file of this room with unsafe code.
 
@@ -31,8 +31,8 @@ fn hide(argument: &mut [u8]) -> bool {
     !secrets.is_empty()
 }
 
-/// Empties the last `n` arguments there: they belong to a program that may hide its own, and whoever is
-/// listed beside it must not show them.
+/// Empties the last `n` arguments there: they belong to a program that may hide its own, and a process that is listed
+/// beside it must not show them.
 pub(crate) fn hide_last_arguments(n: usize) {
     let first = std::env::args_os().count().saturating_sub(n);
     change_arguments(|idx, argument| {
@@ -42,8 +42,8 @@ pub(crate) fn hide_last_arguments(n: usize) {
     });
 }
 
-/// Takes a variable out of this process's environment, so that no program that it starts has it and nobody
-/// reads it in `/proc/<pid>/environ`. To be called while there is one thread.
+/// Takes a variable out of this process's environment, so that no program that it starts has it and no user reads it in
+/// `/proc/<pid>/environ`. To be called while there is one thread.
 pub(crate) fn forget_variable(name: &str) {
     // SAFETY: no other thread reads the environment meanwhile.
     unsafe { std::env::remove_var(name) };
@@ -88,7 +88,7 @@ fn string_area(field: usize) -> Option<(usize, usize)> {
     (start != 0 && end > start).then_some((start, end))
 }
 
-/// What whoever looks for servers reads there.
+/// The contents of `/proc` that a search for servers reads.
 pub(crate) const FOUND: &str = "processes and their connections";
 
 /// Refuses to look at a machine that cannot be looked at; `what` is what is read there.
@@ -131,7 +131,7 @@ fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
     (n_processors > 0).then(|| load / f64::from(n_processors))
 }
 
-/// Refuses to measure where servers of our own cannot be started, or nothing can be read of them.
+/// Refuses to measure if servers of our own cannot be started, or nothing can be read of them.
 pub(crate) fn require_measurable() -> Result<(), Failure> {
     require_proc("the figures of this process and of the servers")?;
     if kernel::metadata("/dev/null").is_ok() {
@@ -143,7 +143,7 @@ pub(crate) fn require_measurable() -> Result<(), Failure> {
     ))
 }
 
-/// Whether whoever started us has switched a signal off.
+/// Whether the parent process has switched a signal off.
 pub(crate) fn is_ignored(signal: i32) -> bool {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };

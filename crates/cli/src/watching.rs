@@ -1,4 +1,4 @@
-//! The kernel's counts of who asks whom, look after look: for `watch`, and around a `switch`.
+//! The kernel's counts of requests between processes, look after look: for `watch`, and around a `switch`.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +37,7 @@ pub(crate) struct Watch {
     /// Addresses that were asked before the last survey, with the process that answered.
     asked: HashSet<(Asked, u32)>,
     beside: Beside,
-    /// What surrounded the last look, after it and before it.
+    /// The state around the last look, after it and before it.
     after: Surroundings,
     before: Surroundings,
 }
@@ -68,14 +68,14 @@ impl Watch {
         self.counted
     }
 
-    /// What was counted until now is left out.
+    /// Leaves out the counts until now.
     pub(crate) fn begin(&mut self) -> Result<(), Failure> {
         self.next()?;
         self.counted = Duration::ZERO;
         Ok(())
     }
 
-    /// What was counted since the last one.
+    /// Returns the counts since the last look.
     pub(crate) fn look(&mut self) -> Result<Watched, Failure> {
         self.one(false)
     }

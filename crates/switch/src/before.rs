@@ -99,7 +99,7 @@ pub(crate) fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey)
     }
 }
 
-/// Whether something of the file goes to this address and is not moved.
+/// Whether a connection of the file to this address is not moved.
 fn stays(plan: &Plan, tcp: SocketAddr) -> bool {
     plan.connections.iter().any(|it| !it.moves() && it.found.tcp == Some(tcp))
 }

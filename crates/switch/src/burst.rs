@@ -1,6 +1,6 @@
 //! A burst as a part of a proof: as many connects at once over the socket as there are workers, all answered.
 //!
-//! Nobody logs in: the first answer is enough. Called by `carry`, if somebody agreed to it.
+//! It does not log in: the first answer is enough. Called by `carry`, if a person agreed to it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use looptax_model::record::{StepCode, SwitchStep};
 
 use crate::step::step;
 
-/// What has no answer after this has failed.
+/// A connection without an answer after this time has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connects that are made at once.

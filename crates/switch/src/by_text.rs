@@ -1,7 +1,8 @@
 //! A file's connections by its text only, each with its place and with what `switch` would write there.
 //!
 //! No server is asked and no program started, so a fix rests on the socket's path, which is an assumption: every
-//! message says so. What is written is the plan's own, cut down to the bytes that change. Called by the command line.
+//! message states it. The text to write is the plan's own, cut down to the bytes that change. Called by the command
+//! line.
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::plan::{FileToSwitch, Plan, Planned, Wish};
 /// Largest file that is read.
 pub const MOST_FILE_BYTES: u64 = MOST_BYTES;
 
-/// Looks at a file: `socket` and `application` are what was said of it, `shown` is its path for a person.
+/// Looks at a file: `socket` and `application` come from the caller, `shown` is its path for a person.
 ///
 /// # Errors
 /// That it cannot be read, or no application has that name.
@@ -42,7 +43,7 @@ pub fn look_by_text(
     Ok(SourceFile { uri: String::new(), encoding, findings })
 }
 
-/// What decides, of the points: where it goes, else how.
+/// The point that decides: the one about the destination, else the one about how to get there.
 fn deciding(planned: &Planned) -> Option<&Point> {
     let points = &planned.found.checked.points;
     let is_place = |it: &&Point| {
@@ -59,7 +60,7 @@ fn finding(planned: &Planned, plan: &Plan, text: &str, shown: &str) -> Option<Fi
     let found = &planned.found;
     let point = deciding(planned)?;
     let level = match point.code {
-        // Where a server itself listens, its clients decide.
+        // If it is the server's own listening address, its clients decide.
         _ if found.is_of_the_server => return None,
         PointCode::TakesSocket | PointCode::ServerElsewhere => return None,
         PointCode::ReachesNothing => FindingLevel::Error,
@@ -104,7 +105,7 @@ fn region(planned: &Planned, text: &str) -> Option<Region> {
     exact.or_else(|| Some(Region { start: at(1), end: at(columns()? + 1) }))
 }
 
-/// What `switch` would write for a connection, and the socket's path in it; else why nothing is offered.
+/// Returns what `switch` would write for a connection, and the socket's path in it; else why no fix is offered.
 fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, String), String> {
     let found = &planned.found;
     let Some(socket) = &found.socket else {
@@ -177,7 +178,7 @@ fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     )
 }
 
-/// What differs between two texts, without what both begin and end with; `start` is the place of the first.
+/// Returns the difference of two texts, without their common beginning and end; `start` is the offset of the first.
 fn changed(old: &str, new: &str, start: usize) -> Option<Rewrite> {
     if old == new {
         return None;

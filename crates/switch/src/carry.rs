@@ -40,7 +40,7 @@ const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
 /// The same if somebody wants to end: a silent peer is not waited for, as it may have been silent before.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
-/// What becomes of the new files if nothing shows that the application works by them, nor that it does not.
+/// The fate of the new files if nothing shows whether the application works with them.
 #[derive(Debug, Clone, Copy)]
 pub enum Unproved {
     Stays,
@@ -65,13 +65,13 @@ pub struct Order<'a> {
     pub kept: &'a Kept,
     pub named: Named<'a>,
     pub edited: &'a [Edited],
-    /// What tests the files, and what has them read.
+    /// The commands that test the files, and those that reload them.
     pub commands: &'a Commands,
     /// A page of the application, as it was before.
     pub page: Option<Page>,
-    /// What is connected to at once when the application was seen over the socket.
+    /// The connections to open at once when the application was seen over the socket.
     pub bursts: &'a [Burst],
-    /// What a person is told to do, so that the application reads its file.
+    /// The instructions for a person to have the application read its file.
     pub by_hand: Option<&'a str>,
     /// The proof may take this long, and each command.
     pub within: Duration,
@@ -128,7 +128,7 @@ impl Drop for Ends<'_> {
 /// How an earlier switch is undone.
 #[derive(Debug)]
 pub struct Undo<'a> {
-    /// What has the old files read; a web server and what is behind it have commands of their own.
+    /// The command that reloads the old files; a web server and its upstream have their own commands.
     pub reload: Option<&'a str>,
     /// Whether a server whose own file comes back may be restarted, and by what.
     pub restart: Restart<'a>,

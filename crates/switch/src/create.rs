@@ -1,7 +1,7 @@
-//! A file made where there was none, and taken away again.
+//! Creates a file that did not exist, and removes it again.
 //!
-//! It gets its name when it is whole, and only where nobody else has it; it loses it before it is removed, so that what
-//! somebody wrote in the very instant can be given it back.
+//! The file gets its name when it is complete, and only if no other file has that name. It is renamed before it is
+//! removed, so that text that another process wrote at that very moment can be put back.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::file::{Created, MOST_BYTES, part_of};
 /// Only its owner may read a file until it is as it is to be.
 const PRIVATE: u32 = 0o600;
 
-/// Makes a file of that path, and its folder where that is missing too. `above` is its folder, or the one that its
+/// Makes a file of that path, and its folder if that is missing too. `above` is its folder, or the one that its
 /// folder is to be made in.
 pub(crate) fn create(
     (above, path): (&Folder, &Path),
@@ -51,7 +51,7 @@ pub(crate) fn create(
     named
 }
 
-/// Takes away what [`create`] made, where it still holds that, and the folder where it is empty then.
+/// Takes away what [`create`] made, if it still holds that, and the folder if it is empty then.
 pub(crate) fn uncreate(
     (folder, path): (&Folder, &Path),
     created: &Created,
@@ -59,7 +59,7 @@ pub(crate) fn uncreate(
     staged: &OsStr,
 ) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default();
-    // Nobody else makes names like that one.
+    // No other program makes names like that one.
     folder.rename(name, staged)?;
     settle(folder, name, new, staged)?;
     remove_folder(path, created)
@@ -71,7 +71,7 @@ pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr
     match &found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Ok((_, bytes)) if Digest::of_bytes(bytes) == *new => folder.remove(staged)?,
-        // Where somebody wrote once more since, both are theirs.
+        // If the file was written once more since, both versions belong to others.
         _ => match folder.rename_new(staged, name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             named => named?,
@@ -85,7 +85,7 @@ pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr
     }
 }
 
-/// Removes the folder that was made with the file, where nothing else is in it, or holds it.
+/// Removes the folder that was made with the file, if it is empty and no process holds it.
 pub(crate) fn remove_folder(path: &Path, created: &Created) -> io::Result<()> {
     use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
     let folder = path.parent().filter(|_| created.with_folder);

@@ -1,4 +1,4 @@
-//! Where switches are kept: a folder each, with the journal, and old and new files.
+//! The place of switches: a folder each, with the journal, and old and new files.
 
 use std::fs::File;
 use std::io;
@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use crate::SwitchError;
 
-/// Held by whoever carries a switch out.
+/// The process that carries out a switch holds it.
 const LOCK: &str = "lock";
 
-/// The folder of all switches: it is private, since configuration files hold passwords. It is believed only where it and
-/// what is in it belong to the caller.
+/// The folder of all switches: it is private, since configuration files hold passwords. It is trusted only if it and
+/// its contents belong to the caller.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub(crate) folder: PathBuf,
@@ -34,7 +34,7 @@ impl Kept {
         own::folder(&self.folder)
     }
 
-    /// The same, made where it is missing.
+    /// The same, made if it is missing.
     pub(crate) fn make(&self) -> Result<Folder, SwitchError> {
         own::make_folder(&self.folder).map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with somebody else's files, and what to do then.
+//! The errors of work on other programs' files, and what to do then.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use looptax_model::failure::Explain;
 /// Why a file was not replaced, or a switch not kept. Whatever it is, each file is as it was or as it was to become.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
-    /// The file cannot be read, or is no file.
+    /// The file cannot be read, or is not a regular file.
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
     #[error("{path} is not an ordinary file")]
@@ -22,7 +22,7 @@ pub enum SwitchError {
     /// Somebody wrote the file since it was read; what they wrote stays.
     #[error("{path} was changed meanwhile, and stays as it is now")]
     Changed { path: PathBuf },
-    /// What is there now is not what the switch wrote; it stays.
+    /// The file's contents are not what the switch wrote; they stay.
     #[error("{path} is not the file that the switch wrote: {found}")]
     Foreign { path: PathBuf, found: String },
     /// It was to be made, and is there.
@@ -32,7 +32,7 @@ pub enum SwitchError {
     #[error("{path} was changed meanwhile where the switch had written, and stays as it is now")]
     Rewritten {
         path: PathBuf,
-        /// What it held before the switch.
+        /// The file with the contents before the switch.
         kept: PathBuf,
     },
     /// The journal, or what is kept beside it, cannot be written.
@@ -45,12 +45,12 @@ pub enum SwitchError {
     #[error("{why}, and not all old files are back")]
     NotBack {
         id: String,
-        /// Where the old files lie.
+        /// The folder of the old files.
         kept: PathBuf,
         why: String,
         source: Box<SwitchError>,
     },
-    /// The journal cannot be read, or is none.
+    /// The journal cannot be read, or is not a journal.
     #[error("cannot read the journal in {path}: {why}")]
     Unreadable { path: PathBuf, why: String },
     #[error("another looptax is at work on {id}")]
@@ -63,7 +63,7 @@ pub enum SwitchError {
 }
 
 impl SwitchError {
-    /// The journal's error where what was to be noted is done.
+    /// Turns a journal's error into the one for a step that is done already.
     pub(crate) fn after_it(self) -> Self {
         match self {
             Self::Journal { path, source } => Self::Unnoted { path, source },
@@ -114,7 +114,7 @@ impl Explain for SwitchError {
     }
 }
 
-/// What lets a folder take a new file.
+/// Explains how a folder can take a new file.
 fn file_hint(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::PermissionDenied => {

@@ -1,4 +1,4 @@
-//! Who was switched to the socket once and is over TCP again: cron jobs, workers with a file of their own.
+//! Clients that were switched to the socket once and are over TCP again: cron jobs, workers with a separate file.
 
 use looptax_host::discover::{Client, Survey};
 use looptax_model::record::SwitchStanding;

@@ -1,4 +1,4 @@
-//! A file as it was found: its bytes, and what tells whether it is still the same.
+//! A file as it was found: its bytes, and the metadata that shows whether it is still the same.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -82,7 +82,7 @@ impl Original {
     /// missing too, and not what that is in.
     ///
     /// # Errors
-    /// [`SwitchError::Exists`] where there is one, or anything else; [`SwitchError::Read`] where that cannot be seen.
+    /// [`SwitchError::Exists`] if there is a file or anything else; [`SwitchError::Read`] if that cannot be seen.
     pub fn absent(path: &Path, like: &Self) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Read { path: path.to_owned(), source };
         let no_file = || SwitchError::NoFile { path: path.to_owned() };
@@ -115,7 +115,7 @@ impl Original {
         matches!(self.state, State::Absent { .. })
     }
 
-    /// Where it lies, links followed.
+    /// Returns the file's path, with links followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -125,12 +125,12 @@ impl Original {
         &self.links
     }
 
-    /// What it holds; nothing where there is none.
+    /// Returns the file's contents; empty if there is no file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What the system tells of it; `None` where there is none.
+    /// Returns the system's metadata of the file; `None` if there is no file.
     pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
         match &self.state {
             State::There { file, .. } => Ok(Some(fstat(file)?)),
@@ -139,7 +139,7 @@ impl Original {
     }
 }
 
-/// What a neighbour is called until it is whole, so that whatever has its own name is.
+/// Returns the neighbour's name until it is complete, so that every file with its own name is complete.
 pub(crate) fn part_of(staged: &OsStr) -> OsString {
     let mut name = staged.to_owned();
     name.push(".part");

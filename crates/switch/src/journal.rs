@@ -1,6 +1,6 @@
-//! What a switch was about to do and did: a line of JSON per step, on the disk before the step is done.
+//! The steps that a switch was about to do and did: a line of JSON per step, on the disk before the step is done.
 //!
-//! Where looptax was killed, the last line may be a part of one; it stands for a step that was not begun.
+//! If looptax was killed, the last line may be a part of one; it means a step that was not begun.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -31,12 +31,12 @@ pub(crate) const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum Step {
-    /// What is to be written; the first line.
+    /// The plan of files to write; the first line.
     Planned {
         version: u32,
         /// When, as RFC 3339.
         at: String,
-        /// What is switched, for a person: `WordPress, mysql at 127.0.0.1:3306`.
+        /// The subject of the switch, for a person: `WordPress, mysql at 127.0.0.1:3306`.
         title: String,
         files: Vec<PlannedFile>,
         /// Where it prepares the way for others: what it changes beside files.
@@ -62,7 +62,7 @@ pub enum Step {
     },
     /// All files are as they were.
     PutBack,
-    /// What a person is told to do, so that the application reads its file.
+    /// The instructions for a person to have the application read its file.
     ByHand {
         words: String,
     },
@@ -71,7 +71,7 @@ pub enum Step {
         command: String,
     },
     Ran {
-        /// Its exit code; `None` where a signal ended it.
+        /// Its exit code; `None` if a signal ended it.
         code: Option<i32>,
     },
     /// A statement is about to be run on the server.
@@ -80,7 +80,7 @@ pub enum Step {
         idx: usize,
         /// Without its password.
         statement: String,
-        /// What takes it back, without passwords.
+        /// The statements that take it back, without passwords.
         undo: Vec<String>,
     },
     Fixed {
@@ -93,7 +93,7 @@ pub enum Step {
     },
     /// The accounts are as they were.
     Unfixed,
-    /// What showed that the switch is done, or that it is not.
+    /// The evidence that the switch is done, or that it is not.
     Proof {
         holds: bool,
         words: String,
@@ -104,7 +104,7 @@ pub enum Step {
     },
 }
 
-/// A connection as it was before a switch: whoever is found there again has fallen back.
+/// A connection as it was before a switch: a client that is found there again has fallen back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedFrom {
     /// Where it went.
@@ -117,7 +117,7 @@ pub struct MovedFrom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackOf {
     pub front: ProgramOf,
-    /// What is behind it; `None` where its file stayed as it was.
+    /// The server behind it; `None` if its file stayed as it was.
     pub pool: Option<ProgramOf>,
     /// Where it listened.
     pub tcp: SocketAddr,
@@ -136,15 +136,15 @@ pub struct ServerOf {
     /// Whether it had the socket before, and got a longer queue.
     #[serde(default)]
     pub had_socket: bool,
-    /// What restarts it, for a shell.
+    /// The command that restarts it, for a shell.
     pub restart: String,
-    /// What takes back that a user joined its group.
+    /// The command that takes the user out of its group again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave: Option<String>,
 }
 
 impl ServerOf {
-    /// What it keeps until it is restarted with its old file.
+    /// Returns the change that it keeps until it is restarted with its old file.
     pub fn gain(&self) -> &'static str {
         if self.had_socket { "its longer queue" } else { "its socket" }
     }
@@ -169,7 +169,7 @@ pub(crate) fn stack_of(steps: &[Step]) -> Option<&StackOf> {
 /// A program that runs all the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramOf {
-    /// What it is; its file may be an interpreter.
+    /// The program's name; its file may be an interpreter.
     pub name: String,
     pub words: String,
 }
@@ -200,38 +200,38 @@ impl End {
     }
 }
 
-/// What prepares the way for switches, and is undone in other ways than files alone.
+/// A change that prepares the way for switches, and is undone not only by files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Fix {
     /// Statements on a server of MySQL or MariaDB.
     Account {
-        /// Where it is, without a password.
+        /// The server's address, without a password.
         server: String,
     },
-    /// A line of PostgreSQL's `pg_hba.conf`: a file of the switch, which the server has to read anew.
+    /// A line of PostgreSQL's `pg_hba.conf`: a file of the switch, which the server has to read again.
     Hba { data: PathBuf },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedFile {
-    /// Where it lies, links followed.
+    /// The file's path, with links followed.
     pub path: PathBuf,
-    /// What its neighbour is called until it takes its place.
+    /// The neighbour's name until it takes the file's place.
     pub(crate) staged: String,
     pub(crate) old: Digest,
     pub(crate) new: Digest,
-    /// What its folder is known by; `None` where that is made with it.
+    /// The identity of its folder; `None` if that is made with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<Identity>,
     /// Whose it is: user and group.
     pub(crate) owner: [u32; 2],
-    /// How it is made, where it was not there before.
+    /// How it is made, if it was not there before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) created: Option<Created>,
 }
 
-/// What a file or folder is known by.
+/// The identity of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     dev: u64,
@@ -252,7 +252,7 @@ impl Identity {
     }
 }
 
-/// An open journal that nobody else works on.
+/// An open journal that no other process works on.
 #[derive(Debug)]
 pub(crate) struct Journal {
     folder: PathBuf,
@@ -261,7 +261,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Makes one in a folder that has none.
+    /// Makes one in a folder without a journal.
     pub(crate) fn create(folder: &Folder) -> Result<Self, SwitchError> {
         Self::locked(folder, folder.create(NAME, 0o600))
     }
@@ -286,7 +286,7 @@ impl Journal {
         }
     }
 
-    /// Ends a line that was cut off, so that the next one stands by itself.
+    /// Ends a line that was cut off, so that the next one is separate.
     fn close_last_line(&mut self) -> Result<(), SwitchError> {
         let mut text = Vec::new();
         let mut file = &self.file;
@@ -304,7 +304,7 @@ impl Journal {
         let before = self.file.metadata().map(|it| it.len());
         let done = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if let (Err(_), Ok(before)) = (&done, before) {
-            // The next line is to stand by itself.
+            // The next line has to be separate.
             let _cut_off = self.file.set_len(before);
         }
         self.or_failed(done)?;
@@ -339,7 +339,8 @@ pub(crate) fn is_busy(folder: &Folder) -> bool {
     locked == Err(Errno::WOULDBLOCK)
 }
 
-/// Whether there is a journal without a whole line, and no looptax works on it: whoever made it ended before it had a plan.
+/// Whether there is a journal without a whole line, and no looptax works on it: the process that made it ended before
+/// it had a plan.
 pub(crate) fn is_without_plan(folder: &Folder) -> bool {
     let begun = folder.read_own(NAME, MOST_BYTES);
     begun.is_ok_and(|it| !it.contains(&b'\n')) && !is_busy(folder)
@@ -354,7 +355,7 @@ pub(crate) fn discard(all: &Folder, id: &OsStr) -> io::Result<()> {
     all.remove_all(id)
 }
 
-/// Reads the steps of a journal, whoever may be at work on it; a line that is no step is left out.
+/// Reads the steps of a journal, even if a process is at work on it; a line that is not a step is left out.
 pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
     let unreadable = |why: String| SwitchError::Unreadable { path: folder.path().to_owned(), why };
     let bytes = match folder.read_own(NAME, MOST_BYTES) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use looptax_host::discover::Process;
 use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables};
 
-/// What the kernel writes behind the name of a program that was replaced.
+/// The suffix that the kernel adds to the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
 
 /// Something that is run to its end: a line of a shell, or a question for the program of a process.
@@ -45,22 +45,23 @@ impl From<Question> for Line {
     }
 }
 
-/// What tests files, and what has programs read them then, each in this order.
+/// The commands that test files, and those that reload them then, each in this order.
 #[derive(Debug, Default)]
 pub struct Commands {
-    /// What a server's own file needs, which is the first: it is written, tested and read before any other is written.
+    /// The commands for a server's own file, which is the first: it is written, tested and read before any other is
+    /// written.
     pub server: Option<ServerCommands>,
-    /// What tests the files before a program reads them.
+    /// The commands that test the files before a program reads them.
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
 }
 
-/// What has a server read its own file.
+/// The commands that have a server read its own file.
 #[derive(Debug, Default)]
 pub struct ServerCommands {
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
-    /// What has it read its old file, after the applications have read theirs.
+    /// The commands that have it read its old file, after the applications have read theirs.
     pub back: Vec<Line>,
 }
 
@@ -76,7 +77,7 @@ impl Commands {
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) process: Process,
-    /// What the program is called by; its path where nothing else is wanted.
+    /// The program's `argv[0]`; its path if no other name is needed.
     pub(crate) name: Option<String>,
     pub(crate) words: Vec<String>,
     pub(crate) variables: Variables,

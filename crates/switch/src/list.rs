@@ -18,13 +18,13 @@ pub struct Switch {
     pub id: String,
     /// When it was begun, as RFC 3339.
     pub at: String,
-    /// What was switched, for a person.
+    /// The subject of the switch, for a person.
     pub title: String,
-    /// How it stands, as its journal says.
+    /// The state of the switch by its journal.
     pub standing: SwitchStanding,
     /// Its files, and what is there now.
     pub files: Vec<ListedFile>,
-    /// What it changed beside files, where it prepared the way for switches.
+    /// The change beside files, if it prepared the way for switches.
     pub fix: Option<Fix>,
     pub steps: Vec<Step>,
 }
@@ -62,7 +62,7 @@ impl Switch {
 /// Lists all switches, oldest first; those whose journal cannot be read apart, with the reason.
 ///
 /// # Errors
-/// [`SwitchError::Read`] where their folder cannot be.
+/// [`SwitchError::Read`] if their folder cannot be read.
 pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError> {
     let failed = |source| SwitchError::Read { path: kept.folder.clone(), source };
     let folder = match kept.open() {
@@ -71,7 +71,7 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     };
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for name in folder.names().map_err(failed)? {
-        // What is not a folder is not a switch: the lock is beside them.
+        // Only folders are switches: the lock is beside them.
         let Ok(own) = folder.folder(&name) else {
             continue;
         };
@@ -86,8 +86,8 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     Ok((found, unread))
 }
 
-/// Takes away what nobody would come back to: what was laid down by a looptax that ended before it had a plan, and what a
-/// switch that is undone left beside its files. What cannot be is left for the next one.
+/// Removes leftovers: folders of a looptax that ended before it had a plan, and what a switch that is undone left
+/// beside its files. Those that cannot be removed are left for the next call.
 pub(crate) fn sweep(kept: &Kept) {
     let Ok(all) = kept.open() else {
         return;
@@ -101,7 +101,7 @@ pub(crate) fn sweep(kept: &Kept) {
             continue;
         }
         match journal::read(&own) {
-            // Made in vain, or about to be filled: it goes only as long as nothing is in it.
+            // Made in vain, or about to be filled: it is removed only as long as it is empty.
             Ok(steps) if steps.is_empty() => {
                 let _not_empty = all.remove_folder(&name);
             }
@@ -154,7 +154,7 @@ pub struct ComingBack {
     pub then: Vec<u8>,
 }
 
-/// What the way back of a switch would write, without those files that hold it already; nothing is changed.
+/// Lists what the way back of a switch would write, without those files that hold it already; nothing is changed.
 ///
 /// # Errors
 /// As [`Work::put_back`] before it writes.

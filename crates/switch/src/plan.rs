@@ -1,4 +1,4 @@
-//! What a switch of a file would do: which connections, which bytes, and what speaks against it. Writes nothing.
+//! The plan of a switch of a file: which connections, which bytes, and the objections. Writes nothing.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct Wish<'a> {
     pub pid: Option<u32>,
     /// Which of its connections, counted from one; empty for all that can be.
     pub only: &'a [usize],
-    /// Which application it is, where several may be meant.
+    /// Which application it is, if several may be meant.
     pub application: Option<&'a str>,
     /// Whether it describes containers that are to share the folder of the socket.
     pub containers: bool,
@@ -37,7 +37,7 @@ pub struct Wish<'a> {
     pub socket: Option<&'a Path>,
     /// How many connections come at once, if somebody said that.
     pub n_connections: Option<u32>,
-    /// What has both programs read their files, if that is not their own signal or service.
+    /// The command that reloads both programs, if that is not their own signal or service.
     pub reload: Option<&'a str>,
     /// Whether a server may be restarted.
     pub restart: Restart<'a>,
@@ -46,7 +46,7 @@ pub struct Wish<'a> {
 /// Whether a server may be restarted, and by what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Restart<'a> {
-    /// Nobody has agreed to it.
+    /// No person has agreed to it.
     #[default]
     NotAgreed,
     ByItsService,
@@ -72,12 +72,12 @@ impl<'a> Wish<'a> {
     }
 }
 
-/// What is to be done: which files, what tests them and has them read, and what will prove it.
+/// The work to do: the files, the commands that test and reload them, and the proof.
 pub struct Subject {
     /// The application's file, or the first of a web server's two.
     pub file: PathBuf,
     pub plan: Plan,
-    /// What tests the files, and what has them read; no reload if that is for the caller to say.
+    /// The commands that test the files, and those that reload them; no reload if the caller has to name it.
     pub commands: Commands,
     pub proof: Box<dyn Proof>,
 }
@@ -85,14 +85,14 @@ pub struct Subject {
 #[derive(Debug, Default)]
 pub struct Plan {
     pub connections: Vec<Planned>,
-    /// What was not understood in it.
+    /// The parts of the file that were not understood.
     pub unread: Vec<String>,
-    /// The files with what is to be written there: the one that was named, or those where its values are set. Empty
-    /// where nothing is.
+    /// The files with their new text: the one that was named, or those that set its values. Empty if nothing is
+    /// written.
     pub edited: Vec<Edited>,
     /// The same files as they are shown: the lines that change, without passwords, and what is to be known of each.
     pub files: Vec<SwitchFile>,
-    /// What has such files read, where the application's own restart is not enough.
+    /// The command that reloads such files, if the application's own restart is not enough.
     pub reload: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl<'a> FileToSwitch<'a> {
         Ok(Self { wish, text: Text::read(wish.path)?, server_unit: None, followed: Followed::default() })
     }
 
-    /// What it holds, as text.
+    /// Returns the file's contents, as text.
     pub(crate) fn content(&self) -> &Text {
         &self.text
     }
@@ -200,7 +200,7 @@ impl<'a> FileToSwitch<'a> {
         Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
     }
 
-    /// As whom a pool of PHP-FPM runs whose section names the connection: its processes connect for an instant.
+    /// Returns the user of the PHP-FPM pool whose section names the connection: its processes connect for an instant.
     pub(crate) fn user_of_pool(&self, label: &str) -> Option<String> {
         let pool = Section::find(&self.text.content, label)?;
         pool.value("pm").and(pool.value("user"))
@@ -312,7 +312,7 @@ fn planned(found: Switchable, application: Option<&str>) -> Planned {
     Planned::new(found, fate)
 }
 
-/// What becomes of one whose server has a socket that would work.
+/// Plans a connection whose server has a socket that would work.
 fn moved(found: Switchable, application: Option<&str>) -> Planned {
     let mut planned = Planned::new(found, SwitchFate::WhichApplication);
     let found = &planned.found;
@@ -336,13 +336,13 @@ fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
     named.or_else(|| is_known.then_some(0))
 }
 
-/// What is written for all connections together.
+/// The edits for all connections together.
 #[derive(Default)]
 pub(crate) struct Edits {
     pub(crate) here: Vec<Rewrite>,
     variables: Vec<Variable>,
     near: Vec<String>,
-    /// What is written into the unit of the server's container.
+    /// The edit of the unit of the server's container.
     beside: Option<Beside>,
 }
 
@@ -362,7 +362,7 @@ impl Edits {
         let own = planned.found.variables.iter().cloned();
         let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
         let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
-        // What a container's own environment gets has a place there by now.
+        // The variables for a container's own environment have a place there by now.
         if rewritten(text, &here).is_some() && is_writable && own_lines.is_empty() {
             let beside = planned.found.beside.clone().or_else(|| self.beside.take());
             *self = Self { here, variables, near, beside };
@@ -416,7 +416,7 @@ impl Edits {
                 plan.without_set_elsewhere();
             }
             Some(_) => {
-                // What is set elsewhere is shown there.
+                // Values that are set elsewhere are shown there.
                 lines.retain(|it| it.line.is_some() || self.variables.is_empty());
                 if let Some(edited) = text.edited(&here) {
                     plan.add(edited, file.wish.path, lines);

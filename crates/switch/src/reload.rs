@@ -20,29 +20,29 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::clock::Since;
 use crate::line::{Line, Question};
 
-/// So much of what it says is told.
+/// The most of its output that is shown.
 const MOST_BYTES: u64 = 4 << 10;
-/// What it says is in memory: so much is kept at most, and what was said last of it once it is more.
+/// The output is in memory: this much is kept at most, and only the end of a longer one.
 const MOST_KEPT: u64 = 1 << 20;
-/// Ours, and nothing for a program that is told to read its files.
+/// Ours, and not for a program that is asked to read its files.
 const SECRETS: [&str; 2] = ["LOOPTAX_PASSWORD", "LOOPTAX_ADMIN_PASSWORD"];
 const STEP: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// Its exit code; `None` where a signal ended it, or our patience.
+    /// Its exit code; `None` if a signal ended it, or our patience.
     pub(crate) code: Option<i32>,
     /// The end of what it said.
     pub(crate) said: String,
 }
 
-/// The command that usually does it for the service that a process belongs to; `None` where it belongs to none, or
+/// The command that usually does it for the service that a process belongs to; `None` if it belongs to none, or
 /// systemd does not run here.
 pub fn usual_reload(process: &Process) -> Option<String> {
     unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// The service that a process belongs to, where systemd runs here.
+/// The service that a process belongs to, if systemd runs here.
 fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
@@ -51,8 +51,8 @@ fn unit_of(process: &Process) -> Option<&str> {
     is_service.then_some(&**unit)
 }
 
-/// The same where the process is the service's main one: of a service that keeps several programs (supervisord's, a cron
-/// job's) none is told as the whole of it.
+/// Returns the unit if the process is its main one: of a service that keeps several programs (supervisord's, a cron
+/// job's) no single one represents it.
 pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
     unit_of(process).filter(|unit| main_pid(unit) == Some(process.pid))
 }
@@ -67,12 +67,12 @@ fn main_pid(unit: &str) -> Option<u32> {
     String::from_utf8_lossy(&output.stdout).trim().parse().ok()
 }
 
-/// What has a process read its files by the service that it is the main one of.
+/// Returns the command that reloads a process by the service that it is the main one of.
 pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// Runs it. What a shell leaves in the background goes on.
+/// Runs it. Processes that a shell leaves in the background keep running.
 ///
 /// # Errors
 /// That no shell can be started, or why the program was not asked.
@@ -121,7 +121,7 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
         forget_what_is_old(&output);
         thread::sleep(STEP);
     };
-    // What goes on in the background has nobody any more who hears it.
+    // The output of processes in the background is not read any more.
     let _said_enough = fcntl_add_seals(&output, SealFlags::GROW);
     let length = output.metadata()?.len();
     output.seek(io::SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
@@ -167,7 +167,7 @@ mod tests {
         let minute = Duration::from_secs(60);
         let done = ran("echo out; echo err >&2; exit 3", minute);
         assert_eq!((done.code, &*done.said), (Some(3), "out\nerr"));
-        // What stays in the background holds its output, and is not waited for.
+        // A process in the background holds its output, and is not waited for.
         let done = ran("sleep 5 & echo begun", minute);
         assert_eq!((done.code, &*done.said), (Some(0), "begun"));
     }

@@ -1,4 +1,4 @@
-//! What somebody should know before a file is written: who else writes it, and what keeps it from being written.
+//! Remarks for a person before a file is written: other programs that write it, and reasons why it cannot be written.
 //!
 //! Reads only, and starts nothing: a folder of somebody else's may hold settings that would run as us.
 
@@ -12,7 +12,7 @@ use crate::file::{Original, State};
 
 /// Lines at the head of a file in which programs say that they wrote it.
 const HEAD_LINES: usize = 20;
-/// Programs that write files anew, and what they say there, in lower case.
+/// Programs that overwrite files, and their marks in them, in lower case.
 const MANAGERS: [(&str, &str); 8] = [
     ("ansible managed", "Ansible"),
     ("managed by ansible", "Ansible"),
@@ -27,7 +27,8 @@ const MANAGERS: [(&str, &str); 8] = [
 /// More than the list of any package's conffiles.
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
-/// Something about a file. Writing that may be undone, or be wrong for somebody, without anybody noticing, wants a word.
+/// Builds a remark about a file. Writing that may be undone, or be wrong for another program, without any sign of it,
+/// needs one.
 pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRemark {
     use FileRemarkCode as Code;
     FileRemark {
@@ -38,7 +39,7 @@ pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRema
     }
 }
 
-/// An absolute path without `..`, which is no link.
+/// An absolute path without `..`, which is not a link.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -113,7 +114,7 @@ fn manager(bytes: &[u8]) -> Option<&'static str> {
 
 /// The package that has the file among its conffiles.
 fn package_of(info: &Path, path: &Path) -> Option<String> {
-    // Only there may conffiles lie.
+    // Conffiles are only there.
     path.starts_with("/etc").then_some(())?;
     let path = path.to_str()?;
     read::list(info).ok()?.into_iter().find_map(|list| {

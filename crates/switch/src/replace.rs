@@ -1,8 +1,9 @@
 //! One file replaced: a neighbour is made as the old file is, with other bytes, and takes its place in one step.
 //!
-//! The two change names (`RENAME_EXCHANGE`), so that what stood there is at hand afterwards: where it is not what was
-//! read, somebody wrote meanwhile, and the names are changed back. A file system that cannot do that has its file
-//! looked at once more and renamed over, which leaves an instant in which somebody's writing would be lost.
+//! The two exchange names (`RENAME_EXCHANGE`), so that the previous file is at hand afterwards: if it is not the one
+//! that was read, another process wrote meanwhile, and the names are exchanged back. On a file system without that, the
+//! file is compared once more and renamed over, which leaves an instant in which another process's writing would be
+//! lost.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -25,7 +26,7 @@ const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
 /// Owner, permissions, access lists and every other attribute are the old file's; the time of change is new, since
 /// that is what programs notice a change by.
 ///
-/// What was not there is made instead.
+/// Creates the file instead if it did not exist.
 pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
     replace_and(original, new, staged, |folder, old| folder.remove(old))
 }
@@ -66,7 +67,7 @@ fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
         .map_err(|error| ("it cannot be given to the old one's owner", error.into()))?;
-    // What changes a user or group on execution is for no file that is configured by.
+    // A configuration file does not need bits that change a user or group on execution.
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
         .map_err(|error| ("its permissions cannot be set", error.into()))?;
     copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;

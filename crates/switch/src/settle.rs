@@ -1,4 +1,4 @@
-//! What is at the place of a switch's file, and what a killed looptax left beside it.
+//! Finds the state of a switch's file, and what a killed looptax left beside it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,7 +14,7 @@ use crate::file::{MOST_BYTES, Original, part_of};
 use crate::journal::{Identity, PlannedFile, Step};
 use crate::replace::exchange_back;
 
-/// How a switch stands by its steps, as far as no looptax is at work on it.
+/// The state of a switch by its steps, as far as no looptax is at work on it.
 pub(crate) fn standing(steps: &[Step]) -> SwitchStanding {
     match steps.last() {
         None | Some(Step::Planned { .. } | Step::Moving { .. }) => SwitchStanding::Planned,
@@ -26,7 +26,7 @@ pub(crate) fn standing(steps: &[Step]) -> SwitchStanding {
 /// The folder of a file: the very one that the switch wrote in.
 ///
 /// # Errors
-/// What the kernel reports, also for a link on the way, and `InvalidData` for another folder of that path.
+/// The kernel's error, also for a link on the way, and `InvalidData` for another folder of that path.
 pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     let folder = Folder::open(file.path.parent().unwrap_or(&file.path))?;
     let found = Identity::from(&folder.stat()?);
@@ -37,7 +37,7 @@ pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     Ok(folder)
 }
 
-/// Why something cannot be a file of the switch's; `None` where it can.
+/// Why something cannot be a file of the switch's; `None` if it can.
 fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
@@ -176,8 +176,8 @@ pub(crate) fn sweep(file: &PlannedFile) -> io::Result<()> {
     if is_ours { folder.remove(staged) } else { Ok(()) }
 }
 
-/// Takes away the neighbour that a killed looptax left. Where it holds what somebody else wrote in the very instant of
-/// the exchange, that is put back into its place instead.
+/// Removes the neighbour that a killed looptax left. If it holds what another process wrote at the very moment of the
+/// exchange, that is put back into its place instead.
 pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     let folder = match folder_of(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,4 +1,4 @@
-//! What is switched: the file, whose it is, and the watches over its connections.
+//! The subject of a switch: the file, its application, and the watches over its connections.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
-//! What a switch wrote, taken out of a file that somebody else wrote since: their lines stay, the old ones are back.
+//! Takes a switch's text out of a file that another process wrote since: its lines stay, the old ones are back.
 //!
-//! Knows lines of bytes only. Where the switch's own lines are not there as it wrote them, it gives nothing: what was
-//! meant then is for a person to say.
+//! Compares only lines of bytes. If the switch's own lines are not there as it wrote them, it returns nothing: a person
+//! has to decide what was meant then.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ struct Change {
     new: Range<usize>,
 }
 
-/// The file as it is now with the old lines in place of the new ones; `None` where that cannot be told.
+/// The file as it is now with the old lines in place of the new ones; `None` if their place is not certain.
 pub(crate) fn take_out(old: &[u8], new: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let texts = Texts { old: lines(old), new: lines(new), now: lines(now), kept: pairing(new, now) };
     let mut result: Vec<&[u8]> = Vec::new();
@@ -79,7 +79,7 @@ impl Texts<'_> {
         let block = &self.new[new];
         let places = |text: &[&[u8]]| text.windows(block.len()).filter(|it| *it == block).count();
         let (n_new, n_now) = (places(&self.new), places(&self.now));
-        // One of several alike is told by a neighbour.
+        // A neighbour identifies one of several equal lines.
         let is_near = after == Some(first) || until == Some(end);
         (is_whole && n_new == n_now && (n_now == 1 || is_near)).then_some(first..end)
     }
@@ -216,8 +216,8 @@ mod tests {
         }
     }
 
-    /// Whatever somebody did to lines beside those of the switch stays, and the old lines are back. Where the switch made
-    /// more or fewer lines, it may not be known: their neighbours are gone, or there is a line between them.
+    /// Other edits beside the lines of the switch stay, and the old lines are back. If the switch made more or fewer
+    /// lines, their place may not be certain: their neighbours are gone, or there is a line between them.
     #[test]
     fn every_edit_beside_the_switch_s_lines_stays() {
         let mut dice = Dice::new(49);

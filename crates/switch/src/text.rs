@@ -44,8 +44,8 @@ impl Text {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Encoding {
     has_mark: bool,
-    /// What is no UTF-8 is taken byte for byte: names and signs of settings are ASCII in every encoding of files that
-    /// people write, and whatever else there is comes back as it was.
+    /// Text that is not UTF-8 is read byte for byte: names and signs of settings are ASCII in every encoding of files
+    /// that people write, and everything else is written back as it was.
     is_bytes: bool,
 }
 
@@ -61,7 +61,7 @@ impl Encoding {
         (encoding, found.unwrap_or_else(byte_for_byte))
     }
 
-    /// The bytes of a text; `None` where a sign of it is none of the encoding's.
+    /// The bytes of a text; `None` if a character of it is not in the encoding.
     fn write(self, text: &str) -> Option<Vec<u8>> {
         let mut bytes = if self.has_mark { MARK.to_vec() } else { Vec::new() };
         if self.is_bytes {

@@ -22,7 +22,7 @@ pub(crate) struct Visitor {
     seen: Mutex<Visits>,
 }
 
-/// What the requests gave. All times are since the visitor's start.
+/// The results of the requests. All times are since the visitor's start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visits {
     /// The page was as before at each request since then.

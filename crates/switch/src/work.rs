@@ -23,7 +23,7 @@ use crate::taken_out::take_out;
 
 /// More than any file of a switch has, or what a fix keeps.
 const MOST_KEPT_BYTES: u64 = 16 << 20;
-/// What a fix keeps beside the journal: it may hold passwords' hashes.
+/// The file of a fix beside the journal: it may hold passwords' hashes.
 const FIX_FILE: &str = "fix";
 
 /// A file with what is to be written there.
@@ -40,18 +40,18 @@ pub struct Named<'a> {
     pub day: &'a str,
     /// The time, as RFC 3339.
     pub at: &'a str,
-    /// What is switched, for a person.
+    /// The subject of the switch, for a person.
     pub title: &'a str,
 }
 
-/// What is to be laid down of a fix: its kind, and what it keeps for itself.
+/// The data of a fix to keep: its kind, and its own data.
 #[derive(Debug)]
 pub(crate) struct FixPlan<'a> {
     pub(crate) fix: Fix,
     pub(crate) kept: &'a [u8],
 }
 
-/// A switch that this process alone works on.
+/// A switch that only this process works on.
 #[derive(Debug)]
 pub struct Work {
     id: String,
@@ -178,7 +178,7 @@ impl Work {
         &self.id
     }
 
-    /// What it changes beside files, where it prepares the way for switches.
+    /// Returns the change beside files, if it prepares the way for switches.
     pub fn fix(&self) -> Option<&Fix> {
         match self.journal.steps.first() {
             Some(Step::Planned { fix, .. }) => fix.as_ref(),
@@ -186,7 +186,7 @@ impl Work {
         }
     }
 
-    /// What its fix keeps for itself.
+    /// Returns the own data of its fix.
     pub(crate) fn kept_of_fix(&self) -> Result<Vec<u8>, SwitchError> {
         read(&self.folder, FIX_FILE)
     }
@@ -205,7 +205,7 @@ impl Work {
         &self.journal.steps
     }
 
-    /// Where its journal, its old and its new files lie.
+    /// The folder of its journal, its old and its new files.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -214,10 +214,10 @@ impl Work {
         standing(&self.journal.steps)
     }
 
-    /// Writes all files. Where one cannot be, those before it are put back, and the error is that one's.
+    /// Writes all files. If one cannot be written, those before it are put back, and the error is that one's.
     ///
     /// # Errors
-    /// [`SwitchError::Changed`] where somebody wrote a file since it was read; `Stage`, `Exchange`, `Journal`.
+    /// [`SwitchError::Changed`] if another process wrote a file since it was read; `Stage`, `Exchange`, `Journal`.
     pub fn write(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
         self.write_or_end(edited, ..)?;
         self.all_is_written()
@@ -310,8 +310,8 @@ impl Work {
     /// they wrote stays, and the old lines are back ([`Work::shared`]).
     ///
     /// # Errors
-    /// [`SwitchError::Rewritten`] where they wrote the very lines of the switch: then nothing is done;
-    /// [`SwitchError::Unnoted`] where all is done and the journal cannot say so. Else as [`Work::write`].
+    /// [`SwitchError::Rewritten`] if another process changed the very lines of the switch: then nothing is done;
+    /// [`SwitchError::Unnoted`] if all is done and the journal cannot say so. Else as [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
         self.refuse_fix()?;
         self.bring_back(why)?;
@@ -323,7 +323,7 @@ impl Work {
         &self.shared
     }
 
-    /// What changed a server is not ended by its files alone.
+    /// Refuses a switch that changed a server: files only do not end it.
     fn refuse_fix(&self) -> Result<(), SwitchError> {
         let Some(fix) = self.fix() else {
             return Ok(());
@@ -396,7 +396,7 @@ impl Work {
     }
 }
 
-/// What a file has to hold to be put back; `None` where it holds that, or is taken away.
+/// Returns the text that a file needs to be put back; `None` if it has that text, or is removed.
 pub(crate) fn text_back(own: &Folder, file: &PlannedFile, idx: usize) -> Result<Option<Vec<u8>>, SwitchError> {
     match look(file) {
         FileHolds::Other if file.created.is_some() => {
@@ -430,7 +430,7 @@ fn read(own: &Folder, name: &str) -> Result<Vec<u8>, SwitchError> {
     bytes.map_err(|source| SwitchError::Read { path: own.path().join(name), source })
 }
 
-/// What the switch cannot have written, as an error.
+/// Returns the error about contents that the switch cannot have written.
 fn foreign(file: &PlannedFile) -> SwitchError {
     match original_of(file) {
         Err(error) => error,
@@ -455,13 +455,14 @@ fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
     create((&above.map_err(read)?, &file.path), created, text, staged)
 }
 
-/// Has the name of a file on the disk: whoever gave it the file may have been killed before that, or it failed.
+/// Syncs the name of a file to the disk: the process that gave it the name may have been killed before that, or the
+/// sync failed.
 fn on_disk(file: &PlannedFile) -> Result<(), SwitchError> {
     let synced = folder_of(file).and_then(|it| it.sync());
     synced.map_err(|source| SwitchError::Exchange { path: file.path.clone(), source })
 }
 
-/// Takes a file away that a switch made, and its folder where it made that.
+/// Takes a file away that a switch made, and its folder if it made that.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
     let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
     // A neighbour that could not be removed would keep the folder.

@@ -18,10 +18,10 @@ use crate::terminal::{Terminal, claim};
 /// Between two looks at clock, load and file. The load of a minute does not change faster.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
 
-/// Comes back when a run may begin, with its turn; `None` where somebody ends the waiting.
+/// Comes back when a run may begin, with its turn; `None` if a signal ends the waiting.
 ///
 /// # Errors
-/// It may not begin now, and nobody wants to wait; or the machine's load is not known.
+/// It may not begin now, and `--wait` was not given; or the machine's load is not known.
 pub(crate) fn wait(
     args: &BeginArgs,
     waits: bool,
@@ -50,7 +50,7 @@ pub(crate) fn wait(
     }
 }
 
-/// The run's turn, or what speaks against a beginning now. Nobody has the turn who has to wait for something else.
+/// The run's turn, or the reason not to begin now. A run that has to wait for something else does not hold the turn.
 fn turn(
     args: &BeginArgs,
     waits: bool,
@@ -95,7 +95,7 @@ fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
     Ok(objection(args, Zoned::now().time(), load))
 }
 
-/// What a time of the day and a load speak against.
+/// Returns the reason against a beginning at this time of the day and this load.
 fn objection(args: &BeginArgs, now: Time, load: f64) -> Option<String> {
     if let Some(part) = args.between.filter(|it| !it.has(now)) {
         let now = now.strftime("%H:%M");

@@ -58,7 +58,7 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
     show(&Checked::Address(all), &[], &client, (args, &next), terminal)
 }
 
-/// What runs here, with its clients.
+/// Returns the servers here, with their clients.
 fn near<'a>(client: &Client, survey: &'a Survey) -> Near<'a> {
     client.near(&survey.servers).with_clients(&survey.clients)
 }
@@ -173,14 +173,14 @@ fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<E
     several(all, args, text, &none)
 }
 
-/// Shows the connections of several places; `none` is said if there are none.
+/// Shows the connections of several places; prints `none` if there are none.
 fn several(all: Vec<CheckedConnection>, args: &CheckArgs, text: String, none: &str) -> Result<Exit, Failure> {
     let verdicts: Vec<SwitchVerdict> = all.iter().map(|it| it.verdict).collect();
     outputs::show(&Checked::Connections(all), &args.json, || if text.is_empty() { none.to_owned() } else { text })?;
     Ok(code(&verdicts))
 }
 
-/// What a file or a process shows.
+/// The findings in a file or a process.
 struct Looked {
     client: Client,
     sources: Sources,
@@ -227,7 +227,8 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// As whom it was tried where nobody was named: root reaches what an application may not.
+/// Returns the line about the user that it was tried as, if no client was named: root reaches what an application may
+/// not.
 fn for_whom(client: &Client) -> String {
     if client.is_named() {
         return String::new();
@@ -251,7 +252,7 @@ fn spelled_by(points: &[Point], url: &str) -> String {
     format!("  next  looptax dsn '{url}'   writes it for the socket, for each driver\n")
 }
 
-/// What writes the lines of a file, for the same client.
+/// Returns the command that writes the lines of a file, for the same client.
 fn switched_by(file: &Path, args: &CheckArgs) -> String {
     let options = [
         ("as", args.application.clone()),
@@ -266,7 +267,7 @@ fn switched_by(file: &Path, args: &CheckArgs) -> String {
     format!("  next  {command}   shows the lines, and writes and proves them if you agree\n")
 }
 
-/// No where one of them is no; not known where one is open.
+/// "No" if one of them is "no"; "not known" if one is open.
 fn code(verdicts: &[SwitchVerdict]) -> Exit {
     let is_no = |it: &SwitchVerdict| matches!(it, SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere);
     if verdicts.iter().any(is_no) {

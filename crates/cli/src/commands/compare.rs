@@ -31,7 +31,7 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, stream};
 
-/// So much longer than planned needs a word: logins are not in the plan's time.
+/// The factor over the planned time from which a message is printed: logins are not in the plan's time.
 const LONGER: f64 = 1.2;
 
 /// Runs `compare`.
@@ -82,7 +82,7 @@ pub(crate) fn measure(
     if is_open {
         require_listeners(settings)?;
     }
-    // Nobody agrees to what is not shown.
+    // A person cannot agree to a plan that is not shown.
     terminal.words_for(is_open, &format!("{}\n", parts.text()));
     if is_open && !terminal::agrees("Measure the running server as planned?") {
         return Err(Failure::usage(
@@ -122,7 +122,7 @@ pub(crate) fn measure(
         writer.record.remedies = remedies::rank_remedies(&writer.record.comparisons, today);
     }
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // The first error is told; where there are several, one full disk is behind them all.
+    // The first error is reported; if there are several, one full disk has caused them all.
     measured.and(kept)?;
     writer.check_samples()?;
     if is_unread {

@@ -1,4 +1,4 @@
-//! What the project's own chores ask of the program: its documentation and the schemas of what it saves.
+//! The program's answers to the project's own chores: its documentation and the schemas of what it saves.
 //!
 //! Only `internal` calls it.
 

@@ -1,7 +1,8 @@
-//! `--version --verbose`: what of this machine's kernel looptax uses, tried once each, and missing without it.
+//! `--version --verbose`: the features of this machine's kernel that looptax uses, each tried once, and the effect of
+//! each missing one.
 //!
-//! For old kernels and for reports of what went wrong. Nothing is concluded from a kernel's version. The last trial
-//! moves this process into namespaces of its own, so it is the process's last work.
+//! For old kernels and for bug reports. Nothing is concluded from a kernel's version. The last trial moves this process
+//! into separate namespaces, so it is the process's last work.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use crate::terminal;
 
 struct Row {
     feature: &'static str,
-    /// `None` where it is there.
+    /// `None` if it is there.
     obstacle: Option<String>,
     without: &'static str,
 }
@@ -46,7 +47,7 @@ pub(crate) fn run() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What the supervisor of `run` and of the arm `redirect` uses.
+/// The features that the supervisor of `run` and of the arm `redirect` uses.
 fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
     let (features, obstacle) = match found {
         Ok(features) => (Some(features), None),

@@ -73,19 +73,19 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// What a report is made of.
+/// The parts of a report.
 pub(super) struct Looked {
     pub(super) found: Found,
     /// Processes like those of a switch that are over TCP again.
     pub(super) fallen: Vec<u32>,
 }
 
-/// What counts in the kernel between two looks, where we may; to be called before rights are given up.
+/// Returns the counters in the kernel between two looks, if we may load them; to be called before rights are given up.
 pub(super) fn eyes() -> Option<Loaded> {
     Loaded::new(Reach::Here).ok()
 }
 
-/// Looks twice, as `find` does without options; `None` where somebody stops it.
+/// Looks twice, as `find` does without options; `None` if a signal stops it.
 pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Looked>, Failure> {
     sys::require_proc(sys::FOUND)?;
     let sources = cost::from_newest(&latest_records(cost::MOST_RECORDS));
@@ -101,7 +101,7 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     }))
 }
 
-/// The look that rates are made of, with what came and went meanwhile and what the kernel counted; `None` where somebody
+/// The look that rates are made of, with what came and went meanwhile and what the kernel counted; `None` if somebody
 /// stops it.
 pub(super) fn second_look(
     first: &Survey,
@@ -173,14 +173,14 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     })
 }
 
-/// What requests cost, and what is to be said where a measurement gave no figure.
+/// The costs of requests, and the messages if a measurement gave no figure.
 #[derive(Default)]
 struct Costs {
     sources: Vec<CostSource>,
     note: Option<Note>,
 }
 
-/// What a request costs, from where the user said, or else from records that lie about.
+/// Returns the cost of a request: measured now, from the record that the user named, or else from existing records.
 fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs, Failure> {
     if args.measure {
         let _alone = claim(terminal, args.wait, stop);

@@ -11,7 +11,7 @@ use crate::earlier_runs::record_of;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// What one figure says of the limit.
+/// The answer of one figure about the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     /// The whole interval is within it.
@@ -22,7 +22,7 @@ enum Answer {
     Exceeded,
 }
 
-/// What must not be exceeded.
+/// The value that must not be exceeded.
 #[derive(Debug, Clone, Copy)]
 enum Limit {
     /// Throughput lost, percent of the baseline's.
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
             if args.arm.as_ref().is_some_and(|arm| *arm != tax.arm) {
                 continue;
             }
-            // Where summary and counts differ somebody changed one of them, and nobody knows which.
+            // If summary and counts differ, one of them was changed, and it is not known which.
             let answer = if judged.untrue.is_empty() { answer(tax, limit) } else { Answer::Open };
             worst = worst.max(Some(answer));
             let _ = writeln!(text, "{}", line(comparison, tax, (answer, limit), terminal.style()));
@@ -116,7 +116,7 @@ fn answer(tax: &Tax, limit: Limit) -> Answer {
     }
 }
 
-/// The figure, where it may be believed: a wide interval may still be beyond every doubt about the limit,
+/// The figure, if it may be believed: a wide interval may still be beyond every doubt about the limit,
 /// one that was disturbed may not.
 fn figure(tax: &Tax) -> Option<&Estimate> {
     let is_believed = match tax.verdict {

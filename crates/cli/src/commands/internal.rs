@@ -1,4 +1,4 @@
-//! What looptax starts or asks of itself: the reaper, the echo server, its own documentation.
+//! Commands that looptax starts or asks for itself: the reaper, the echo server, its own documentation.
 
 use std::io;
 

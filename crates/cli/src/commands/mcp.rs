@@ -90,7 +90,7 @@ struct Running {
 }
 
 impl Server {
-    /// The answer to a line; `None` if it wants none, or gets it later.
+    /// The answer to a line; `None` if it does not need one, or gets it later.
     fn hear(self: &Arc<Self>, line: &[u8]) -> Option<Value> {
         match Message::read(line) {
             Ok(Message::Request(request)) => match self.answer(&request) {
@@ -150,7 +150,7 @@ impl Server {
     fn call(self: &Arc<Self>, request: &Request) -> Result<Option<Value>, Problem> {
         let name = request.params["name"].as_str().ok_or(Problem::params("name"))?;
         let tool = TOOLS.iter().find(|it| it.name == name).ok_or(Problem::params("name"))?;
-        // What is wrong with arguments is for the model to read, so that it can mend them.
+        // The model has to read an error in the arguments, so that it can correct them.
         let call = match tool.call(request.params["arguments"].clone()) {
             Ok(call) => call,
             Err(words) => return Ok(Some(call::refused(&words))),

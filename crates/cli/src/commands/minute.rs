@@ -38,7 +38,7 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     };
     let stop = stop_flag()?;
     let alone = claim(terminal, args.turn.wait, &stop);
-    // The wait for its turn is no part of the minute.
+    // The wait for its turn is not a part of the minute.
     let began = Instant::now();
     sys::raise_open_files();
     let mut minute = Minute::new(began)?;
@@ -78,10 +78,10 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
-/// Two looks at the servers that run here, for rates; `None` where somebody stops it.
+/// Two looks at the servers that run here, for rates; `None` if a signal stops it.
 fn look(stop: &AtomicBool) -> Option<Found> {
     let first = survey(None);
-    // Where nothing runs, nobody pays.
+    // Without servers there is no cost.
     if first.servers.is_empty() {
         return Some(listing(None, &first, None, &[]));
     }
@@ -91,7 +91,7 @@ fn look(stop: &AtomicBool) -> Option<Found> {
     Some(listing(Some(&first), &second, counted.as_ref(), &[]))
 }
 
-/// Measures the next kind and says what came of it; nothing where there is none left, or somebody stopped it.
+/// Measures the next kind and reports the result; returns `None` if no kind is left, or a signal stopped it.
 fn next(
     minute: &mut Minute,
     writer: &mut RecordWriter,
@@ -118,7 +118,7 @@ fn next(
     }
 }
 
-/// The rates at which it is said what TCP comes to: the one that was asked for, else those that were seen.
+/// Returns the rates at which the cost of TCP is shown: the one that was asked for, else those that were seen.
 fn rates(args: &ResultArgs, found: Option<&Found>) -> Vec<AtRate> {
     match args.detail.at {
         Some(requests_per_s) => vec![AtRate::asked(requests_per_s)],
@@ -126,7 +126,7 @@ fn rates(args: &ResultArgs, found: Option<&Found>) -> Vec<AtRate> {
     }
 }
 
-/// Prints or saves what `--json` wants.
+/// Prints or saves the outputs of `--json`.
 fn write_copies(args: &ResultArgs, writer: &RecordWriter) -> Result<(), Failure> {
     match args.json.path() {
         Some(path) if path.as_os_str() == "-" => terminal::json(&writer.record)?,

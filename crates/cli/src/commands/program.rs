@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use looptax_model::failure::Failure;
 
-/// What begins with a dash is an option of `command` that was mistyped, and no program.
+/// Refuses a word that begins with a dash: it is a mistyped option of `command`, and not a program.
 ///
 /// # Errors
 /// A usage failure that names it.

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
     make(&folder)?;
     terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     if parts.iter().any(|part| part.needs_network()) {
-        // A user namespace is had by a process with one thread alone; where it fails, the arms say why.
+        // Only a process with one thread gets a user namespace; if it fails, the arms report why.
         get_right().ok();
     }
     let around = surroundings(args, folder, terminal)?;

@@ -15,10 +15,10 @@ use crate::failure::Exit;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 
-/// What there is instead of `--strict`.
+/// The alternative to `--strict`.
 const AS_IT_IS: &str = "without --strict the command runs as it is, over TCP";
 
-/// Runs `run`. Whatever goes wrong before the program runs has an exit code of its own.
+/// Runs `run`. Every failure before the program runs has its own exit code.
 pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
     started(args, terminal).unwrap_or_else(|NotRun { failure, exit }| {
         terminal::failure(&failure);
@@ -67,7 +67,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         terminal::words_as_data(&(plan + &warnings + &unfitting + nothing))?;
         return Ok(if is_idle { Exit::No } else { Exit::Done });
     }
-    // Of servers that the command may never use nothing is said, unless asked for.
+    // Servers that the command may never use are not listed, unless asked for.
     if is_whole {
         terminal.words_for(true, &plan);
         terminal.words_for(true, &words::warnings(&candidates));
@@ -166,7 +166,7 @@ fn exit_of(ended: &Ended) -> Exit {
         ProgramExit::Code(code) => Exit::Program(code),
         ProgramExit::Signal(signal) => {
             looptax_redirect::die_of(signal);
-            // Where a signal cannot end us, as a shell says it.
+            // If a signal cannot end us: the code that a shell returns.
             Exit::Program(128 + signal)
         }
     }

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     stage.plan(stream::plan_in_words(&plan));
     stage.problems(WarningCode::OtherRun, &writer.record);
     let found = storm::run(&spec, &mut stage, &stop);
-    // What fails then was broken off.
+    // A failure then comes from the interruption.
     if stage.is_unread() {
         return Ok(Exit::Done);
     }
@@ -139,7 +139,7 @@ fn rate(words: &[String]) -> Result<Option<f64>, Failure> {
     }
 }
 
-/// What would be passed over silently.
+/// Refuses options that would be ignored silently.
 fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
     let formats = &args.result.formats;
     let all = [

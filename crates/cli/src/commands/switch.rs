@@ -93,7 +93,8 @@ impl Doing<'_> {
         }
         let mut switched = planned::switched(&subject.plan, args);
         switched.prepared = prepared;
-        // A web server and what is behind it are told by the plan; an application's reload is the caller's.
+        // The plan has the commands that reload a web server and its upstream; an application's reload comes from the
+        // caller.
         let is_told_by_plan = !subject.commands.reloads.is_empty();
         if is_told_by_plan {
             switched.proof.reload = Some(subject.commands.texts().join(" && "));

@@ -92,7 +92,7 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // What fails then was broken off.
+    // A failure then comes from the interruption.
     if is_unread {
         return kept.map(|()| Exit::Done);
     }
@@ -109,7 +109,7 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
 /// The servers here whose connections could be moved, and why others stay on TCP.
 fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure> {
     let candidates = moving::candidates(&args.moving.wanted(&args.command))?;
-    // Where nobody listens yet the command itself may start who does.
+    // If no server listens yet, the command itself may start it.
     let is_moved = |it: &Candidate| it.stays.is_none();
     if !candidates.iter().any(is_moved) {
         let why: String = words::plan(&candidates, true);

@@ -26,7 +26,7 @@ use crate::terminal::screen::Screen;
 use crate::terminal::{self, Terminal};
 use crate::watching::Watch;
 
-/// How long one look counts if nothing is said.
+/// How long one look counts by default.
 const ONE_LOOK: Duration = Duration::from_secs(10);
 /// The same of what is saved.
 const SAVED: Duration = Duration::from_secs(60);

@@ -18,7 +18,7 @@ use crate::failure::Exit;
 use crate::settings;
 use crate::terminal::Terminal;
 
-/// How long is measured where nothing is said.
+/// How long is measured by default.
 const USUAL: Duration = Duration::from_secs(40);
 
 /// Runs `why`.
@@ -33,7 +33,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
     })
 }
 
-/// What `compare` would measure with these arguments, on one connection and one core unless others are asked for.
+/// Returns what `compare` would measure with these arguments, on one connection and one core unless others are asked
+/// for.
 fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     let compare = &args.compare;
     let unsuitable = [
@@ -66,7 +67,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     Ok(asked)
 }
 
-/// What is no server may have been meant as a record.
+/// Adds to a failure that a word that is not a server may have been meant as a record.
 fn or_records(failure: Failure) -> Failure {
     let hint = failure.hint().unwrap_or_default();
     let hint = format!("{hint}; or two records of `why`, an earlier and a later one");

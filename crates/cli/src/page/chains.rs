@@ -9,7 +9,7 @@ use looptax_model::record::{Comparison, Stacks};
 use looptax_report::html::{ChainsShown, FrameShown};
 use looptax_store::{StoreError, unpack_stacks};
 
-/// What stands for all processes together.
+/// The name for all processes together.
 const ALL: &str = "all processes";
 
 /// The chains of each pair of arms that was sampled.

@@ -20,7 +20,7 @@ const PERCENTILES: [f64; 38] = [
     98.0, 98.5, 99.0, 99.2, 99.4, 99.5, 99.6, 99.7, 99.8, 99.85, 99.9, 99.92, 99.94, 99.95, 99.96, 99.97, 99.98,
     99.985, 99.99,
 ];
-/// A percentile is shown where so many requests were slower.
+/// A percentile is shown if at least this many requests were slower.
 const LEAST_BEYOND: f64 = 5.0;
 
 /// The distributions of a record, comparison by comparison, and the log of them.
@@ -58,7 +58,7 @@ impl Latencies {
         Ok(distributions)
     }
 
-    /// The log; empty where no arm had samples.
+    /// The log; empty if no arm had samples.
     pub(super) fn finish(self) -> String {
         if self.has_samples { self.log } else { String::new() }
     }

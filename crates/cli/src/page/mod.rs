@@ -1,7 +1,7 @@
-//! What a report page shows beside the record's own fields, made from its raw counts and samples.
+//! The contents of a report page beside the record's own fields, made from its raw counts and samples.
 //!
-//! Unpacks the samples of one epoch after the other and keeps percentiles alone, so that a page of a large
-//! record needs little memory. Called by `show` and `compare`.
+//! Unpacks the samples of one epoch after the other and keeps only percentiles, so that a page of a large record needs
+//! little memory. Called by `show` and `compare`.
 
 mod chains;
 mod epochs;
@@ -17,7 +17,7 @@ use latency::Latencies;
 /// A record on its way to a page.
 pub(crate) struct Source<'a> {
     pub(crate) record: &'a Record,
-    /// Where it lies; `None` for a run that was not saved.
+    /// The record's path; `None` for a run that was not saved.
     pub(crate) path: Option<&'a Path>,
     /// Why latencies that belong to it are not in it.
     pub(crate) no_samples: Option<String>,

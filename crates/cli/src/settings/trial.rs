@@ -1,4 +1,4 @@
-//! What the typed arguments of `trial` mean, and what is said before and after it.
+//! The meaning of `trial`'s arguments, and the messages before and after it.
 
 use std::fmt::Write;
 use std::io::{self, BufReader};
@@ -26,10 +26,11 @@ const MOST_LIST_BYTES: u64 = 64 << 20;
 /// Pages that a log may give.
 const MOST_OF_LOG: usize = 1_000;
 
-/// What the arguments ask for, of these servers.
+/// Returns what the arguments ask for, of these servers.
 ///
 /// # Errors
-/// A usage failure for what is no option's value, or does not go together; a file that cannot be read.
+/// A usage failure for a value that its option does not take, or for options that exclude each other; a file that
+/// cannot be read.
 pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failure> {
     let seed = args.seed.as_deref().map_or_else(new_seed, seed)?;
     let pages = pages(args, seed)?;
@@ -172,7 +173,7 @@ fn shown_command(args: &TrialArgs) -> String {
     exec::joined(&masked)
 }
 
-/// What was typed, without what is secret in it.
+/// Returns the command line, without its secrets.
 pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
     let n_own = std::env::args_os().count().saturating_sub(args.command.len());
     let is_header = |word: &str| args.header.iter().any(|header| word.ends_with(header.as_str()));
@@ -195,7 +196,8 @@ pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failur
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// Who may ask a server what it has counted: who was named, or nobody in particular where it needs nobody.
+/// Returns the account that may ask a server for its counts: the one that was named, or an empty one if the server does
+/// not need any.
 pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> Option<Account> {
     let is_its = |port: &u16| candidate.from.iter().any(|from| from.port() == *port);
     let named = accounts.iter().find(|(port, _)| is_its(port));
@@ -274,7 +276,7 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
-        // What moving costs hides what a short page would gain.
+        // The cost of moving hides the gain of a short page.
         _ if costs_by_configuration(comparison) => format!(
             "not worth it under looptax, whose own part is more than what these pages gain; without that part TCP costs \
              something, and {switch}\n"

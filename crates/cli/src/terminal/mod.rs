@@ -1,4 +1,4 @@
-//! What reaches the user: data to stdout, words and progress to stderr. The only place that prints.
+//! The output to the user: data to stdout, words and progress to stderr. The only place that prints.
 
 pub(crate) mod live;
 pub(crate) mod progress;
@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::args::{ColorWhen, GlobalArgs};
 
-/// Columns where nobody says.
+/// The number of columns if it is not known.
 const DEFAULT_WIDTH: usize = 120;
 
 #[derive(Debug, Clone, Copy)]
@@ -115,7 +115,7 @@ pub(crate) fn bytes_as_data(bytes: &[u8]) -> io::Result<()> {
 /// Says whether anybody is still there to read.
 fn print(bytes: &[u8]) -> io::Result<bool> {
     let mut stdout = io::stdout().lock();
-    // What is left in its buffer would be lost without a word.
+    // The rest in its buffer would be lost without a message.
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -154,7 +154,7 @@ pub(crate) fn can_be_drawn_on() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Arguments that hold a secret: whoever misplaced one is told so without it.
+/// Arguments that hold a secret: the message about a misplaced one leaves it out.
 static SECRET: OnceLock<Vec<String>> = OnceLock::new();
 
 /// From now on no error repeats the secrets of these arguments.
@@ -200,7 +200,7 @@ pub(crate) fn failure(failure: &Failure) {
     let _ = write!(io::stderr().lock(), "{}", fitted(&harmless(&without_secrets(text)), columns));
 }
 
-/// What to do about a limit of this process, which may be behind the failure of whatever was tried.
+/// Returns the hint about a limit of this process, which may have caused the failure.
 fn limit_hint(failure: &Failure) -> Option<String> {
     let mut causes = failure.chain();
     let errno = causes.find_map(|it| it.downcast_ref::<io::Error>()?.raw_os_error())?;
@@ -224,7 +224,7 @@ fn width_of(fd: impl IsTerminal + AsFd) -> Option<usize> {
     size_of(fd).map(|(columns, _)| columns)
 }
 
-/// Columns and rows; `None` where there is no terminal, or one that does not tell.
+/// Columns and rows; `None` if it is not a terminal, or one that does not report them.
 fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     if !fd.is_terminal() {
         return None;

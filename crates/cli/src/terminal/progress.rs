@@ -103,7 +103,7 @@ impl Observer for Line {
     }
 }
 
-/// The state in one line of a terminal: where it is narrow the names go, and never tax and time.
+/// The state in one line of a terminal: if it is narrow the names are dropped, and never tax and time.
 fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
     let estimate = match progress.theta {
         Some(theta) if theta.has_interval() => {

@@ -1,7 +1,7 @@
 //! A screen that is renewed, as `top` does it.
 //!
-//! On a terminal it is the alternate one, so that what stood there before comes back; elsewhere each
-//! text follows the last. It is closed when it is dropped, in a panic too.
+//! On a terminal it is the alternate one, so that the earlier text comes back; elsewhere each text follows the last. It
+//! is closed when it is dropped, in a panic too.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -42,7 +42,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         if self.is_terminal {
-            // Nobody is left to be told.
+            // There is no place left to report an error.
             let _ = data(CLOSE);
         }
     }

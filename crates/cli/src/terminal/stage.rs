@@ -1,4 +1,4 @@
-//! What an onlooker sees of a run while it lasts: a line, the whole terminal, or JSON lines for a program.
+//! The view of a run while it lasts: a line, the whole terminal, or JSON lines for a program.
 //!
 //! Told by the commands which comparison begins, and by the experiment about each epoch.
 
@@ -23,7 +23,7 @@ const LEVEL: f64 = 0.05;
 
 /// Where it is shown.
 pub(crate) enum Stage {
-    /// On a line; without a terminal, only what begins is said, where it `tells`.
+    /// On a line; without a terminal, only each beginning is printed, if it `tells`.
     Line {
         terminal: Terminal,
         tells: bool,
@@ -40,7 +40,7 @@ impl Stage {
         Self::Line { terminal, tells: true, lines: Lines::new(terminal, []), line: None }
     }
 
-    /// One line above others, in a table whose rows tell what begins.
+    /// One line above others, in a table whose rows show each beginning.
     pub(crate) fn among(terminal: Terminal, lines: Lines) -> Self {
         Self::Line { terminal, tells: false, lines, line: None }
     }
@@ -74,7 +74,7 @@ impl Stage {
         }
     }
 
-    /// That the run failed, for a program: a person is told at the end.
+    /// Reports to a program that the run failed: a person sees it at the end.
     pub(crate) fn failed(&mut self, failure: &Failure) {
         if let Self::Stream(stream) = self {
             stream.warn(WarningCode::Failed, &without_secrets(format!("{failure:#}")));
@@ -147,7 +147,7 @@ impl looptax_bench::Observer for Stage {
     }
 }
 
-/// What the warm-up has changed of the plan.
+/// Returns the changes of the plan by the warm-up.
 fn replanned_words(replanned: &Replanned) -> String {
     let [planned_slice, slice] = replanned.slice.map(|it| it.as_millis());
     let [planned_n, n] = replanned.n_epochs;

@@ -1,4 +1,4 @@
-//! What Ctrl-C is answered with, where the end takes longer.
+//! The answer to Ctrl-C, if the end takes longer.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -6,8 +6,8 @@ use looptax_host::waiting;
 
 use super::live;
 
-/// Says to whoever pressed Ctrl-C that the end takes a moment, and what a second one does. A view that has the whole
-/// terminal says it itself.
+/// Prints after Ctrl-C that the end takes a moment, and what a second one does. A view that has the whole terminal
+/// shows it itself.
 pub(crate) fn say_stopping() {
     if live::has_terminal() || !io::stderr().is_terminal() {
         return;

@@ -1,4 +1,4 @@
-//! `--json-stream`: what an onlooker of a run is told, an object a line on stdout.
+//! `--json-stream`: the events of a run, an object a line on stdout.
 //!
 //! Printed in the gaps between epochs. A reader that ends ends the run, in order and without an error, as Ctrl-C would.
 
@@ -51,7 +51,7 @@ pub(crate) fn show_plan(plan: StreamPlan, is_stream: bool) -> io::Result<()> {
 }
 
 impl Stream {
-    /// Sets `stop` when nobody reads any more.
+    /// Sets `stop` when the reader is gone.
     pub(super) fn new(stop: &Arc<AtomicBool>) -> Self {
         let stop = Arc::clone(stop);
         Self { stop, is_read: true, title: String::new(), n_comparisons: 0, n_looks: 0, n_problems: 0 }
@@ -65,7 +65,7 @@ impl Stream {
         if !self.is_read {
             return;
         }
-        // What cannot be written now cannot be at the end either, where that is an error.
+        // A line that cannot be written now cannot be written at the end either, which is an error then.
         match super::json_line(&StreamLine::from(event)) {
             Ok(true) => return,
             Ok(false) => self.is_read = false,

@@ -20,7 +20,7 @@ pub struct Spelled {
     pub socket: String,
 }
 
-/// What is wanted of an address.
+/// The options for the texts of an address.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// Dialects, by name or language; `all` names every one.
@@ -56,9 +56,9 @@ pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled,
     Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &options.traps), wanted), socket: socket.words })
 }
 
-/// What the address says and no text says again.
+/// Returns the parts of the address that no text repeats.
 fn left_out(address: &Address) -> Option<String> {
-    // MongoDB's drivers are told their options in the same words: they are kept.
+    // MongoDB's drivers take their options in the same words: they are kept.
     let unread = if address.protocol == Protocol::Mongodb { &[][..] } else { &address.unread };
     // A password that was not encoded may look like a name.
     let is_name = |it: &&String| it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
@@ -76,7 +76,7 @@ fn left_out(address: &Address) -> Option<String> {
     })
 }
 
-/// What libpq is told to insist on, which a socket may not meet.
+/// Returns the conditions that libpq has to insist on, which a socket may not meet.
 fn conditions(address: &Address) -> Option<String> {
     let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
     let what = || {
@@ -92,7 +92,7 @@ fn revealed(password: Option<&Secret>) -> Option<String> {
     password.map(|it| it.reveal().to_owned())
 }
 
-/// `MongoDB`'s; a URL of any other kind has none.
+/// Parses the options of a `MongoDB` URL; other URLs do not have any.
 fn options(written: Option<&Secret>, is_one_of_several: bool) -> MongodbOptions {
     MongodbOptions::on_a_socket(written.map(Secret::reveal).unwrap_or_default(), is_one_of_several)
 }
@@ -129,13 +129,13 @@ fn spellings(
     spellings.collect()
 }
 
-/// The URL's host where it is another machine.
+/// The URL's host if it is another machine.
 pub fn other_machine(host: Option<&str>) -> Option<&str> {
     let host = host.filter(|host| *host != "localhost")?;
     own_address(host).is_none().then_some(host)
 }
 
-/// The dialects that were asked for, of this product alone.
+/// Returns the requested dialects of this product only.
 fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, Failure> {
     let fitting: Vec<&Dialect> = dialects().iter().filter(|it| it.kind == kind).collect();
     if wanted.iter().any(|word| word == "all") {
@@ -156,7 +156,7 @@ fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, F
     Ok(fitting.into_iter().filter(is_wanted).collect())
 }
 
-/// What cannot be written follows from the real password, which `shown` may hide.
+/// The real password decides what cannot be written, even if `shown` hides it.
 fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields) -> Spelling {
     let text = dialect.text(shown);
     Spelling {

@@ -1,6 +1,6 @@
 //! Gunicorn's command line and file: what its options and lines say.
 //!
-//! What the command line says wins over the file. Called by what counts an application's workers, and by `stack`.
+//! The command line's settings win over the file's. Called by the count of an application's workers, and by `stack`.
 
 /// The variable of its environment that holds options.
 pub(crate) const GUNICORN: &str = "GUNICORN_CMD_ARGS";
@@ -23,7 +23,7 @@ pub(crate) fn script(words: &[String]) -> Option<usize> {
     words.iter().take(4).position(is_it)
 }
 
-/// What an option says, the last time.
+/// Returns the last value of an option.
 pub(crate) fn option(words: &[String], setting: &str) -> Option<String> {
     let (short, long, _) = OPTIONS.iter().find(|it| it.2 == setting)?;
     let mut found = None;
@@ -41,7 +41,7 @@ pub(crate) fn option(words: &[String], setting: &str) -> Option<String> {
     found
 }
 
-/// What a line of the file sets, the last time; quotes are gone.
+/// Returns the last value that the file's lines set, without quotes.
 pub(crate) fn setting(text: &str, name: &str) -> Option<String> {
     let value = |line: &str| {
         let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?;

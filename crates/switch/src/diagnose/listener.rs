@@ -1,5 +1,5 @@
-//! Who listens on a socket, and whether it is who listens on a port: of one that a person named to `moving`, and for
-//! `check` where nobody logs in.
+//! Finds the process that listens on a socket, and whether it is the one that listens on a port: of a socket that a
+//! person named to `moving`, and for `check` if it does not log in.
 //!
 //! Only a connection shows whether anybody listens; it is closed at once, without a byte.
 
@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockop
 /// systemd, which opens sockets for the services that it starts.
 const INIT: i32 = 1;
 
-/// The process that listens on a socket, where the kernel tells.
+/// The process that listens on a socket, if the kernel reports it.
 pub(crate) struct Listener {
     pid: Option<i32>,
 }
@@ -47,7 +47,7 @@ impl Listener {
 /// The process behind a socket that takes connections.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: of whoever called `listen`; 0 where it is in no namespace of ours.
+/// unix(7), `SO_PEERCRED`: the process that called `listen`; 0 if it is not in a namespace of ours.
 fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     let address = match to {
         SocketName::Path(path) => SocketAddrUnix::new(path)?,
@@ -63,8 +63,8 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     }
 }
 
-/// The process on the socket, where somebody listens on this port and it does not, as far as that can be seen. A
-/// container's server has ports of its own, behind a proxy that holds ours; init listens for others.
+/// The process on the socket, if another one listens on this port and it does not, as far as that can be seen. A
+/// container's server has its own ports, behind a proxy that holds ours; init listens for others.
 pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     let pid = listener.pid.filter(|it| *it != INIT)?;
     let process = Path::new("/proc").join(pid.to_string());
@@ -86,7 +86,7 @@ pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     (!links.is_empty() && !holds_it).then(|| format!("{name}, pid {pid}, which does not listen on {port}"))
 }
 
-/// The sockets that listen on the port, by inode: of IPv4 alone in `tcp`, of IPv6 in `tcp6`.
+/// The sockets that listen on the port, by inode: `tcp` has only those of IPv4, `tcp6` those of IPv6.
 ///
 /// # Source
 /// `proc_pid_net(5)`: local address, state and inode are the second, fourth and tenth column; `0A` listens.

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use looptax_host::{kernel, read};
 
-/// The address of `host` on this machine; `None` where it is another one, or not known. Asks no name
-/// server: what it would answer is not where the application looked.
+/// The address of `host` on this machine; `None` if it is on another one, or not known. No name server is asked: its
+/// answer need not be the one that the application got.
 pub fn own_address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let found = match bare.parse() {

@@ -1,5 +1,5 @@
-//! What is here, who pays for TCP, and whether the switch to the socket would work: find, check, dsn, and what
-//! `run` would move.
+//! The servers here, the cost of TCP for their clients, and whether the switch to the socket would work: find, check,
+//! dsn, and the list of what `run` would move.
 //!
 //! Reads only: it looks at the machine, logs in where it is asked to, and changes nothing.
 

@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 
 use looptax_host::discover::{PortsHeld, ports_held};
 
-/// From this share on it is said: a tenth, as a quiet server never comes to.
+/// The least share that is reported: a tenth, which a quiet server never reaches.
 const LEAST_SHARE: usize = 10;
 
-/// Says how many ports towards a server are held in our own network; `None` where they are few.
+/// Says how many ports towards a server are held in our own network; `None` if they are few.
 pub(super) fn held(is_server: impl Fn(SocketAddr) -> bool) -> Option<String> {
     let held = ports_held(is_server)?;
     (held.n_held * LEAST_SHARE >= held.n_ports).then(|| words(held))
 }
 
-/// What a client gets that finds no port.
+/// The error of a client that does not find a free port.
 const FAILS: &str = "connecting fails with \"Cannot assign requested address\"";
 
 fn words(held: PortsHeld) -> String {

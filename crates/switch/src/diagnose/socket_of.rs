@@ -17,18 +17,18 @@ use crate::diagnose::local::own_address;
 #[derive(Debug)]
 pub struct SocketOf {
     pub file: String,
-    /// The folder it is in: what PostgreSQL's clients want.
+    /// The folder it is in: PostgreSQL's clients take that.
     pub folder: String,
     /// How it was found, for a person.
     pub words: String,
-    /// Whether it is only where the packages usually put it: nobody has seen it.
+    /// Whether it is only the path that the packages usually use: it was not seen.
     pub is_guess: bool,
-    /// Whether nobody has seen whose it is: it counts as far as a login shows that the server on the port is behind it.
+    /// Whether its owner was not seen: it counts as far as a login shows that the server on the port is behind it.
     pub is_candidate: bool,
 }
 
 impl SocketOf {
-    /// What a dialect is filled in with; `password` is what is shown in the password's place.
+    /// Returns the fields of a dialect's template; `password` is what is shown in the password's place.
     pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
         Fields {
             user: address.user.clone(),
@@ -43,13 +43,13 @@ impl SocketOf {
     }
 }
 
-/// What runs here, as somebody in one network namespace sees it.
+/// The servers here, as a client in one network namespace sees them.
 #[derive(Debug, Clone, Copy)]
 pub struct Near<'a> {
     pub servers: &'a [Server],
-    /// The namespace whose 127.0.0.1 is meant; `None` where it is not known.
+    /// The namespace whose 127.0.0.1 is meant; `None` if it is not known.
     pub network: Option<NamespaceId>,
-    /// The clients of those servers, where their number counts.
+    /// The clients of those servers, if their number counts.
     pub clients: &'a [Client],
 }
 
@@ -59,7 +59,7 @@ impl<'a> Near<'a> {
         Self { servers, network, clients: &[] }
     }
 
-    /// Where nobody is asked for.
+    /// No servers: for a question that does not need them.
     pub fn nobody() -> Self {
         Self { servers: &[], network: None, clients: &[] }
     }
@@ -149,7 +149,7 @@ pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketO
     }
 }
 
-/// Why the usual socket is taken: what is seen of the port where no server is.
+/// Why the usual socket is taken: what is seen of the port if no server is seen.
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());
@@ -216,7 +216,7 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
     let Some(ip) = own_address(address.host.as_deref().unwrap_or("localhost")) else {
         return false;
     };
-    // Every namespace has a loopback of its own.
+    // Every namespace has its own loopback.
     let is_near = |endpoint: &Endpoint| !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network);
     server.endpoints.iter().any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
 }

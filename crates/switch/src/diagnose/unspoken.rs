@@ -1,4 +1,4 @@
-//! The socket that stands for an address of a server whose protocol looptax does not speak: nobody logs in to prove it.
+//! The socket that replaces the address of a server whose protocol looptax does not speak: no login proves it.
 //!
 //! Looks at the machine; connects to nothing.
 
@@ -13,7 +13,7 @@ use crate::diagnose::socket_of::{self, Near, SocketOf};
 const UWSGI: &str = "/run/uwsgi/app.sock";
 
 /// Finds it: the one that was given, the address's own, the running server's, or the usual one. Servers that looptax
-/// speaks to where they are alone are looked for as those are.
+/// speaks to only by themselves are looked up in their own way.
 pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     let protocol = address.kind.protocol();
     let place = Address {
@@ -40,7 +40,7 @@ pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> 
     Ok(SocketOf { is_guess: true, ..socket_at(address.kind, Path::new(UWSGI), &words) })
 }
 
-/// What a text is filled in with; `password` is what is shown in the password's place.
+/// Returns the fields of a text's template; `password` is what is shown in the password's place.
 pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<String>) -> Fields {
     Fields {
         user: address.user.clone(),

@@ -46,7 +46,7 @@ struct Prepared {
     before: Digest,
 }
 
-/// What is kept beside the journal of a fix, for its user alone.
+/// The data beside the journal of a fix, readable only for its user.
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptFix {
     identity: String,
@@ -70,7 +70,7 @@ impl AccountFix {
     /// `client` is the application's own address, with its password.
     ///
     /// # Errors
-    /// [`FixError::Nothing`] where no point has such a statement; [`FixError::LogIn`], [`FixError::OtherServer`],
+    /// [`FixError::Nothing`] if no point has such a statement; [`FixError::LogIn`], [`FixError::OtherServer`],
     /// [`FixError::Untold`] and [`FixError::Password`].
     pub fn prepare(points: &[Point], client: &Address, admin: &Address) -> Result<Self, FixError> {
         let steps = statements(points);
@@ -122,7 +122,7 @@ impl AccountFix {
         self.statements.iter().map(text).collect()
     }
 
-    /// What would take them back, in its order, without hashes.
+    /// Returns the statements that would take them back, in their order, without hashes.
     pub fn undo(&self) -> Vec<String> {
         let backwards = self.statements.iter().rev();
         backwards.flat_map(Prepared::shown_undo).collect()
@@ -133,10 +133,10 @@ impl AccountFix {
         &self.by_hand
     }
 
-    /// Runs them, each in the journal first. Where one is refused, those before it are taken back.
+    /// Runs them, each in the journal first. If one is refused, those before it are taken back.
     ///
     /// # Errors
-    /// [`FixError::Refused`], [`FixError::NotAsBefore`] where taking back failed, and [`FixError::Switch`] for the
+    /// [`FixError::Refused`], [`FixError::NotAsBefore`] if taking back failed, and [`FixError::Switch`] for the
     /// journal.
     pub fn run(mut self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
         if self.statements.is_empty() {
@@ -200,8 +200,8 @@ impl Prepared {
     }
 }
 
-/// What the points of an account and its TLS say to run, where they say that it would not work as it is; and whether it is
-/// about the socket alone.
+/// Returns the statements of an account's points and its TLS, if those points show that it would not work as it is; and
+/// whether each is only about the socket.
 fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     let codes = [PointCode::AccountMissing, PointCode::RightsMissing, PointCode::AccountDemandsTls];
     let is_meant = |point: &&Point| point.outcome == Outcome::Fail && codes.contains(&point.code);
@@ -216,7 +216,7 @@ fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     found
 }
 
-/// What a password has that a statement of text cannot say.
+/// Returns the part of a password that a statement of text cannot express.
 fn unsayable(password: &str) -> Option<&'static str> {
     if password.contains('\0') {
         return Some("a zero byte is in it");
@@ -231,7 +231,7 @@ fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
         .execute("SET SESSION sql_mode = 'NO_AUTO_CREATE_USER'")
         .or_else(|_| talk.execute("SET SESSION sql_mode = ''"));
     said.map_err(|error| FixError::Untold { what: "how it reads statements", why: with_causes(&error) })?;
-    // Hashes of MySQL 8 are no text; others have only such that are.
+    // Hashes of MySQL 8 are not text; others have only hashes that are.
     let _others = talk.execute("SET SESSION print_identified_with_as_hex = ON");
     Ok(())
 }
@@ -303,8 +303,8 @@ fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
     }
 }
 
-/// Runs what takes the statements back that were begun, the last one first; nothing where an account is neither as it
-/// was before nor as they left it.
+/// Undoes the statements that were begun, the last one first; does nothing if an account is neither as it was before
+/// nor as they left it.
 fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str, how: End) -> Result<(), FixError> {
     let begun = begun(work, plan);
     let is_half_way = matches!(work.steps().last(), Some(Step::Unfixing { .. }));
@@ -314,7 +314,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
         if now == plan.statements[idx].before {
             continue;
         }
-        // Of one that was under way when looptax ended nobody knows how it left the account.
+        // If a statement was under way when looptax ended, it is not known how it left the account.
         if !is_half_way && fixed(work, idx).is_some_and(|left| *left != now) {
             return Err(FixError::AccountChanged { account: statement.account() });
         }
@@ -325,7 +325,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
     if !is_done {
         for (_, idx) in begun.iter().rev() {
             for text in &plan.statements[*idx].undo {
-                // What is gone already is refused; how the account is in the end is what counts.
+                // A statement whose object is gone already is refused; only the account's final state counts.
                 if let Err(error) = talk.execute(text) {
                     refusal.get_or_insert_with(|| with_causes(&error));
                 }

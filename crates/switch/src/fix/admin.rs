@@ -36,7 +36,7 @@ fn tcp(address: &Address) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, address.port))
 }
 
-/// Where a server is, for a person: without a password.
+/// Returns a server's address for a person: without a password.
 pub(super) fn shown(address: &Address) -> String {
     let user = address.user.as_deref().unwrap_or_default();
     let place = match &address.socket {
@@ -46,11 +46,11 @@ pub(super) fn shown(address: &Address) -> String {
     format!("{user}@{place}")
 }
 
-/// What a server says of itself, the same over every login there and after a restart of MySQL or MariaDB.
+/// Asks a server for its identity, the same over every login there and after a restart of MySQL or MariaDB.
 pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixError> {
     let untold = |why: String| FixError::Untold { what: "which server it is", why };
     if conversation.protocol() == Protocol::Postgres {
-        // Where its data lie is for some roles alone.
+        // Only some roles may read the path of its data.
         let asked = "SELECT pg_postmaster_start_time()::text || ' ' || current_setting('port')";
         let told = conversation.cell(asked).and_then(|it| {
             // It begins with the year.

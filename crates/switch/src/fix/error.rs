@@ -1,4 +1,4 @@
-//! What keeps a precondition from being mended.
+//! The reasons why a precondition cannot be fixed.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use looptax_model::failure::Explain;
 
 use crate::SwitchError;
 
-/// Why something was not mended, or not taken back. No words of it hold a password.
+/// Why something was not fixed, or not taken back. No message of it holds a password.
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
     /// The points say nothing that could be run or written here.
@@ -27,7 +27,7 @@ pub enum FixError {
     /// The administrator was logged in to another server than the application.
     #[error("{server} is not known to be the server of the application: {why}")]
     OtherServer { server: String, why: String },
-    /// The server does not tell what has to be known before.
+    /// The server does not report a fact that has to be known before.
     #[error("the server does not tell {what}: {why}")]
     Untold { what: &'static str, why: String },
     /// A statement was refused; those before it are taken back.
@@ -43,7 +43,7 @@ pub enum FixError {
     /// The statements were taken back, and yet the account is another one.
     #[error("{account} is not as it was: {why}")]
     NotAsBefore { account: String, why: String },
-    /// The password cannot be said in a statement.
+    /// The password cannot be written in a statement.
     #[error("the client's password cannot be written in a statement: {why}")]
     Password { why: &'static str },
     /// It is a file that cannot be written from here.
@@ -52,7 +52,7 @@ pub enum FixError {
     /// The rules have an error already, or would have.
     #[error("{path} has an error: {why}")]
     BadRules { path: PathBuf, why: String },
-    /// The server did not read its rules anew.
+    /// The server did not read its rules again.
     #[error("the server did not read {path} again: {why}")]
     Reload {
         /// The file, or the folder of the server.

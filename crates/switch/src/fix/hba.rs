@@ -37,12 +37,12 @@ const MOST_LOCK_BYTES: u64 = 4 << 10;
 const LOADED: &str = "SELECT pg_conf_load_time()::text";
 const RELOAD: &str = "SELECT pg_reload_conf()::text";
 
-/// For whom the line is, and how the server is met.
+/// The account that the line is for, and how the server is reached.
 #[derive(Debug, Clone, Copy)]
 pub struct HbaWish<'a> {
     pub points: &'a [Point],
     pub client: &'a Address,
-    /// Its server, where it is seen.
+    /// Its server, if it is seen.
     pub server: Option<&'a Server>,
     /// An administrator; without one the server has to be seen, and one has to be root.
     pub admin: Option<&'a Address>,
@@ -64,7 +64,7 @@ impl HbaFix {
     /// Finds the file and the place in it. Changes nothing.
     ///
     /// # Errors
-    /// [`FixError::Nothing`] where no point has a line; [`FixError::BadRules`] where the file has an error already;
+    /// [`FixError::Nothing`] if no point has a line; [`FixError::BadRules`] if the file has an error already;
     /// [`FixError::NoAdmin`], [`FixError::LogIn`], [`FixError::OtherServer`], [`FixError::Untold`],
     /// [`FixError::Elsewhere`] and [`FixError::Switch`].
     pub fn prepare(wish: HbaWish<'_>) -> Result<Self, FixError> {
@@ -94,8 +94,8 @@ impl HbaFix {
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
-    /// Writes the line, has the server look through its rules where it can be asked, and take them. Where there is an
-    /// error in them, the old file is back.
+    /// Writes the line, has the server look through its rules if it can be asked, and load them. If the rules have an
+    /// error, the old file is put back.
     ///
     /// # Errors
     /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; the file is as it was then.
@@ -121,7 +121,7 @@ impl HbaFix {
 
 /// Puts the old file back and has the server read it.
 pub(super) fn undo(work: &mut Work, data: &Path, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
-    // Nothing is put back that the server could not be told of.
+    // The file is not put back if the server could not be asked to reload it.
     match admin {
         Some(admin) => drop(log_in(admin)?),
         None => drop(postmaster(data)?),
@@ -165,7 +165,7 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("its server does not run here"));
     };
-    // Whoever may not look into the process sees at least that it is the one of these data.
+    // A user who may not look into the process sees at least that it is the one of these data.
     if kernel::link(process.file("cwd")).is_err() {
         return Ok(());
     }
@@ -193,7 +193,7 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
     lock.lines().next()?.trim().parse().ok()
 }
 
-/// The process to be told, which is held so that no other one has its number.
+/// The process to signal, which is held so that no other one has its number.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
     let pid = postmaster_pid(data).ok_or_else(|| failed("its process is not known"))?;

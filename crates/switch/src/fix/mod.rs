@@ -1,8 +1,8 @@
-//! What is in the way of a switch, mended: an account that the socket lacks, a line of `pg_hba.conf`.
+//! Fixes what is in the way of a switch: an account that the socket lacks, a line of `pg_hba.conf`.
 //!
-//! The points of a check say what has to be run or written. Each mending is a switch of its own in the journal, with
-//! what takes it back, which is known before anything is done. Nothing here asks or shows; a password is never in the
-//! journal, nor in an error.
+//! The points of a check name the statements to run or the lines to write. Each fix is a separate switch in the
+//! journal, with its way back, which is known before anything is done. Nothing here asks or shows; a password is never
+//! in the journal, nor in an error.
 
 mod account;
 mod admin;
@@ -17,10 +17,10 @@ pub use account::AccountFix;
 pub use error::FixError;
 pub use hba::{HbaFix, HbaWish};
 
-/// Takes a switch back, whatever it changed; `admin` is an administrator of the server, where it changed one.
+/// Takes a switch back, whatever it changed; `admin` is an administrator of the server, if it changed one.
 ///
 /// # Errors
-/// [`FixError::NoAdmin`] where one is needed; nothing is done then. [`FixError::AccountChanged`] where somebody changed
+/// [`FixError::NoAdmin`] if one is needed; nothing is done then. [`FixError::AccountChanged`] where somebody changed
 /// the account since, and [`FixError::Switch`] for files.
 pub fn undo(work: &mut Work, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
     match work.fix().cloned() {

@@ -8,7 +8,7 @@ use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};
 
-/// How many folders above the file's own are looked into: `config/packages/prod/doctrine.yaml` lies three deep.
+/// How many folders above the file's own are searched: `config/packages/prod/doctrine.yaml` is three deep.
 const MOST_ABOVE: usize = 4;
 
 /// Takes the nearest folder whose files set one of the names.
@@ -29,7 +29,7 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
     }
 }
 
-/// The files of a folder, later ones winning, as Symfony reads them; others read `.env` alone.
+/// The files of a folder, later ones winning, as Symfony reads them; others read only `.env`.
 fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
     let is_symfony = read::is_file(&folder.join("symfony.lock")) || read::is_file(&folder.join("bin/console"));
     let mut files: Vec<String> = vec![".env".to_owned()];
@@ -64,7 +64,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
         return;
     }
     for ((mut place, values), own) in read.into_iter().zip(owned) {
-        // What the process has by itself is not theirs.
+        // Variables that the process has from elsewhere are not set by these files.
         let is_set_elsewhere =
             |name: &String| reader.process.is_some_and(|(_, environment)| environment.contains_key(name));
         place.names = own.into_iter().filter(|it| !is_set_elsewhere(it)).collect();

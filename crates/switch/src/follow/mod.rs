@@ -1,7 +1,7 @@
-//! Where the variables are set that a file's connections depend on, and what is written there.
+//! Finds the files that set the variables that a file's connections depend on, and the edits for them.
 //!
-//! Looked for are `.env` at the file's side and above, the systemd unit of the process with its drop-ins and
-//! `EnvironmentFile=`s, and PHP-FPM's pools. With a process a value counts only where it is the one that the process has.
+//! Searches `.env` at the file's side and above, the systemd unit of the process with its drop-ins and
+//! `EnvironmentFile=`s, and PHP-FPM's pools. With a process a value counts only if it is the one that the process has.
 //! Called by `plan`; writes nothing.
 
 mod dotenv;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use place::{Followed, Reader};
 pub(crate) use unit::{drop_in_of, is_unit, restart_of};
 
-/// Finds where variables are set; `names` says of each whether it tells where a connection goes.
+/// Finds where variables are set; `names` has for each whether it sets the destination of a connection.
 pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Followed {
     let mut followed = Followed::default();
     if let Some((process, environment)) = reader.process {
@@ -36,7 +36,7 @@ pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Follow
     if reader.process.is_none() && !rest.is_empty() {
         pool::find(reader, None, &rest, &mut followed);
     }
-    // A password alone tells nothing of where the others are set.
+    // A password only does not show where the others are set.
     let says_where = names.iter().any(|(name, says)| *says && followed.sets(name));
     if says_where { followed } else { Followed::default() }
 }

@@ -1,4 +1,4 @@
-//! What is known of variables: the files that set them, and what is written there.
+//! Facts about variables: the files that set them, and the edits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ use crate::work::Edited;
 pub(crate) struct Place {
     pub(super) text: Text,
     pub(super) provider: Provider,
-    /// What is written in its stead: a drop-in of the unit's own.
+    /// The file to write instead: a drop-in for the unit.
     pub(super) drop_in: Option<PathBuf>,
     /// Those that it sets, and no other one after it.
     pub(super) names: BTreeSet<String>,
 }
 
-/// What is known of the variables.
+/// The files and values that are known of the variables.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
     pub(crate) values: BTreeMap<String, String>,
     places: Vec<Place>,
-    /// What has the changes read, beside the application's own restart.
+    /// The command that reloads the changes, beside the application's own restart.
     pub(crate) reload: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) path: &'a Path,
     /// The process that reads it, with its environment.
     pub(crate) process: Option<(&'a Process, &'a BTreeMap<String, String>)>,
-    /// Where the system's folders lie: `/`.
+    /// The root of the system's folders: `/`.
     pub(crate) root: &'a Path,
 }
 
@@ -63,8 +63,8 @@ impl Followed {
         self.places.push(place);
     }
 
-    /// What has to be written so that the variables have these values; `None` where that is not known, or not to be
-    /// written. `near` are the connection's own: a new one is below the first of them that is set.
+    /// Returns the edits that give the variables these values; `None` if they are not known, or are not to be written.
+    /// `near` are the connection's own: a new one is below the first of them that is set.
     pub(crate) fn edits(&self, wanted: &[Variable], near: &[String]) -> Option<Vec<Elsewhere>> {
         let place_of = |name: &String| self.places.iter().position(|it| it.names.contains(name));
         let home = near.iter().find_map(place_of);
@@ -84,7 +84,7 @@ impl Followed {
 }
 
 impl Place {
-    /// Reads a file that sets variables; `None` where it is none that could be written.
+    /// Reads a file that sets variables; `None` if it is not one that could be written.
     pub(super) fn read(path: &Path, provider: Provider) -> Option<(Self, Vec<Assigned>)> {
         let text = Text::read(path).ok()?;
         let values = assigned(&text.content, provider);

@@ -59,7 +59,7 @@ fn names() -> BTreeMap<String, bool> {
     names.map(|(name, says_where)| (name.to_owned(), says_where)).into()
 }
 
-/// What is written where, as text; `None` where it is left to people.
+/// The edits by file, as text; `None` if they are left to people.
 fn written(followed: &Followed, wanted: &[(&str, &str)]) -> Option<Vec<(PathBuf, String)>> {
     let near: Vec<String> = names().into_keys().collect();
     let edits = followed.edits(&pairs(wanted), &near)?;
@@ -131,7 +131,7 @@ fn dot_env_counts_as_its_framework_reads_it() {
     let wanted = [("DB_HOST", "localhost"), ("DB_SOCKET", "/run/s")];
     let new = "APP_ENV=prod\nDB_HOST=localhost\nDB_SOCKET=/run/s\nDB_USER=u\n";
     assert_eq!(written(&found, &wanted).unwrap(), [(system.path("srv/a/.env"), new.to_owned())]);
-    // Which of two files counts is not known of others, and a password alone says nothing.
+    // Which of two files counts is not known of others, and a password only shows nothing.
     for path in ["srv/b/settings.py", "srv/c/settings.py", "srv/a/.env"] {
         assert_eq!(of_file(&system, path).values.len(), 0, "{path}");
     }

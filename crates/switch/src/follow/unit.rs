@@ -16,9 +16,9 @@ use crate::SwitchError;
 use crate::file::Original;
 use crate::work::Edited;
 
-/// Where units lie, the first one winning.
+/// The folders of units, the first one winning.
 const FOLDERS: [&str; 4] = ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
-/// What ours is called: after most, so that it wins, and before what people mean to win over it.
+/// The name of our drop-in: after most, so that it wins, and before those that people mean to win over it.
 const DROP_IN: &str = "50-looptax.conf";
 
 /// Takes the files that set what the process has.
@@ -51,7 +51,7 @@ pub(super) fn find(
             owner.insert(it.name.clone(), (idx, it.value.clone()));
         }
     }
-    // What the process has otherwise comes from elsewhere, or was changed since it started.
+    // Other values of the process come from elsewhere, or were changed since it started.
     owner.retain(|name, (_, value)| value.is_some() && value.as_ref() == environment.get(name));
     if !owner.keys().any(|name| names.contains_key(name)) {
         return;
@@ -78,7 +78,7 @@ pub(crate) fn restart_of(unit: &str) -> String {
     format!("{reload} && systemctl restart {unit}")
 }
 
-/// The unit's file and its drop-ins in the order in which they count; `None` where it has none.
+/// The unit's file and its drop-ins in the order in which they count; `None` if there is no such unit.
 fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     // `app@1.service` is an instance of `app@.service`.
     let template = unit.split_once('@').and_then(|(name, rest)| {
@@ -121,18 +121,18 @@ pub(crate) fn is_unit(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "service") && root_of(path).is_some()
 }
 
-/// What lies before the folders of units.
+/// The path before the folders of units.
 fn root_of(path: &Path) -> Option<&Path> {
     let folder = path.parent()?.to_str()?;
     let mut roots = FOLDERS.iter().filter_map(|it| folder.strip_suffix(it));
     roots.next().map(Path::new)
 }
 
-/// What changes a unit's environment from one text to another as a drop-in of its own; `None` where the texts differ in
-/// more than that, or something beside the unit sets the same.
+/// Writes the change of a unit's environment from one text to another as a separate drop-in; `None` if the texts differ
+/// in more than that, or something beside the unit sets the same.
 ///
 /// # Errors
-/// [`SwitchError::Exists`] where there is such a drop-in.
+/// [`SwitchError::Exists`] if there is such a drop-in.
 pub(crate) fn drop_in_of(original: &Original, old: &str, new: &str) -> Result<Option<Edited>, SwitchError> {
     let path = original.path();
     let name = path.file_name().unwrap_or_default().to_string_lossy();

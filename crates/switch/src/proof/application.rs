@@ -7,7 +7,7 @@ use looptax_host::discover::{Home, Process, process};
 use looptax_host::eyes::End;
 use serde::{Deserialize, Serialize};
 
-/// What the processes of one application have in common.
+/// The properties that the processes of one application have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kin {
     program: Option<PathBuf>,
@@ -39,7 +39,7 @@ impl Kin {
 pub struct Application {
     kin: Vec<Kin>,
     pids: BTreeSet<u32>,
-    /// Those that were seen to use the server themselves, and whom they run as: not their master, who may be root.
+    /// The users of processes that were seen to use the server themselves: not of their master, which may be root.
     users_of_server: BTreeSet<u32>,
     uids: BTreeSet<u32>,
     /// Processes like its own that run beside it: other programs of the same interpreter and user.
@@ -48,7 +48,7 @@ pub struct Application {
     titles: BTreeSet<String>,
     /// The user that was named, if nothing of it was seen.
     user: Option<u32>,
-    /// The processes that have opened its file since that was written; `None` if nobody tells.
+    /// The processes that have opened its file since that was written; `None` if this cannot be observed.
     readers: Option<BTreeSet<u32>>,
     /// Those of its processes that have asked a server, by their numbers; they may have ended.
     asked: BTreeSet<u32>,
@@ -139,7 +139,7 @@ impl Application {
         self.bystanders = bystanders;
     }
 
-    /// Keeps the processes of this user; if none is known, whoever runs as this user is one.
+    /// Keeps the processes of this user; if no process is known, every process of this user belongs to the application.
     pub(crate) fn retain(&mut self, uid: u32) {
         self.user = Some(uid);
         self.kin.retain(|it| it.uid == uid);
@@ -160,7 +160,7 @@ impl Application {
         kin.unit.is_some() && self.kin.contains(&kin)
     }
 
-    /// Whether nothing is known of it: neither what it runs nor as whom.
+    /// Whether nothing is known of it: neither its program nor its user.
     pub fn is_unknown(&self) -> bool {
         self.kin.is_empty() && self.user.is_none() && self.readers.is_none()
     }
@@ -284,8 +284,8 @@ pub(super) fn named(process: Option<&Process>) -> String {
     )
 }
 
-/// What tells programs of one interpreter apart: the first words of the command line, without numbers, which workers
-/// count in theirs.
+/// Returns the words that distinguish programs of one interpreter: the first of the command line, without numbers,
+/// since workers put their count there.
 fn title(process: &Process) -> String {
     let words = process.arguments().into_iter().take(2).collect::<Vec<_>>().join(" ");
     words.chars().filter(|it| !it.is_ascii_digit()).collect()

@@ -1,4 +1,4 @@
-//! The kernel's count of who asks which server, where it lets us count: no connection is too short for it.
+//! The kernel's count of requests by client and server, if it lets us count: no connection is too short for it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(super) struct Counter {
     known: BTreeMap<(u32, String), Client>,
 }
 
-/// What one process asked at one address since the last look.
+/// The requests of one process at one address since the last look.
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) counted: Counted,
@@ -31,12 +31,12 @@ struct Client {
 const MOST_KNOWN: usize = 20_000;
 
 impl Counter {
-    /// `None` where the kernel does not let us.
+    /// `None` if the kernel does not let us.
     pub(super) fn open() -> Option<Self> {
         Eyes::open(Reach::Here).ok().map(|eyes| Self { eyes, known: BTreeMap::new() })
     }
 
-    /// What was asked since the last look.
+    /// Returns the requests since the last look.
     pub(super) fn look(&mut self) -> Vec<Asking> {
         let counted = self.eyes.look().map(|it| it.counted).unwrap_or_default();
         let asking = |counted: Counted| {

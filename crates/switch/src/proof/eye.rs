@@ -1,6 +1,6 @@
 //! The server's own view, over logins that stay open: who is logged in as the account, and how many came.
 //!
-//! One login over each transport, since MySQL and MariaDB list to an account its own sessions alone, and the account of
+//! One login over each transport, since MySQL and MariaDB list only an account's own sessions to it, and the account of
 //! the socket may be another one than that of TCP.
 
 use std::net::SocketAddr;
@@ -48,7 +48,7 @@ impl Eye {
             Ok(conversation) => self.over_socket = Some(conversation),
             Err(why) => return Some(why),
         }
-        // What the kernel sees of the application has to do.
+        // The kernel's view of the application has to suffice.
         (!lists_sessions(address.protocol)).then(|| "the server does not list its connections".to_owned())
     }
 
@@ -68,7 +68,7 @@ impl Eye {
         (conversation.protocol() != Protocol::Mysql || is_only_method(conversation)).then_some(method)
     }
 
-    /// Sessions of the account whose transport the server tells, but for ours.
+    /// Lists sessions of the account whose transport the server reports, except for ours.
     pub(super) fn sessions(&mut self) -> Result<Vec<Session>, String> {
         let own: Vec<u64> =
             { [&self.over_tcp, &self.over_socket].into_iter().flatten() }.map(Conversation::connection_id).collect();
@@ -88,7 +88,7 @@ impl Eye {
         Ok(found)
     }
 
-    /// What the server has counted so far; nothing where it does not tell.
+    /// Returns the server's counts so far; empty if it does not report them.
     pub(super) fn counts(&mut self) -> ServerCounts {
         let both = [&mut self.over_tcp, &mut self.over_socket];
         let asked = both.into_iter().flatten().find_map(|it| it.counts().ok());
@@ -96,7 +96,7 @@ impl Eye {
     }
 }
 
-/// Whether a server tells who is connected to it.
+/// Whether a server lists its connections.
 fn lists_sessions(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Mysql | Protocol::Postgres | Protocol::Redis)
 }

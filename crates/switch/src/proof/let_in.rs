@@ -1,6 +1,6 @@
 //! Whether the server let the application in over the socket: what says so of what was seen.
 //!
-//! Each way holds also where others use the same account there, or are refused. Called by `seen`, which judges.
+//! Each way holds also if others use the same account there, or are refused. Called by `seen`, which judges.
 
 use looptax_host::eyes::{Counted, Counts};
 use looptax_model::dsn::Protocol;
@@ -43,7 +43,7 @@ pub(super) fn most_login_turns(
     }
 }
 
-/// The least number of turns if each of these connections logs in; `None` where that is not known.
+/// The least number of turns if each of these connections logs in; `None` if that is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     match protocol {
         // The answer to the greeting.
@@ -77,8 +77,8 @@ fn has_logins(protocol: Protocol) -> bool {
 }
 
 impl Seen {
-    /// Connections that came over the socket by the server's count: all but those that the kernel saw over TCP, and
-    /// those that were refused. Good for nothing where it is not known that the kernel sees those over TCP.
+    /// Connections that came over the socket by the server's count: all except for those that the kernel saw over TCP,
+    /// and those that were refused. Useless if it is not known that the kernel sees those over TCP.
     pub(super) fn n_counted_over_socket(&self) -> u64 {
         let is_known = (self.n_over_socket > 0 || self.is_tcp_seen_whole) && self.held.is_empty();
         let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
@@ -98,8 +98,8 @@ impl Seen {
         self.n_of_application > 0 || self.by_kernel.is_some_and(|it| it.n_opened > 0)
     }
 
-    /// What can be said if the server is not asked: that it answers more than logins that it refuses, or refused nobody
-    /// that it tells of, or that a page of the application works as before.
+    /// Whether the client is let in, if the server is not asked: it answers more than the logins that it refuses, or
+    /// its own count of refusals is zero, or a page of the application works as before.
     fn is_let_in_unasked(&self) -> bool {
         let lets_all_in = self.is_asked || self.protocol.is_some_and(|it| !has_logins(it));
         let is_answered = self.by_kernel.map_or(lets_all_in, |it| it.n_turns > 0);
@@ -132,7 +132,8 @@ impl Seen {
         }
     }
 
-    /// Whether the application came and went, and a server that counts all whom it lets in cannot have counted one in that time.
+    /// Whether the application connected and disconnected, and a server that counts all accepted clients cannot have
+    /// counted one in that time.
     pub(super) fn is_wholly_refused(&self) -> bool {
         let counts_who_is_in = self.protocol == Some(Protocol::Postgres) && !self.is_unknown;
         let has_come = self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED);
@@ -147,7 +148,8 @@ impl Seen {
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
     }
 
-    /// The same where only the server counts, by what is left of all connections. Nobody else may be about then.
+    /// Whether the client is let in if only the server counts, by the rest of all connections. No other client may
+    /// connect then.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
         let rest = self.n_counted_over_socket();
@@ -219,7 +221,7 @@ mod tests {
         assert!(!holds(&with(Protocol::Memcached, Some(asks(0, None))), 3));
         assert!(holds(&with(Protocol::Memcached, Some(asks(1, None))), 3));
         assert!(holds(&Seen { is_asked: true, ..with(Protocol::Postgres, None) }, 3));
-        // One that tells of refusals elsewhere, and has none.
+        // A server that reports refusals elsewhere, and has zero of them.
         assert!(!holds(&with(Protocol::Redis, Some(asks(4, None))), 3));
         assert!(holds(&Seen { n_refused: Some(0), ..with(Protocol::Redis, Some(asks(4, None))) }, 3));
     }

@@ -1,4 +1,4 @@
-//! What the server writes into its log while an application tries to come in: the cause, in its own words.
+//! The server's log lines while an application tries to connect: the cause, in the server's own words.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -7,10 +7,10 @@ use looptax_host::discover::Process;
 use looptax_host::{FileId, kernel};
 use rustix::fs::{FileType, fstat};
 
-/// So much of what was added is read.
+/// The most bytes of the added text that are read.
 const MOST_BYTES: u64 = 256 << 10;
 const MOST_LINES: usize = 3;
-/// Words of lines that tell of a refused client, in lower case.
+/// Words of lines about a refused client, in lower case.
 const TELLING: [&str; 5] =
     ["access denied", "fatal", "authentication failed", "no pg_hba.conf entry", "too many connections"];
 
@@ -19,7 +19,7 @@ const TELLING: [&str; 5] =
 pub(super) struct Logs(Vec<(File, u64)>);
 
 impl Logs {
-    /// Finds them among the files that the process has open and its user may read; none where it may not be looked into.
+    /// Finds them among the files that the process has open and its user may read; empty if it may not be looked into.
     pub(super) fn find(server: &Process) -> Self {
         let names = kernel::names(server.file("fd")).into_iter().flatten();
         let mut known: Vec<FileId> = Vec::new();
@@ -50,7 +50,7 @@ impl Logs {
         Self(found)
     }
 
-    /// The last lines since then that tell of somebody who was refused.
+    /// Returns the last lines since then about a client that was refused.
     pub(super) fn telling_lines(&self) -> Vec<String> {
         let added = self.0.iter().filter_map(|(file, from)| {
             let mut file: &File = file;

@@ -35,7 +35,7 @@ pub use watch::Watch;
 pub use watched::Watched;
 pub use watches::Watches;
 
-/// What shows that a switch worked, and that all works again after the old files are back.
+/// The evidence that a switch worked, and that all works again after the old files are back.
 ///
 /// [`carry_out`](crate::carry_out) calls the methods in this order.
 pub trait Proof {
@@ -90,7 +90,8 @@ pub trait Proof {
 
     fn look(&mut self);
 
-    /// What follows; `is_last` if no more time is left, `is_asked` if a page of the application is asked all the time.
+    /// Judges the state so far; `is_last` if no more time is left, `is_asked` if a page of the application is requested
+    /// all the time.
     fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judged>;
 
     /// The page has to be as before for this long.
@@ -103,12 +104,12 @@ pub trait Proof {
         None
     }
 
-    /// What else is to be known.
+    /// Returns further facts for the person.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Lines of the server's log since that tell of a refusal.
+    /// Lines of the server's log since then about a refusal.
     fn log_lines(&self) -> Vec<String> {
         Vec::new()
     }
@@ -125,7 +126,7 @@ pub trait Proof {
     }
 }
 
-/// What all that was seen says together.
+/// The conclusion from all observations.
 #[derive(Debug)]
 pub enum Judged {
     /// It works; how that is known.

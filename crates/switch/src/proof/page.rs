@@ -13,11 +13,11 @@ use crate::clock::Since;
 
 /// A page is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// All of it comes within this time, or it is none that could be compared: a stream of events has no end.
+/// The whole page arrives within this time, or it cannot be compared: a stream of events has no end.
 const WHOLE: Duration = Duration::from_secs(30);
-/// So much of a page is compared.
+/// The most bytes of a page that are compared.
 const COMPARED_BYTES: usize = 4 << 20;
-/// Where nobody ends it.
+/// A flag that is never set: for requests that no caller ends.
 static GOING_ON: AtomicBool = AtomicBool::new(false);
 /// Pause between the two requests before: a clock on the page has moved on.
 const APART: Duration = Duration::from_millis(1100);
@@ -38,7 +38,7 @@ pub struct Page {
     patience: Duration,
     /// So long all of it may take.
     whole: Duration,
-    /// Whether two requests had another number of lines: then status and size of the page count alone.
+    /// Whether two requests had another number of lines: then only status and size of the page count.
     is_unsteady: bool,
 }
 
@@ -60,7 +60,7 @@ impl Page {
     /// Asks twice.
     ///
     /// # Errors
-    /// That it is no page of this machine, does not answer, or answers with an error already.
+    /// If it is not a page of this machine, does not answer, or answers with an error already.
     pub fn before(url: &str) -> Result<Self, Failure> {
         let mut page =
             Self::parse(url).map_err(|why| Failure::usage(format!("--url: {why}"), "name a page of this machine"))?;
@@ -80,8 +80,8 @@ impl Page {
         Ok(page)
     }
 
-    /// A page that was not asked for yet. Names are looked up in this machine's own list: what a name server says is
-    /// nobody's business here, and a static program cannot ask the system's library.
+    /// Parses a page that was not requested yet. Names are looked up in this machine's own list: a name server's answer
+    /// does not matter here, and a static program cannot ask the system's library.
     fn parse(url: &str) -> Result<Self, String> {
         let page = WebPage::parse(url, &crate::diagnose::own_address)?;
         let headers = [
@@ -106,7 +106,7 @@ impl Page {
         })
     }
 
-    /// Asks, until it is over for whoever wants to know.
+    /// Requests the page, until the caller sets `is_over`.
     fn ask(&self, is_over: &AtomicBool) -> Result<Answer, HttpError> {
         let start = Since::now();
         let opened = self.address.open(&self.tls, self.patience);
@@ -131,7 +131,7 @@ impl Page {
         self.differs_until(&GOING_ON)
     }
 
-    /// The same; whoever knows that it is over is not kept by a page that goes on.
+    /// Compares the page in the same way; a caller that sets `is_over` is not held up by an endless page.
     pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<Differs> {
         let failed = |how: String| Some(Differs { how, is_failure: true });
         let answer = match self.ask(is_over) {

@@ -1,4 +1,4 @@
-//! What was seen of one connection's clients since the files were written, and what follows from it.
+//! The observations of one connection's clients since the files were written, and the conclusions from them.
 //!
 //! Plain data and one decision; nothing is looked at here.
 
@@ -15,15 +15,15 @@ const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
 /// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
-/// What processes did over the socket, by the kernel's count.
+/// The requests of processes over the socket, by the kernel's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asks {
     pub(super) n_opened: u64,
     /// Questions that were answered.
     pub(super) n_turns: u64,
-    /// So many of them at most are those of logins, if the server refused all; `None` where that is not known.
+    /// The most of them that are those of logins, if the server refused all; `None` if that is not known.
     pub(super) of_logins: Option<u64>,
-    /// Their least number if each connection logs in; `None` where the method is not known.
+    /// Their least number if each connection logs in; `None` if the method is not known.
     pub(super) of_whole_logins: Option<u64>,
 }
 
@@ -47,9 +47,9 @@ impl Asks {
 #[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub(super) struct Seen {
     pub(super) protocol: Option<Protocol>,
-    /// Why the server was not asked over the socket; `None` where it is.
+    /// Why the server was not asked over the socket; `None` if it is.
     pub(super) unasked: Option<String>,
-    /// What the application did over the socket; `None` where the kernel does not let us count.
+    /// The application's requests over the socket; `None` if the kernel does not let us count.
     pub(super) by_kernel: Option<Asks>,
     /// The same when the server was asked for its counts the time before the last.
     pub(super) asked_before: Asks,
@@ -58,10 +58,10 @@ pub(super) struct Seen {
     pub(super) n_opened_by_all: u64,
     /// Those of them that are not the application's.
     pub(super) n_opened_by_others: u64,
-    /// How many more sessions over the socket the server listed at one time than others had connections there: so many at
-    /// least were the application's.
+    /// How many more sessions over the socket the server listed at one time than others had connections there: at least
+    /// this many were the application's.
     pub(super) n_listed: u64,
-    /// Whether nothing says who the application is: then whoever comes may be it.
+    /// Whether nothing identifies the application: then any client may be it.
     pub(super) is_unknown: bool,
     /// Connections over TCP that the kernel counted for processes that had ended when they were looked at.
     pub(super) n_tcp_of_unknown: u64,
@@ -81,14 +81,14 @@ pub(super) struct Seen {
     pub(super) n_over_socket: u64,
     /// Connections of anybody over TCP, as the kernel lists them, closed ones too.
     pub(super) n_over_tcp: u64,
-    /// Connections that the server counted; `None` where it does not.
+    /// Connections that the server counted; `None` if it does not.
     pub(super) n_counted: Option<u64>,
     /// Connections that the server may have counted at most: it may count late those that were open before.
     pub(super) n_counted_at_most: Option<u64>,
     /// Whether the kernel saw each connection that the server counted, before anything was written: then those that it
     /// does not see over TCP now came otherwise.
     pub(super) is_tcp_seen_whole: bool,
-    /// Logins that the server refused; `None` where it does not tell.
+    /// Logins that the server refused; `None` if it does not tell.
     pub(super) n_refused: Option<u64>,
     /// When the first came over the socket.
     pub(super) first_over_socket: Option<Duration>,
@@ -123,7 +123,7 @@ pub(super) struct Seen {
 pub(super) struct OverTcp {
     pub(super) who: String,
     pub(super) at: Duration,
-    /// The server's number for it, where it told.
+    /// The server's number for it, if it reports one.
     pub(super) session: Option<u64>,
     /// Whether the server lists it still.
     pub(super) is_open: bool,
@@ -139,7 +139,7 @@ pub enum Judgement {
 }
 
 impl Seen {
-    /// Whether the kernel sees what the server counts, as far as can be told by now.
+    /// Whether the kernel sees all that the server counts, as far as is known by now.
     pub(super) fn is_seen_whole(&self) -> bool {
         self.n_over_tcp > 0 && self.n_counted == Some(self.n_over_tcp)
     }
@@ -180,7 +180,7 @@ impl Seen {
         !self.held.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
     }
 
-    /// Decides, where that is possible now; `is_last` where no more time is left.
+    /// Decides, where that is possible now; `is_last` if no more time is left.
     pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
         if let Some((since, why)) = &self.gone
             && (is_last || now >= *since + MAY_BE_REFUSED)
@@ -335,7 +335,7 @@ pub(super) mod tests {
         };
         assert!(!holds(&seen, 4));
         assert_eq!(fails_with(&seen, 6, false), Some(StepCode::LoginsRefused));
-        // Somebody else is refused, who never came to the socket.
+        // Another client is refused, which never connected to the socket.
         let others = Seen {
             n_counted: Some(2),
             n_refused: Some(2),

@@ -54,9 +54,9 @@ pub struct Watch {
     earlier_tcp: BTreeMap<SocketAddr, String>,
     base: ServerCounts,
     counted: Since,
-    /// What the kernel had counted at the last count.
+    /// The kernel's counts at the last count.
     asked_then: Asks,
-    /// Whether who the application is was only guessed: nobody who uses the account may read the file.
+    /// Whether the application was only guessed: no program that uses the account may read the file.
     is_guessed: bool,
     /// Connections to the socket that were open when what is counted began.
     earlier_inodes: BTreeSet<u64>,
@@ -64,7 +64,7 @@ pub struct Watch {
     is_earlier_open: bool,
     /// How the server or pooler asks over the socket who the account is.
     method: Option<&'static str>,
-    /// Who asks over TCP before anything is written, as long as nobody knows who the application is.
+    /// The clients over TCP before anything is written, as long as the application is not known.
     askers: Askers,
     seen: Seen,
 }
@@ -190,7 +190,7 @@ impl Watch {
         for from in others {
             self.own_tcp.remove(&from);
         }
-        // Containers have a network of their own.
+        // Containers have their own network.
         let pids = self.application.pids();
         self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
         self.look();
@@ -244,7 +244,7 @@ impl Watch {
         self.base = self.eye.counts();
         self.start = Since::now();
         self.earlier_tcp = self.own_tcp.clone();
-        // What is on the socket already is not of the new file.
+        // Connections that are on the socket already do not come from the new file.
         self.own_inodes.clear();
         self.asked_then = Asks::default();
         self.seen =
@@ -307,8 +307,8 @@ impl Watch {
         self.seen.n_refused = since(now.n_refused, self.base.n_refused);
     }
 
-    /// What follows; `is_last` where no more time is left. `is_asked` where a page of the application is asked all the
-    /// time.
+    /// Judges the state so far; `is_last` if no more time is left, `is_asked` if a page of the application is requested
+    /// all the time.
     pub fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judgement> {
         if is_last {
             self.count();
@@ -320,12 +320,12 @@ impl Watch {
         self.seen.judge(self.start.elapsed(), is_last)
     }
 
-    /// What else is to be known of it.
+    /// Returns further facts about it.
     pub fn notes(&self) -> Vec<String> {
         self.seen.notes()
     }
 
-    /// Lines of the server's log since, that tell of somebody who was refused.
+    /// Lines of the server's log since then about a client that was refused.
     pub fn log_lines(&self) -> Vec<String> {
         self.logs.telling_lines()
     }
@@ -388,7 +388,7 @@ impl Watch {
         new
     }
 
-    /// New sessions since the last question; `None` where the server was not asked or does not answer.
+    /// New sessions since the last question; `None` if the server was not asked or does not answer.
     fn ask(&mut self) -> Option<Vec<Session>> {
         if self.eye.is_shut() && self.seen.gone.is_none() {
             return None;
@@ -412,7 +412,7 @@ impl Watch {
         Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
     }
 
-    /// The server may only have been restarted; what it counted began anew then.
+    /// Logs in again, since the server may only have been restarted; its counts then began at zero.
     fn open_again(&mut self, why: Option<String>) {
         let now = self.start.elapsed();
         let (mut eye, _) = self.of.eye(self.limits);
@@ -482,7 +482,7 @@ impl Watch {
         for Asking { counted, client, has_libpq } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
             let n_opened = counted.counts.n_opened;
             let of_logins = most_login_turns(protocol, of_all, *has_libpq, counted);
-            // What is asked over a connection of before says nothing of the new ones.
+            // Requests over an earlier connection prove nothing about the new ones.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
             let of_whole_logins = least_login_turns(protocol, self.method, n_opened).filter(|_| !is_earlier_open);
             let asks = Asks { n_opened, n_turns, of_logins, of_whole_logins };
@@ -531,7 +531,7 @@ impl Watch {
         alone.max().unwrap_or(0)
     }
 
-    /// Whether it is told who opens the files.
+    /// Notes whether the kernel reports the processes that open the files.
     pub(super) fn knows_readers(&mut self, tells: bool) {
         self.application.knows_readers(tells);
     }
@@ -541,7 +541,7 @@ impl Watch {
         self.application.is_read_by(pids);
     }
 
-    /// Learns who the application is from who asks over TCP before anything is written, if that is one program alone.
+    /// Identifies the application by the clients over TCP before anything is written, if they are only one program.
     pub(super) fn learn(&mut self, all: &[Asking]) {
         let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
         self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();
@@ -593,7 +593,7 @@ impl Watch {
     }
 }
 
-/// What is there now, with the look since which it is.
+/// Returns the connections that are there now, each with the look since which it is there.
 fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: u64) -> BTreeMap<u64, u64> {
     now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
 }

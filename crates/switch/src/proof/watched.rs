@@ -15,22 +15,22 @@ use super::eye::{Eye, log_in};
 pub struct Watched {
     /// Which, for a person: `mysql at 127.0.0.1:3306`.
     pub title: String,
-    /// Where it goes now, with its password.
+    /// The address now, with its password.
     pub address: Address,
     /// The same as an address of TCP.
     pub tcp: SocketAddr,
     /// The socket that it will take; `None` until a plan knows it.
     pub socket: Option<PathBuf>,
-    /// The server behind both, where it is seen.
+    /// The server behind both, if it is seen.
     pub server: Option<Server>,
-    /// Whether nothing else of the application's file goes to this address and stays there.
+    /// Whether no other connection of the application's file uses this address and stays there.
     pub is_whole: bool,
     /// The application's file as it is before it is written.
     pub file: Option<Stat>,
 }
 
 impl Watched {
-    /// Of programs that use one account those that may read the file, if one of them may: others have files of their own.
+    /// Of programs that use one account those that may read the file, if one of them may: others have separate files.
     pub(super) fn readers_of<T>(&self, all: Vec<T>, process: impl Fn(&T) -> &Process) -> Vec<T> {
         let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| self.may_be_read_by(process(it)));
         if readers.is_empty() { others } else { readers }
@@ -51,7 +51,8 @@ impl Watched {
         self.server.as_ref().is_some_and(|it| it.kind.is_pooler())
     }
 
-    /// How a pooler, which is not asked, wants to know over the socket who the account is; `None` if that was not found out.
+    /// Returns the login method by which a pooler, which is not asked, checks the account over the socket; `None` if
+    /// that was not found out.
     pub(super) fn method_of_pooler(&self, limits: Limits) -> Option<&'static str> {
         let socket = self.socket.as_ref().filter(|_| self.is_pooler())?;
         log_in(&self.address, &Endpoint::Unix(socket.clone()), limits).ok()?.method()
@@ -61,7 +62,7 @@ impl Watched {
     pub(super) fn eye(&self, limits: Limits) -> (Eye, Option<String>) {
         let kind = self.server.as_ref().map(|it| it.kind);
         if let Some(kind) = kind.filter(|it| it.is_pooler()) {
-            // What is asked through it is answered by the server behind, which lists the pooler's connections.
+            // Questions through it are answered by the server behind, which lists the pooler's connections.
             let why = format!("{kind} hands questions on to the server behind it");
             return (Eye::default(), Some(why));
         }

@@ -14,7 +14,7 @@ use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
 
-/// Whoever is let in has come less than this long before.
+/// A client that is let in connected less than this long before.
 const ON_THE_WAY_IN: Duration = Duration::from_secs(1);
 
 /// A watch over each connection that moves.
@@ -46,7 +46,7 @@ impl Watches {
         self.all.iter_mut().for_each(|it| it.take_asked(&asked));
     }
 
-    /// Learns from short connections who the application is, where nobody said so and none lasts.
+    /// Identifies the application by short connections, if it was not named and none of them lasts.
     fn learn(&mut self) {
         let Some(counter) = &mut self.counter else { return };
         let asked = counter.look();

@@ -24,16 +24,16 @@ const SETGID: u32 = 0o2000;
 const MAY_MAKE: u32 = 0o3;
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
-/// What `/run` holds is gone after a boot.
+/// Folders whose contents are gone after a boot.
 const FORGETFUL: [&str; 2] = ["/run", "/var/run"];
 
-/// What a user joins a group by, and leaves it again.
+/// The commands by which a user joins a group and leaves it again.
 #[derive(Debug, Clone)]
 pub(super) struct Joins {
     user: String,
     group: String,
     gid: u32,
-    /// `None` if it is listed there already, and only runs without the group until it is started anew: then nothing is
+    /// `None` if it is listed there already, and only runs without the group until it is started again: then nothing is
     /// taken back either.
     pub(super) join: Option<String>,
     pub(super) leave: Option<String>,
@@ -45,7 +45,7 @@ pub(super) struct Access {
     pub(super) mode: u32,
     has_mode: bool,
     joins: Option<Joins>,
-    /// Why the socket cannot be there, or the client cannot come to it.
+    /// Why the socket cannot be there, or the client cannot reach it.
     problem: Option<Unfit>,
     client: String,
 }
@@ -63,8 +63,8 @@ impl Unfit {
     }
 }
 
-/// Where the server's socket is to be: as named, as its file says or proposes, or at its usual place; of several the first
-/// whose folder is fit.
+/// Chooses the place of the server's socket: as named, as its file sets or proposes, or at its usual place; of several
+/// the first whose folder is fit.
 ///
 /// # Errors
 /// The path is relative.
@@ -100,7 +100,7 @@ pub(super) fn socket(
     Ok(places.swap_remove(fit.unwrap_or_default()))
 }
 
-/// The folder of a socket, where the server may make one and nobody else can take its name.
+/// The folder of a socket, if the server may make one there and no other user can take its name.
 fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat, Unfit> {
     let folder = socket.parent().unwrap_or(socket);
     let shown = folder.display();

@@ -1,4 +1,4 @@
-//! What a restart loses, in words, by the server's own figures.
+//! The losses of a restart, in words, by the server's own figures.
 
 use looptax_bench::path::{BeforeRestart, Saved};
 

@@ -26,9 +26,9 @@ pub(super) struct Meeting<'a> {
     pub(super) tcp: SocketAddr,
     /// The same with its login.
     pub(super) address: Address,
-    /// What shows that the server reads the file.
+    /// The evidence that the server reads the file.
     pub(super) evidence: String,
-    /// What the server says of itself; nothing if it does not let the application in.
+    /// The server's facts about itself; empty if it does not let the application in.
     pub(super) asked: BeforeRestart,
 }
 
@@ -96,13 +96,13 @@ impl<'a> Meeting<'a> {
     }
 }
 
-/// What shows that a server reads a file; `None` if nothing does.
+/// Returns the evidence that a server reads a file; `None` if there is none.
 fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeRestart) -> Option<String> {
     let process = &server.process;
     let path = text.original.path();
     let arguments = process.arguments();
     let folder = kernel::link(process.file("cwd")).unwrap_or_default();
-    // Its own name for a file, as that lies for us: a service has folders of its own for `/tmp` at most.
+    // Compares its own name for a file with our path: a service has at most its own folders for `/tmp`.
     let is_it = |name: &str| read::real_path(&folder.join(name)).is_ok_and(|it| it == *path);
     if asked.config_file.as_deref().is_some_and(is_it) {
         return Some("asked the server for the file that it was started with".to_owned());

@@ -1,9 +1,10 @@
 //! A server's own file and an application's as one switch: the server gets a socket, and the application takes it.
 //!
 //! `meeting` finds which of two files is a server's own and that a connection of the other leads to that server,
-//! `access` chooses the socket and who may use it, `loss` says what a restart loses, `others` are the programs that are
-//! connected beside the application, `proof` waits for the server and then watches the application. What is written
-//! where is `looptax_advise::serving`. Nothing is written here: `carry` does that, the server's file first.
+//! `access` chooses the socket and who may use it, `loss` describes the losses of a restart, `others` are the programs
+//! that are connected beside the application, `proof` waits for the server and then watches the application.
+//! `looptax_advise::serving` has the text to write and its place. Nothing is written here: `carry` does that, the
+//! server's file first.
 
 mod access;
 mod loss;
@@ -144,7 +145,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     Ok(Some(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) }))
 }
 
-/// What is written into the server's file: a socket with a mode if it gets one, and a longer queue.
+/// Returns the new text of the server's file: a socket with a mode if it gets one, and a longer queue.
 fn written(file: &ServerFile, text: &str, (named, mode): (&str, Option<u32>), backlog: Option<u32>) -> Written {
     let mut written = mode.map(|mode| file.listening(text, named, mode)).unwrap_or_default();
     if let Some(n) = backlog {
@@ -162,7 +163,7 @@ fn not_encoded() -> Failure {
     )
 }
 
-/// What tests the server's file and has the server read it, and the same on the way back.
+/// Returns the commands that test the server's file and have the server read it, and those of the way back.
 fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerCommands {
     let join = joins.and_then(|it| it.join.as_deref());
     let leave = joins.and_then(|it| it.leave.as_deref());
@@ -173,8 +174,8 @@ fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerComm
     }
 }
 
-/// That as whom the application runs, or which of the connected programs it is, is not known: the wrong one would lose its
-/// server, or get the rights to the socket. A server that has accounts tells whose connections are the application's.
+/// If the application's user, or which of the connected programs it is, is not known: the wrong one would lose its
+/// server, or get the rights to the socket. A server that has accounts shows which connections are the application's.
 fn whose(
     wish: Wish<'_>,
     owner: Option<u32>,
@@ -251,7 +252,7 @@ fn is_in_container(server: &Server) -> bool {
     matches!(server.process.home, Home::Container { .. })
 }
 
-/// A container is made anew from its image, and loses what is written into it.
+/// Refuses a server in a container: it is made again from its image, and loses the changes in it.
 fn refuse_container(server: &Server) -> Result<(), Failure> {
     let Home::Container { name, .. } = &server.process.home else { return Ok(()) };
     Err(Failure::usage(
@@ -284,7 +285,8 @@ fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
     }
 }
 
-/// What restarts a server, for a shell; `None` if no command was given and no service is known to be its own.
+/// Returns the command that restarts a server, for a shell; `None` if no command was given and no service is known to
+/// be its own.
 fn restart_of(process: &Process, wish: Restart<'_>, file: &ServerFile) -> Option<String> {
     match wish {
         Restart::By(command) => Some(command.to_owned()),

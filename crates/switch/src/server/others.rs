@@ -10,7 +10,7 @@ use crate::proof::{Application, Kin};
 
 #[derive(Debug, Default)]
 pub(super) struct Others {
-    /// What they have in common, and their name for a person.
+    /// Their common properties, and their name for a person.
     all: Vec<(Kin, String)>,
     seen_again: BTreeSet<usize>,
     n_over_tcp: usize,

@@ -1,5 +1,5 @@
-//! The proof of a switch at both sides: the server is back with its socket, the application takes it, and whoever was
-//! connected is connected again.
+//! The proof of a switch at both sides: the server is back with its socket, the application takes it, and the other
+//! clients are connected again.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,9 +27,9 @@ pub(super) struct ServerSide {
     of: ServerOf,
     /// Its process before the restart.
     before: Process,
-    /// Where the application goes, with its login.
+    /// The application's destination, with its login.
     address: Address,
-    /// As whom it comes to the socket.
+    /// The client, with whose rights it connects to the socket.
     client: Client,
     watches: Watches,
     others: Others,

@@ -1,4 +1,4 @@
-//! What the kernel shows of the way between a web server and what is behind it.
+//! The kernel's view of the connections between a web server and the server behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -42,7 +42,7 @@ impl Eyes {
         eyes
     }
 
-    /// Looks anew at who listens on the socket, and at what: a reload changes it.
+    /// Looks again which process listens on the socket, and at what: a reload changes it.
     pub(super) fn refresh(&mut self, socket: &Path) {
         if let Some(found) = self.on(socket) {
             self.sides.back_master = found;
@@ -112,7 +112,7 @@ fn at_port(outlook: &Outlook, tcp: SocketAddr) -> BTreeMap<u64, Process> {
     holders(&inodes.collect())
 }
 
-/// Where a port is listened at: by what is behind, else by whoever has the address.
+/// Returns the endpoints of the server behind at a port, and the address itself if none of them takes it.
 fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     let all = listens_on(&sides.back_master);
     let is_port = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == tcp.port());
@@ -127,8 +127,8 @@ fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     found
 }
 
-/// Over what is listened on behind now, and over the port: its connections of the last minute are still listed after
-/// nobody listens there any more.
+/// Returns the outlook on the endpoints of the server behind, and on the port: its connections of the last minute are
+/// still listed after it is closed.
 fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
     let pool = &sides.back_master;
     let mut endpoints = listens_on(pool);

@@ -1,5 +1,5 @@
-//! What speaks against a socket between a web server and what is behind it: the way there gone as its workers, who else
-//! needs the port, and whom the socket would keep out. Writes nothing.
+//! The objections to a socket between a web server and the server behind it: the path as its workers follow it, other
+//! clients of the port, and the users that the socket would keep out. Writes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -20,12 +20,12 @@ use super::pair::Pair;
 use super::port::Port;
 use super::rights::{Access, User};
 
-/// What is looked at before anything is written.
+/// The facts that are examined before anything is written.
 pub(super) struct Looking<'a> {
     pub(super) front: &'a Front,
     pub(super) pair: &'a Pair,
     pub(super) socket: &'a Path,
-    /// The port that is given up, where the file of what is behind changes.
+    /// The port that is given up, if the file of the server behind changes.
     pub(super) port: Option<&'a Port>,
     pub(super) site: &'a Path,
     /// The other, and who reads it.
@@ -36,7 +36,7 @@ pub(super) struct Looking<'a> {
     pub(super) is_limit: bool,
 }
 
-/// What was found: points of the way, and what opens the socket, as bytes and as lines.
+/// The findings: points of the path, and the edits that open the socket, as bytes and as lines.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) points: Vec<Point>,
@@ -102,7 +102,7 @@ impl Looking<'_> {
         Some(fails(PointCode::SocketNotVisible, what, how).with_next(next))
     }
 
-    /// Lines of the web server's files that go on to the same port, where nobody would be any more.
+    /// Lines of the web server's files with the same port, at which no server would listen any more.
     fn others(&self, port: &Port) -> Option<Point> {
         let lines = |(path, text): &(PathBuf, String)| {
             let is_site = read::real_path(path).is_ok_and(|it| it == *self.site);
@@ -228,7 +228,7 @@ impl Looking<'_> {
         let n = self.counted.as_ref().map_or(0, |it| it.n);
         let is_kernels = somaxconn(own.master).is_some_and(|most| now >= most || longer.is_some() && most < n);
         if is_kernels && self.is_limit {
-            // It may open so many, and nothing says that it ever does; over TCP as many wait.
+            // It may open this many, and nothing shows that it ever does; over TCP as many wait.
             point.outcome = Outcome::Note;
         }
         if !is_new && !is_kernels {
@@ -237,7 +237,7 @@ impl Looking<'_> {
         Some((point, longer.map(|n| (key, n.to_string()))))
     }
 
-    /// The socket that is there, tried as a worker; the line that mends it.
+    /// Tries the existing socket as a worker; the point has the line that fixes it.
     fn tried(&self, client: &Client) -> Point {
         let found = reach(self.socket, client);
         let shown = self.socket.to_string_lossy();
@@ -261,8 +261,8 @@ impl Looking<'_> {
     }
 }
 
-/// What to do where a program resolves paths within a folder (`chroot`): `HAProxy` connects after it has gone there (2.6).
-/// Both have another path for the one socket then, which no switch writes.
+/// Returns what to do if a program resolves paths within a folder (`chroot`): `HAProxy` connects after it has entered
+/// it (2.6). Both have another path for the one socket then, which no switch writes.
 fn in_chroot(name: &str, jail: &Path, socket: &Path) -> String {
     let inside = socket.strip_prefix(jail).or(socket.strip_prefix("/"));
     let inside = inside.unwrap_or(socket);

@@ -47,7 +47,7 @@ impl Sides {
     }
 
     /// # Errors
-    /// That one of both cannot be made to read its file while it runs, and that nobody said what does it.
+    /// If one of both cannot be made to read its file while it runs, and no command was given that does it.
     fn commands(&self, is_back_too: bool, reload: Option<&str>) -> Result<Commands, Failure> {
         let mut tests = vec![self.front.test(&self.front_master)];
         if is_back_too {
@@ -60,7 +60,7 @@ impl Sides {
         let by_hand = |why: String| {
             Failure::usage(why, "name a command that makes both programs read their files: --reload COMMAND")
         };
-        // What is behind first: until its socket is there, the web server has nowhere to go.
+        // The server behind is first: until its socket is there, the web server has no destination.
         let mut reloads = Vec::new();
         if is_back_too {
             let said = self.back.reload(&self.back_master);

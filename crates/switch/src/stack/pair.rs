@@ -12,7 +12,7 @@ use super::connections;
 use super::front::{self, FrontProgram};
 use crate::text::Text;
 
-/// What listens where a unit, a Procfile or an environment says, in the table of applications.
+/// Programs that listen where a unit, a Procfile or an environment says, in the table of applications.
 const BY_HAND: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "systemd_socket_http"];
 
 impl Text {
@@ -27,9 +27,9 @@ pub(super) struct Pair {
     pub(super) back: &'static dyn BackProgram,
     /// The names that the table of applications has for their files: the web server's first.
     pub(super) applications: [&'static str; 2],
-    /// Where the pages go now; `None` where they go over the socket.
+    /// The destination of the pages now; `None` if they use the socket.
     pub(super) tcp: Option<SocketAddr>,
-    /// What names the address in the file of what is behind: a pool.
+    /// The name of the address's section in the file of the server behind: a pool.
     pub(super) label: String,
     /// The socket that it listens on already.
     pub(super) listens: Option<PathBuf>,
@@ -66,8 +66,8 @@ enum Search {
     Strangers,
 }
 
-/// The first programs whose files these are, and whose ends meet; else why they do not: of those that speak alike, where
-/// there are such.
+/// The first programs whose files these are, and whose ends meet; else why they do not: of those that speak the same
+/// protocol, if there are any.
 fn search(site: &Text, pool: &Text) -> Search {
     let mut apart: Option<(bool, Failure)> = None;
     for front in front::ALL {
@@ -147,26 +147,26 @@ fn strangers(one: &Text, other: &Text) -> Failure {
     )
 }
 
-/// What both files say.
+/// The addresses in both files.
 struct Ends {
     of_site: Vec<Switchable>,
     of_pool: Vec<Switchable>,
 }
 
 impl Ends {
-    /// Whether both have the same protocol; `None` where one of them says nothing.
+    /// Whether both have the same protocol; `None` if one of them says nothing.
     fn speak_alike(&self) -> Option<bool> {
         let (site, pool) = (self.of_site.first()?, self.of_pool.first()?);
         Some(site.checked.product == pool.checked.product)
     }
 
-    /// Where the pages go now, the name of what they go to, and the socket that it has.
+    /// The destination of the pages now, its name, and the socket that it has.
     fn meet(&self) -> Option<(Option<SocketAddr>, String, Option<PathBuf>)> {
         let label = |it: &Switchable| it.checked.label.clone();
         let targets: Vec<SocketAddr> = self.of_site.iter().filter_map(|it| it.tcp).collect();
         for it in &self.of_pool {
             let Some(own) = it.tcp else { continue };
-            // A port alone may be listened at by another address than it says.
+            // A file that gives only a port may listen at another address than the one read for it.
             let takes = |to: &&SocketAddr| Place::Tcp(own).takes(**to);
             let is_port = |to: &&SocketAddr| own.port() == to.port();
             let to = { targets.iter().find(takes) }.or_else(|| targets.iter().find(is_port));
@@ -207,7 +207,7 @@ impl Ends {
     }
 }
 
-/// What is spoken with a server of that kind, for a person.
+/// Returns the protocol of a server of that kind, for a person.
 fn protocol(product: &str) -> &str {
     match product {
         "php-fpm" => "FastCGI",
@@ -248,7 +248,7 @@ mod tests {
         check(own, "127.0.0.1:8000", Some("127.0.0.1:8000"));
     }
 
-    /// What is said of two files that do not belong together.
+    /// Returns the message about two files that do not belong together.
     #[track_caller]
     fn refused(files: [(&str, &str); 2]) -> String {
         let scratch = Scratch::new();

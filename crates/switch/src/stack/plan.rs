@@ -1,4 +1,4 @@
-//! What a switch of both files would do: who reads them, which lines, and what speaks against it. Writes nothing.
+//! The plan of a switch of both files: the programs that read them, the lines, and the objections. Writes nothing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     })
 }
 
-/// Lines of the web server's files whose target only it knows, where the port is given up.
+/// Lines of the web server's files whose target only it knows, if the port is given up.
 fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     let is_another_machine = |it: &Switchable| {
         let host = it.address.as_ref().and_then(|it| it.host.as_deref());
@@ -204,7 +204,7 @@ fn planned(
             plan.add(edited, &named, lines);
         }
     }
-    // Where all is on the socket already, nothing is asked of a port.
+    // If all is on the socket already, no port is asked about.
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     Ok((plan, pair.tcp.unwrap_or(nowhere)))
 }
@@ -223,7 +223,7 @@ impl Planned {
             _ => SwitchFate::ByHand,
         };
         for change in &mut checked.changes {
-            // What it says beside is done here.
+            // Its further advice is carried out here.
             change.advice.clear();
         }
         match self.fate {

@@ -10,7 +10,7 @@ use looptax_host::discover::{Place, Process, listens_on};
 
 use super::connections;
 
-/// A port where nobody will be any more.
+/// A port at which no process will listen any more.
 #[derive(Debug, Clone)]
 pub(super) struct Port {
     /// Where the pages go now.
@@ -32,7 +32,7 @@ impl Port {
     }
 
     fn takes(&self, to: SocketAddr) -> bool {
-        // Whoever connects to all addresses comes to loopback.
+        // A client that connects to all addresses reaches loopback.
         let ip = match to.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -42,8 +42,8 @@ impl Port {
         to.port() == self.tcp.port() && self.places.iter().any(|it| it.takes(to))
     }
 
-    /// The lines of a file that go there, whatever their directive; but for those that move, where it is the file that
-    /// changes.
+    /// The lines of a file with that address, whatever their directive; except for those that move, if it is the file
+    /// that changes.
     pub(super) fn other_lines(&self, (path, text): (&Path, &str), application: &str, moves: bool) -> Vec<usize> {
         let all = connections(path, text, application, Path::new("/")).unwrap_or_default();
         let own = all.iter().filter(|it| self.is_way_of(it));

@@ -39,7 +39,7 @@ fn is_here(process: &Process) -> bool {
     let exe = exe.map(|it| (it.dev(), it.ino()));
     let file = read::look(&file_of(process)).ok().flatten();
     let file = file.map(|it| (it.st_dev, it.st_ino));
-    // A service may have a /tmp of its own, and its program is still the one that we see.
+    // A service may have its own /tmp, and its program is still the one that we see.
     let is_same = process.mounts == our_mounts || exe.is_some() && exe == file;
     !is_elsewhere && is_same
 }
@@ -55,7 +55,7 @@ pub(super) fn workers(master: &Process) -> Vec<Process> {
     all
 }
 
-/// What it is found again by.
+/// The identity by which it is found again.
 pub(super) fn found_again_by(process: &Process, name: &str) -> ProgramOf {
     ProgramOf { name: name.to_owned(), words: process.arguments().join(" ") }
 }
@@ -63,10 +63,10 @@ pub(super) fn found_again_by(process: &Process, name: &str) -> ProgramOf {
 /// How long a program may take to list its files.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a program prints that is asked.
+/// Returns the output of a program for a question.
 ///
 /// # Errors
-/// Why it was not asked, or its own words where it fails.
+/// Why it was not asked, or its own words if it fails.
 pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> {
     match question.answer(PATIENCE, None) {
         Ok(answer) if answer.code == Some(0) => Ok(answer.output),
@@ -85,12 +85,12 @@ pub(super) fn unread(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(words, "run it as root")
 }
 
-/// What restarts the service that it belongs to.
+/// Returns the command that restarts the service that it belongs to.
 pub(super) fn restart_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl restart {unit}"))
 }
 
-/// What has it read its files: the service's own word, or the signal.
+/// Returns the command that reloads its files: the service's own command, or the signal.
 pub(super) fn reload(process: &Process, signal: &str) -> String {
     reload_of_unit(process).unwrap_or_else(|| format!("kill -{signal} {}", process.pid))
 }

@@ -40,8 +40,8 @@ impl Access {
         self.allows(user, WRITE)
     }
 
-    /// Whether this user has all of these rights (read 4, write 2, search 1). Of owner, group and others the first that
-    /// fits counts alone.
+    /// Whether this user has all of these rights (read 4, write 2, search 1). Of owner, group and others only the first
+    /// that fits counts.
     pub(crate) fn allows(self, user: &User, rights: u32) -> bool {
         let shift = if user.uid == 0 {
             return true;

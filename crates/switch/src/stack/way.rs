@@ -33,10 +33,10 @@ const TAKEN: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Pause between two requests for a page while its connections are looked for.
 const PAGE_PAUSE: Duration = Duration::from_millis(3);
-/// Connections for a page are looked for this long: a page that asks nobody is refused after it, and on a busy machine a
-/// connection of a millisecond is missed hundreds of times.
+/// The longest wait for a page's connections: a page that does not ask any server is refused after it, and on a busy
+/// machine a connection of a millisecond is missed hundreds of times.
 const LONGEST_LOOK: Duration = Duration::from_secs(15);
-/// So many ask meanwhile, so that one connection or another is open at most times.
+/// The requests at a time meanwhile, so that one connection or another is open at most times.
 const N_ASKING: usize = 4;
 
 /// Both ends of the way, and what was seen between them.
@@ -77,7 +77,7 @@ impl Way {
         &self.eyes.sides
     }
 
-    /// What is behind listens on the socket, and a worker of the web server gets in.
+    /// Whether the server behind listens on the socket, and a worker of the web server gets in.
     fn socket_opens(&self, stop: &AtomicBool) -> Result<(), SwitchStep> {
         let (start, shown) = (Since::now(), self.socket.display());
         let go_on = || { !stop.load(Ordering::Relaxed) }.then_some(()).ok_or_else(stopped);
@@ -99,7 +99,8 @@ impl Way {
             }
             thread::sleep(PAUSE);
         }
-        // The master sets its rights after it has made it. Where one command reloads both, the worker may be gone.
+        // The master sets the socket's rights after it has made it. If one command reloads both, the worker may be
+        // gone.
         while let Ok(client) = Client::find(Some(self.worker.pid), None) {
             if reach(&self.socket, &client).end == WayEnd::Connected {
                 break;
@@ -114,7 +115,7 @@ impl Way {
         Ok(())
     }
 
-    /// What the proof is, if this process listens on the socket.
+    /// Returns the proof, if this process listens on the socket.
     fn proved(&self, own: &Process) -> SwitchStep {
         let (tcp, socket) = (self.eyes.tcp, self.socket.display());
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
@@ -223,7 +224,7 @@ impl Proof for Way {
         self.before = before;
     }
 
-    /// What is behind is the first: the web server is reloaded once that listens at its port.
+    /// Judges the server behind first: the web server is reloaded once that listens at its port.
     fn after_old_reload(&mut self, idx: usize, is_last: bool) {
         let (front, master) = (self.sides().front, &self.sides().front_master);
         if idx == 0 && self.pool_moves {
@@ -272,7 +273,7 @@ impl Sides {
         let masters = masters.into_iter().filter(|it| front.is_ours(it));
         let masters: Vec<Process> = masters.collect();
         let same = masters.iter().find(|it| words(it, &stack.front));
-        // A reload may add words to a command line; of one alone there is no doubt.
+        // A reload may add words to a command line; if there is only one, it is certain.
         let only = masters.first().filter(|_| masters.len() == 1);
         let front_master = same.or(only)?.clone();
         let (back, back_master) = match &stack.pool {
@@ -296,7 +297,7 @@ impl Sides {
 }
 
 impl StackOf {
-    /// What has to read the files, for a person: `PHP-FPM and nginx`.
+    /// Returns the programs that have to read the files, for a person: `PHP-FPM and nginx`.
     pub fn titles(&self) -> String {
         let front = front::by_name(&self.front.name).map_or("the web server", |it| it.title());
         let Some(of) = &self.pool else {

@@ -7,7 +7,7 @@ use looptax_host::output::Output;
 use looptax_model::failure::Failure;
 use looptax_wire::packets;
 
-/// So many bytes are written at once.
+/// The bytes that are written at once.
 const CHUNK: usize = 1 << 20;
 
 pub(super) struct CaptureFile {

@@ -1,4 +1,4 @@
-//! One connection: whose it is, where it is in its streams, what of it may be written.
+//! One connection: its process, its position in its streams, and the bytes that may be written.
 
 use std::net::SocketAddr;
 
@@ -16,21 +16,21 @@ const INVENTED_PORTS: std::ops::Range<u32> = 1024..32_768;
 const ANY_PORT: u16 = 64_000;
 /// A record of TLS begins so: a handshake, version 3.
 const TLS: [u8; 2] = [0x16, 3];
-/// So many bytes of a client are looked at for TLS: a request for it may come before.
+/// The most bytes of a client that are searched for TLS: a request for it may come before.
 const MOST_BEFORE_TLS: u64 = 64;
 
 pub(super) struct Flow {
     pub(super) side: Side,
     pub(super) conversation: Conversation,
     pub(super) interface: u32,
-    /// What the first packet is said to be of; nothing once it is written.
+    /// The comment on the first packet; `None` once it is written.
     pub(super) comment: Option<String>,
     pub(super) has_handshake: bool,
     pub(super) is_encrypted: bool,
     pub(super) is_old: bool,
     pub(super) n_packets: u64,
     watch: Watch,
-    /// Where the next piece of each direction begins: sent, received.
+    /// The positions at which the next piece of each direction begins: sent, received.
     next: [u64; 2],
     n_of_client: u64,
 }
@@ -76,7 +76,7 @@ impl Flow {
         if is_received == (self.side == Side::Server) { Sender::Client } else { Sender::Server }
     }
 
-    /// Bytes between the last piece and this one, which nobody has seen.
+    /// Bytes between the last piece and this one, which were not captured.
     pub(super) fn gap_before(&mut self, is_received: bool, at: u64, n_bytes: u64) -> u64 {
         let next = &mut self.next[usize::from(is_received)];
         let gap = at.saturating_sub(*next);
@@ -92,7 +92,7 @@ impl Flow {
         }
     }
 
-    /// What may be written of these bytes, with secrets hidden, and how many were hidden.
+    /// Returns whether these bytes may be written, with secrets hidden, and how many were hidden.
     pub(super) fn look(&mut self, sender: Sender, bytes: &mut [u8]) -> (Fate, u64) {
         if sender == Sender::Client && !self.is_encrypted {
             self.is_encrypted = self.n_of_client <= MOST_BEFORE_TLS && bytes.starts_with(&TLS);

@@ -49,7 +49,7 @@ enum Key {
     Tcp { client: SocketAddr, server: SocketAddr, network: u64 },
 }
 
-/// What a capture came to.
+/// The result of a capture.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
     pub(super) n_connections: u64,
@@ -64,7 +64,7 @@ pub(super) struct Written {
     /// Connections whose logins cannot be followed.
     pub(super) n_unfollowed: u64,
     pub(super) n_old: u64,
-    /// Of servers at another port than their protocol's: what tshark is to be told.
+    /// Of servers at another port than their protocol's: the options for tshark.
     pub(super) decode_as: Vec<(u16, &'static str)>,
     pub(super) is_full: bool,
 }
@@ -101,7 +101,7 @@ impl Flows {
         self.file.flush()
     }
 
-    /// Writes what is left, and says what it came to.
+    /// Writes the rest, and returns the result.
     pub(super) fn finish(mut self) -> Result<Written, Failure> {
         let flows: Vec<Kept> = std::mem::take(&mut self.by_cookie).into_values().collect();
         flows.iter().filter_map(|it| it.flow.as_ref()).for_each(|it| self.count(it));
@@ -238,7 +238,7 @@ fn write(file: &mut CaptureFile, flow: &mut Flow, sender: Sender, bytes: &[u8], 
     Ok(n_written)
 }
 
-/// What tshark calls it.
+/// Returns tshark's name for it.
 fn dissector(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql => "mysql",

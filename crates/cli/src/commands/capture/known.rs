@@ -1,12 +1,12 @@
-//! What is known of a connection besides its bytes: the protocol of its server, the name of a process.
+//! Facts about a connection besides its bytes: the protocol of its server, the name of a process.
 
 use looptax_host::discover::{Server, server_at};
 use looptax_host::eyes::{Asked, Name};
 use looptax_host::kernel;
 use looptax_model::dsn::Protocol;
 
-/// What a connection speaks: as the server that listens there, else as its port says, if the protocol is one whose
-/// messages are not taken for another's.
+/// Returns the protocol of a connection: that of the server that listens there, else that of its port, if its messages
+/// are not mistaken for another protocol's.
 pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
     // MySQL's X Protocol has another port and another socket of the same server.
     const MYSQL_X: u16 = 33_060;

@@ -33,10 +33,10 @@ use summary::{ended, size};
 
 /// The longest wait for bytes: after it, what was read is written, and the end is looked for.
 const STEP: Duration = Duration::from_millis(100);
-/// What the ring holds at the end is read at most so long.
+/// The longest time for reading the rest of the ring at the end.
 const REST: Duration = Duration::from_secs(2);
 
-/// So many sockets are named in a hint.
+/// The most sockets that a hint names.
 const MOST_SOCKETS: usize = 4;
 
 /// Runs `watch -w`.
@@ -86,7 +86,7 @@ fn follow(
             flows.flush()?;
         }
     }
-    // What was sent before the end is still in the ring.
+    // Bytes that were sent before the end are still in the ring.
     let end = Instant::now() + REST;
     while !flows.is_full() && bytes.read(Duration::ZERO, |event| flows.take(event).map(|()| Instant::now() < end))? {
         if Instant::now() >= end {

@@ -1,4 +1,4 @@
-//! What a capture came to, in words.
+//! The result of a capture, in words.
 
 use std::fmt::Write as _;
 use std::path::Path;

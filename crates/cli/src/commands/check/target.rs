@@ -1,4 +1,4 @@
-//! What `check` is asked about, by the words that were typed.
+//! The target of `check`, from the arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use looptax_model::failure::Failure;
 
 use crate::args::CheckArgs;
 
-/// What is checked.
+/// The target of a check.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     /// Every program of this machine that is connected to a server over TCP.

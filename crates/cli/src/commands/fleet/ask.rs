@@ -1,4 +1,4 @@
-//! What a collector says of a fleet: `report`, `hosts`, `host`, `programs`, `changes`.
+//! A collector's answers about a fleet: `report`, `hosts`, `host`, `programs`, `changes`.
 
 use looptax_fleet::{Answers, Collector, Limits};
 use looptax_model::failure::Failure;

@@ -1,4 +1,4 @@
-//! Where reports go and wait, and with which password, as the arguments and the environment say.
+//! The destination of reports, the folder in which they wait, and the password, from the arguments and the environment.
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
     }
 }
 
-/// What a file holds, without the line break that editors put at its end.
+/// Returns the contents of a file, without the line break that editors put at its end.
 pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
     let bytes = key_in(path, 1)?;
     String::from_utf8(bytes)
@@ -119,7 +119,7 @@ pub(super) fn random_below(limit: u64) -> u64 {
     random.checked_rem(limit).unwrap_or_default()
 }
 
-/// Bytes that nobody can tell in advance.
+/// Returns bytes that cannot be predicted.
 pub(super) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());

@@ -46,7 +46,7 @@ fn words(call: &Call, keeps_records: bool) -> Vec<String> {
     } else {
         words.push(format!("--json={RESULT_FILE}"));
     }
-    // What a client has written is a word here, whatever it begins with.
+    // A client's text is a word here, whatever it begins with.
     if !call.words.is_empty() {
         words.push("--".to_owned());
         words.extend(call.words.iter().cloned());

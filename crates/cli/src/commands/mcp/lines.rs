@@ -16,11 +16,11 @@ pub(super) enum Line {
     TooLong,
 }
 
-/// What was read and not given out yet.
+/// The bytes that were read and not given out yet.
 #[derive(Default)]
 pub(super) struct Lines {
     bytes: Vec<u8>,
-    /// Up to where there is no end of a line.
+    /// The number of bytes without an end of a line.
     n_searched: usize,
     /// Whether the rest of a line that is too long is skipped.
     skips: bool,

@@ -54,7 +54,7 @@ impl Message {
     /// Reads a line.
     ///
     /// # Errors
-    /// What is wrong, with the id to answer to: null where it is not known.
+    /// The problem, with the id to answer to: null if it is not known.
     pub(super) fn read(line: &[u8]) -> Result<Self, (Value, Problem)> {
         let message: Value = serde_json::from_slice(line).map_err(|_| (Value::Null, Problem::parse()))?;
         let Value::Object(mut message) = message else {

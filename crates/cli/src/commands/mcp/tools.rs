@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Longest string among arguments: paths have at most so many bytes.
+/// Longest string among arguments: paths have at most this many bytes.
 const MOST_BYTES: usize = 4096;
 /// For what only looks: two looks at a large machine take some seconds.
 const LOOKING: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ pub(super) struct Call {
     pub(super) command: &'static str,
     /// Each in one word with its value: `--for=10s`.
     pub(super) options: Vec<String>,
-    /// What follows `--`.
+    /// The words after `--`.
     pub(super) words: Vec<String>,
     pub(super) within: Duration,
     /// Whether it starts a server and loads it.
@@ -93,7 +93,7 @@ pub(super) struct Call {
 }
 
 impl Tool {
-    /// What a client is told of it; a comparison whose record is kept writes that.
+    /// Returns the tool's description for a client; a comparison whose record is kept writes that.
     pub(super) fn describe(&self, keeps_records: bool) -> Value {
         let only_reads = !(keeps_records && self.name == "compare");
         let (mut input, mut output) = ((self.input)(), (self.output)());
@@ -170,7 +170,7 @@ fn check_strings(value: &Value) -> Result<(), String> {
     }
 }
 
-/// What a tool takes.
+/// The arguments of a tool.
 trait Arguments: DeserializeOwned + JsonSchema {
     /// The command that it runs.
     fn call(self) -> Result<Call, String>;

@@ -1,4 +1,4 @@
-//! What every part of `switch` knows and uses: what was typed, the terminal, where switches are kept.
+//! The state that every part of `switch` shares: the arguments, the terminal, and the folder of kept switches.
 
 use looptax_model::record::{StepCode, SwitchStep, Switched};
 use looptax_report::terminal as report;
@@ -27,7 +27,7 @@ pub(super) fn named<T>(title: &str, run: impl FnOnce(Named<'_>) -> T) -> T {
     run(Named { day: &now.strftime("%Y%m%d").to_string(), at: &now.timestamp().to_string(), title })
 }
 
-/// What every part of the command knows.
+/// The state that every part of the command shares.
 #[derive(Clone, Copy)]
 pub(super) struct Doing<'a> {
     pub(super) args: &'a SwitchArgs,
@@ -35,12 +35,12 @@ pub(super) struct Doing<'a> {
 }
 
 impl Doing<'_> {
-    /// Whether what is done is not shown: nobody has to agree to it.
+    /// Whether no steps are shown, because no person has to agree to them.
     pub(super) fn is_silent(self) -> bool {
         self.terminal.is_quiet && self.args.yes && !self.args.dry_run
     }
 
-    /// Shows what is done, unless nobody wants to see it.
+    /// Shows what is done, unless the output is silent.
     pub(super) fn show(self, text: &str) -> Result<(), Failure> {
         if self.is_silent() { Ok(()) } else { self.show_result(text) }
     }

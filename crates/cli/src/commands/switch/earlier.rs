@@ -75,7 +75,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// A server and its application are taken back together: one alone loses the other.
+/// Refuses to undo only one side of a server and its application: that would cut their connection.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
@@ -113,7 +113,7 @@ fn question(switch: &Switch) -> String {
     }
 }
 
-/// What the application has to be told, which goes on as it is.
+/// The step for an application that keeps running: what it has to be asked to do.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     let told = || {
         let mut told = switch.steps.iter().filter_map(|it| match it {
@@ -129,7 +129,7 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     }
 }
 
-/// Other switches that still stand, oldest first.
+/// Returns the other switches that are still in effect, oldest first.
 fn others_that_stand(kept: &Kept, than: &Switch) -> Result<Vec<Switch>, Failure> {
     let (all, _) = looptax_switch::list(kept)?;
     let stands = |it: &Switch| {
@@ -149,7 +149,7 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Whoever was moved after a server was prepared, or got its socket, may stand on that.
+/// Refuses if a later switch may depend on this one: it moved an application after a server was prepared.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
     let stands_on_it = |it: &Switch| match switch.server() {
         Some(of) => it.moved_from(of.tcp),
@@ -176,7 +176,7 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// The command that had the application read its files then; it runs where somebody agrees to it.
+/// The command that had the application read its files then; it runs if a person agrees to it.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {

@@ -1,4 +1,4 @@
-//! What is in the way on the server, mended where somebody asked for that.
+//! Fixes what is in the way on the server, if the command line asks for it.
 
 use looptax_host::discover::Survey;
 use looptax_model::dsn::{Address, Protocol, Secret};
@@ -15,7 +15,7 @@ use crate::terminal;
 /// The administrator that was named.
 ///
 /// # Errors
-/// That it is no address.
+/// If the text is not an address.
 pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
     let Some(url) = &args.admin else {
         return Ok(None);
@@ -31,10 +31,11 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
     Ok(Some(address))
 }
 
-/// Mends what it can; the names of the switches that did it. With `--dry-run` it only says what it would do.
+/// Fixes what it can and returns the names of the switches that did it. With `--dry-run` it only prints what it would
+/// do.
 ///
 /// # Errors
-/// What keeps it from being mended; what was begun is taken back then.
+/// If a fix fails; what was begun is then taken back.
 pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec<String>, Failure> {
     let args = doing.args;
     let mut prepared = Vec::new();
@@ -66,7 +67,7 @@ pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec
     Ok(prepared)
 }
 
-/// Nothing is mended for a file that would not be written all the same.
+/// Nothing is fixed for a file that would not be written anyway.
 fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(titles) = planned.found.may_be(args.application.as_deref()) else {
         return Ok(());
@@ -143,7 +144,7 @@ fn lines(label: &str, texts: &[String]) -> String {
     lines.flat_map(|line| [line, "\n".to_owned()]).collect()
 }
 
-/// What could be mended here, where it was not asked for.
+/// Lists what could be fixed here, if no fix was asked for.
 pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
     let blocked = { plan.connections.iter() }.filter(|it| it.fate == SwitchFate::Blocked);
     let mut text = String::new();

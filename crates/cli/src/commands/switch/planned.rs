@@ -13,7 +13,7 @@ use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// What is behind web servers, and has no list of sessions that would prove a move.
+/// The kinds of server behind web servers; they have no list of sessions that would prove a move.
 const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
 
 /// The plan, without passwords.
@@ -80,7 +80,7 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what can be done for a web server's file alone, which no server's list of sessions proves.
+/// Prints what can be done for a web server's file, which no server's list of sessions proves.
 pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {

@@ -42,7 +42,7 @@ impl Times {
         }
     }
 
-    /// What is asked before the move; `None` if nothing was asked while it was planned, or a signal ends it.
+    /// Times requests before the move; `None` if nothing was asked while it was planned, or a signal ends it.
     pub(super) fn before(&mut self, doing: Doing<'_>, switched: &Switched, stop: &AtomicBool) -> Option<Watched> {
         let planned = self.watch.look().ok()?;
         if !planned.hops.iter().any(|it| it.n_requests > 0 && moves(it.way, &it.address, switched)) {

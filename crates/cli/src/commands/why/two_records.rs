@@ -18,10 +18,10 @@ use crate::terminal::Terminal;
 /// Options that two records go with.
 const SUITABLE: [&str; 3] = ["--json", "--color", "--quiet"];
 
-/// Holds two records against each other where the words name such, and not servers.
+/// Compares two records if the words name records, and not servers.
 ///
 /// # Errors
-/// A usage failure where they are not two, or something else was asked for beside them.
+/// A usage failure if they are not two, or something else was asked for beside them.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Failure> {
     let words = &args.compare.targets;
     let Some(record) = words.iter().find(|it| is_record(it)) else {
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     Ok(Some(Exit::Done))
 }
 
-/// Whether a word means a record, be it there or not: a file, a name that ends as one, or a run of the history. What is a
-/// server's word is a server.
+/// Whether a word means a record, whether or not that exists: a file, a name that ends as one, or a run of the history.
+/// A word that names a server is a server.
 fn is_record(word: &str) -> bool {
     let is_server = is_address(word) || target::parse(word).is_ok();
     let ends_as_one = Path::new(word).extension().is_some_and(|it| it == "json");
@@ -67,7 +67,7 @@ fn not_two(record: &str, n_words: usize) -> Failure {
     )
 }
 
-/// What else was typed has no meaning here.
+/// Refuses further options, which have no meaning here.
 fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     let mut unsuitable = typed.iter().filter(|it| !SUITABLE.contains(&it.as_str()));
     let all: Vec<&str> = unsuitable.by_ref().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! What an epoch adds to the view.
+//! Adds an epoch to the view.
 
 use looptax_bench::{MeasuredEpoch, Phase, Progress};
 use looptax_model::record::{Epoch, Estimate, Slice};
@@ -53,7 +53,7 @@ fn add(pair: &mut Pair, epoch: &MeasuredEpoch) {
     }
 }
 
-/// Answers of one side over the time of its slices; `None` where there was no time.
+/// Answers of one side over the time of its slices; `None` if the time is zero.
 pub(in crate::terminal) fn rate_per_s(epoch: &Epoch, side: Side) -> Option<f64> {
     let sum = |of: fn(&Slice) -> u64| epoch.slices_of(side).map(of).sum::<u64>();
     let active_ns = sum(|slice| slice.active_ns);

@@ -19,7 +19,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Listens on the controlling terminal; `None` where there is none to listen to.
+    /// Listens on the controlling terminal; `None` if there is none to listen to.
     pub(super) fn listen(stop: Arc<AtomicBool>) -> Option<Self> {
         let keyboard = tty::keyboard().ok()?;
         let end = eventfd(0, EventfdFlags::CLOEXEC).ok()?;

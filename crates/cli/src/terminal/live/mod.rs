@@ -1,4 +1,4 @@
-//! `--live`: the run on the whole terminal, drawn in the gaps between epochs and by nobody else.
+//! `--live`: the run on the whole terminal, drawn only in the gaps between epochs.
 //!
 //! While slices run, nothing of this wakes up: the thread that waits for keys sleeps until one is hit.
 
@@ -79,7 +79,7 @@ impl Live {
     fn draw(&mut self) {
         self.view.is_ending = self.stop.load(Ordering::Relaxed);
         let (view, style) = (&self.view, self.style);
-        // A terminal that has gone is no reason to end the run.
+        // A terminal that is gone is not a reason to end the run.
         let _ = self.screen.draw(|frame| {
             let area = frame.area();
             draw(view, style, area, frame.buffer_mut());

@@ -1,8 +1,8 @@
 //! The terminal while the view has it: another screen, keys without Enter and without echo.
 //!
-//! What it was is kept for the whole process, so that the end of the view, a panic and a signal that
-//! ends us at once can all give it back. Ctrl-C stays a signal; Ctrl-Z would leave the shell with our
-//! screen, and is off meanwhile.
+//! The terminal's earlier state is kept for the whole process, so that the end of the view, a panic and a signal that
+//! ends us at once can all restore it. Ctrl-C stays a signal; Ctrl-Z would leave the shell with our screen, and is off
+//! meanwhile.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -67,9 +67,9 @@ pub(crate) fn give_back() {
     let Some(before) = before else {
         return;
     };
-    // Nobody is left to be told.
+    // There is no place left to report an error.
     let _ = write(CLOSE);
-    // What was typed meanwhile was not meant for the shell.
+    // Keys that were typed meanwhile were not meant for the shell.
     let _ = tcsetattr(io::stderr().as_fd(), OptionalActions::Flush, &before);
 }
 

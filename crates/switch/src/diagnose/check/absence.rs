@@ -1,5 +1,5 @@
-//! What is known of a socket that a client does not find: whether we see it, who listens on that name, and what else lies
-//! in its folder.
+//! Facts about a socket that a client does not find: whether we see it, which process listens on that name, and which
+//! other sockets are in its folder.
 //!
 //! Looks at folders and at the kernel's list of sockets; connects to nothing. Called where the way to a socket ends early.
 
@@ -11,7 +11,7 @@ use looptax_host::read;
 
 use super::client::Client;
 
-/// Names of other sockets that are told; a folder may have hundreds.
+/// Names of other sockets to show at most; a folder may have hundreds.
 const MOST_NAMES: usize = 3;
 
 /// Gathers it; `missing` is the first part of the path that the client does not see.

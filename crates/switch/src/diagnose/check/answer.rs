@@ -1,4 +1,4 @@
-//! What is said of one connection that was found: its points, and the lines to change.
+//! The answer about one connection that was found: its points, and the lines to change.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -21,12 +21,12 @@ use crate::diagnose::listener::Listener;
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 use crate::diagnose::unspoken;
 
-/// What holds for all connections of a check.
+/// The facts that hold for all connections of a check.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
     /// All but the address; its `address` and `no_login` are set for each connection.
     pub client: &'a super::Client,
-    /// What runs here, as the client sees it.
+    /// The servers here, as the client sees them.
     pub near: Near<'a>,
     /// `--socket`.
     pub socket: Option<&'a std::path::Path>,
@@ -136,7 +136,7 @@ pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (
     (answer, socket)
 }
 
-/// What is said of a socket that a file names: within a container it may be another one than here.
+/// Adds the points about a socket that a file names: within a container it may be another one than here.
 fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, address: &Address, around: Around<'_>) {
     let may_log_in = no_login(found, address).is_none();
     let Some(inside) = contained::inside(found, around.client.pid) else {
@@ -197,7 +197,7 @@ fn to_be_made(path: &Path) -> Point {
     point.with_next("write them and restart the server; the same command then shows whether the client gets in")
 }
 
-/// What is said of it by its file alone.
+/// Answers from the file only.
 pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     CheckedConnection {
         source: looked.name.clone(),
@@ -212,7 +212,7 @@ pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     }
 }
 
-/// The lines to change where nobody can try the socket: only for one that was seen or named.
+/// The lines to change if looptax cannot try the socket: only for one that was seen or named.
 fn unspoken_changes(found: &Found, address: &Unspoken, around: Around<'_>) -> Vec<Change> {
     let seen = unspoken::find(address, around.socket, around.near).ok();
     let Some(socket) = seen.filter(|it| !it.is_guess && !it.is_candidate) else {
@@ -444,13 +444,13 @@ pub(super) fn explain_mask(change: &mut Change) {
     }
 }
 
-/// Whether it ended with a listener that nobody knows, so that no socket is known to be its.
+/// Whether it ended with an unknown listener, so that no socket is known to be its.
 fn is_unknown(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ListenerUnknown)
 }
 
-/// Why nobody logs in; a password in `LOOPTAX_PASSWORD` was given for this.
+/// Why no login is tried; a password in `LOOPTAX_PASSWORD` was given for this.
 fn no_login(found: &Found, address: &Address) -> Option<String> {
     let Credentials::Unknown(why) = &found.credentials else {
         return None;

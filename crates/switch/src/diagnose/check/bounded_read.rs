@@ -34,7 +34,7 @@ impl Files<'_> {
         if uid == 0 || uid == owner { bytes_of(file).ok() } else { None }
     }
 
-    /// Whose file it is; `None` where there is none.
+    /// Returns the file's owner; `None` if the file cannot be opened.
     pub(super) fn owner(self, path: &Path) -> Option<u32> {
         Some(self.open(path).ok()?.metadata().ok()?.uid())
     }

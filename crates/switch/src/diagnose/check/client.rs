@@ -16,18 +16,18 @@ use crate::diagnose::socket_of::Near;
 /// A client that would use the socket.
 #[derive(Debug)]
 pub struct Client {
-    /// Its process, where it is one that runs.
+    /// Its process, if it is one that runs.
     pub pid: Option<u32>,
-    /// A process as the client's that runs, if the client is known by its kind alone.
+    /// A process to take for the running client, if only the client's kind is known.
     pub worker: Option<u32>,
-    /// Whom to become; `None`: we are the client.
+    /// The rights to take on; `None`: we are the client.
     pub rights: Option<Rights>,
     pub user: String,
     pub shown: String,
-    /// The network namespace whose 127.0.0.1 it means; ours where it is no process that runs.
+    /// The network namespace whose 127.0.0.1 it means; ours if it is not a running process.
     pub network: Option<NamespaceId>,
     pub confinement: Confinement,
-    /// The unit that starts it, where the file that is checked is one.
+    /// The unit that starts it, if the file that is checked is one.
     pub unit: Option<Unit>,
 }
 
@@ -78,7 +78,7 @@ impl Client {
                 confinement: match confinement("self") {
                     // The kernel has nothing to confine with.
                     Confinement::Absent => Confinement::Absent,
-                    // What confines a shell says nothing about a service.
+                    // A shell's confinement does not apply to a service.
                     _ => Confinement::Unknown,
                 },
                 unit: None,
@@ -137,7 +137,7 @@ impl Client {
             }
         };
         if client.pid.is_none() && client.confinement != Confinement::Absent {
-            // What confines a shell says nothing about a service.
+            // A shell's confinement does not apply to a service.
             client.confinement = Confinement::Unknown;
         }
         client.unit = Some(unit);
@@ -149,7 +149,7 @@ impl Client {
         self.pid.is_some() || self.rights.is_some()
     }
 
-    /// The option that names it to another `check`, after a space; nothing where it is we.
+    /// The option that names it to another `check`, after a space; empty if the client is this process.
     pub fn option(&self) -> String {
         match (self.pid, &self.rights) {
             (Some(pid), _) => format!(" --pid {pid}"),
@@ -158,12 +158,12 @@ impl Client {
         }
     }
 
-    /// What runs here, as it sees it.
+    /// Returns the servers here, as the client sees them.
     pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
         Near { servers, network: self.network, clients: &[] }
     }
 
-    /// The file that leads to its network namespace, where that is not ours.
+    /// The file that leads to its network namespace, if that is not ours.
     pub fn other_network(&self) -> Option<String> {
         let pid = self.pid?;
         (self.network != own_network()).then(|| format!("/proc/{pid}/ns/net"))
@@ -232,7 +232,7 @@ fn user_of(unit: &Unit, passwd: &str, group: &str) -> Option<(Rights, String)> {
     Some((rights, name))
 }
 
-/// The label of a process; `unconfined` is none.
+/// Returns the label of a process; `unconfined` does not count as one.
 fn confinement(process: &str) -> Confinement {
     match kernel::text(format!("/proc/{process}/attr/current")) {
         Ok(label) => {

@@ -1,4 +1,4 @@
-//! What is said of a connection whose file describes a container: its 127.0.0.1 and its folders are not this machine's.
+//! Points about a connection whose file describes a container: its 127.0.0.1 and its folders are not this machine's.
 //!
 //! No login is tried with the file's password unless the address leads to this machine. With `--pid` the process's own
 //! namespaces are looked at instead. Called by `answer`.
@@ -23,8 +23,8 @@ pub(super) fn inside(found: &Found, pid: Option<u32>) -> Option<&Inside> {
     found.inside.as_ref().filter(|_| pid.is_none())
 }
 
-/// What is said of an address that does not lead to this machine because it is meant within a container; `None` if it
-/// leads where it would from any program.
+/// Returns the point about an address that does not lead to this machine because it is meant within a container; `None`
+/// if it leads to the same place from any program.
 pub(super) fn elsewhere(looked: &Looked, found: &Found, pid: Option<u32>) -> Option<Point> {
     let inside = inside(found, pid)?;
     let address = found.address.as_ref()?;
@@ -52,7 +52,7 @@ pub(super) fn elsewhere(looked: &Looked, found: &Found, pid: Option<u32>) -> Opt
     Some(unasked(whose, inside))
 }
 
-/// What is said where the server's protocol is not spoken, or its kind is not known.
+/// Returns the point for a server whose protocol looptax does not speak, or whose kind is not known.
 pub(super) fn closed(host: Option<&str>, inside: &Inside) -> Option<Point> {
     let host = host.unwrap_or("localhost");
     let whose = inside.whose(host).filter(|_| is_loopback(host))?;
@@ -101,7 +101,7 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
 
 const READ: &str = "read the volumes of the file";
 
-/// What a socket's path of the file is, for us.
+/// The meaning of a socket's path in the file, seen from this process.
 #[derive(Debug)]
 pub(super) enum SocketIs {
     /// This path of the machine.
@@ -110,7 +110,7 @@ pub(super) enum SocketIs {
     Known(Point),
 }
 
-/// What a path of the file leads to from here.
+/// Finds out what a path in the file leads to from here.
 pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Looked) -> SocketIs {
     let shown = path.display();
     let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, READ);

@@ -1,5 +1,5 @@
-//! What to say of a server that is a container's: a Compose file gives it its name, which means nothing
-//! outside of the containers.
+//! Text about a server that runs in a container: a Compose file gives it its name, which means nothing outside the
+//! containers.
 //!
 //! Reads such files, up to a bound. Called by `sources` and `answer`.
 
@@ -11,7 +11,7 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use super::bounded_read::Files;
 
-/// What Compose looks for in a folder.
+/// The file names that Compose looks for in a folder.
 pub(super) const COMPOSE_FILES: [&str; 4] =
     ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
 
@@ -27,8 +27,8 @@ pub(crate) fn is_container_unit(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "container")
 }
 
-/// The services of a file and of the Compose files beside it; what cannot be read has none, and so has a Pod or a unit, for
-/// whose containers those of another project mean nothing.
+/// Returns the services of a file and of the Compose files beside it. Files that cannot be read count as empty, and so
+/// do a Pod and a unit, since containers of another project mean nothing to theirs.
 pub(super) fn services(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Service> {
     if is_container_unit(path) || app::is_manifest(&String::from_utf8_lossy(bytes)) {
         return Vec::new();

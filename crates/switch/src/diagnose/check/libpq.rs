@@ -1,4 +1,4 @@
-//! What libpq adds to the address that it is given: the parameters of a service, and variables of the environment.
+//! Parameters that libpq adds to the address that it gets: those of a service, and variables of the environment.
 //!
 //! The environment of a process that is named counts as libpq takes it. Ours is another one than the application's, so
 //! what it would decide is a note.
@@ -20,7 +20,7 @@ use super::sources;
 
 type Pairs = Vec<(String, String)>;
 
-/// Where libpq looks last, if `PGSYSCONFDIR` does not say another folder.
+/// The folder where libpq looks last, unless `PGSYSCONFDIR` names another.
 ///
 /// # Source
 /// `pg_config --sysconfdir` of Debian's packages.
@@ -65,7 +65,7 @@ fn value(pairs: &Pairs, name: &str) -> Option<String> {
     Some(pairs.iter().rfind(|it| it.0 == name)?.1.clone())
 }
 
-/// What is not there yet.
+/// Adds the parameters that are not there yet.
 fn add(pairs: &mut Pairs, more: Pairs) {
     for (name, value) in more {
         if pairs.iter().all(|it| it.0 != name) {
@@ -122,11 +122,11 @@ fn home_of(user: &str) -> Option<String> {
     line.split(':').nth(5).map(str::to_owned)
 }
 
-/// What the variables here would decide of a program of libpq that is started here.
+/// Lists what the variables here would decide for a libpq program that is started here.
 fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let is_open = |it: &&Parameter| {
         let is_there = |name: &str| pairs.iter().any(|pair| pair.0 == name);
-        // Without an IP address the host says where it goes.
+        // Without an IP address the host decides the destination.
         let is_said = match it.name {
             "service" => is_service_read,
             "host" => is_there("hostaddr"),

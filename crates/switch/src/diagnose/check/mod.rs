@@ -1,9 +1,9 @@
 //! `check`: the facts that the points are made of.
 //!
-//! `client` says who the client is, `libpq` what its address takes from elsewhere, `rights` takes its place, `reach` goes its way to the socket,
-//! `logins` logs in once over either endpoint and asks. `sources` finds the connections of a file or a
-//! process, `subject` checks them, `answer` is what is said of each. What the facts mean is said in
-//! `looptax_advise::check`.
+//! `client` describes the client, `libpq` what its address takes from elsewhere, `rights` takes its place, `reach`
+//! follows its path to the socket, `logins` logs in once over either endpoint and asks. `sources` finds the connections
+//! of a file or a process, `subject` checks them, `answer` reports on each. `looptax_advise::check` puts the facts into
+//! words.
 
 mod absence;
 mod answer;
@@ -128,7 +128,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
 
 /// Whether a client gets in over a socket that its server has made: the way there, and one login.
 pub(crate) fn on_its_socket(socket: &Path, address: &Address, client: &Client) -> Result<Vec<Point>, Failure> {
-    // PostgreSQL's clients want its folder.
+    // PostgreSQL's clients take the socket's folder.
     let named = if address.protocol == Protocol::Postgres { socket.parent().unwrap_or(socket) } else { socket };
     let address = Address { socket: Some(named.to_owned()), host: None, ..address.clone() };
     let near = Near::nobody();
@@ -214,8 +214,8 @@ fn another_kind(server: &Server, address: &Address) -> Point {
     point.with_next("look at the address's scheme and port")
 }
 
-/// The socket of an address that names one itself, and no place over TCP to compare it with. libpq takes its usual one
-/// where there is no host.
+/// Returns the socket of an address that names one itself, without a TCP address to compare it with. libpq takes its
+/// default socket if there is no host.
 fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
     let address = question.address;
     let is_local = matches!(address.host.as_deref(), None | Some("localhost"));
@@ -245,7 +245,7 @@ fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     points
 }
 
-/// What the unit that the file is does to its program's sockets. The folders of a process that runs are its own to see.
+/// Lists what a unit file does to its program's sockets. A running process sees its own folders.
 fn by_unit(client: &Client, socket: &SocketOf) -> Vec<Point> {
     let Some(unit) = &client.unit else {
         return Vec::new();

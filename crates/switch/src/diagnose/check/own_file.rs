@@ -13,7 +13,8 @@ use looptax_model::dsn::Address;
 
 use super::logins::login;
 
-/// The file, with its family. `address` is asked if the command line names none; `None` if there is no login for it.
+/// The file, with its family. `address` is asked if the command line does not name one; `None` if there is no login for
+/// it.
 pub(super) fn own_file(
     server: &Server,
     address: Option<(&Address, SocketAddr)>,
@@ -27,7 +28,7 @@ pub(super) fn own_file(
     by_line.or_else(told).or_else(|| usual(server, &arguments))
 }
 
-/// What a server says of itself; nothing if it does not let this login in.
+/// Asks a server about itself; returns nothing if it does not let this login in.
 pub(crate) fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
     let limits = Limits::default();
     let (protocol, login) = (address.protocol, login(address));

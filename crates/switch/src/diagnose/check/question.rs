@@ -1,4 +1,4 @@
-//! What a check of one connection is asked, by the commands and by what is found in files.
+//! The input to a check of one connection, from the commands and from files.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub struct Question<'a> {
     /// The connection as it is now.
     pub address: &'a Address,
     pub client: &'a Client,
-    /// What runs here, as the client sees it.
+    /// The servers here, as the client sees them.
     pub near: Near<'a>,
     pub socket: Option<&'a Path>,
     /// How many connections come at once, if somebody said that; else they are counted.
@@ -23,12 +23,12 @@ pub struct Question<'a> {
     pub pool: Option<&'a Pool>,
     /// Where the connection was found: a file's name.
     pub source: Option<&'a str>,
-    /// Why nobody logs in: user or password are not known.
+    /// Why no login is tried: user or password are not known.
     pub no_login: Option<&'a str>,
 }
 
 impl<'a> Question<'a> {
-    /// Of an address alone.
+    /// A question about an address only.
     pub fn of(address: &'a Address, client: &'a Client, near: Near<'a>) -> Self {
         Self { address, client, near, socket: None, n_connections: None, pool: None, source: None, no_login: None }
     }

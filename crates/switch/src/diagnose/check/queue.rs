@@ -20,7 +20,7 @@ use super::question::Question;
 use super::workers::{self, Count};
 use crate::diagnose::socket_of::SocketOf;
 
-/// What starts the name of a program or ends that of a file, and the word for its clients in the table.
+/// The start of a program's name, the end of a file's name, and the word for its clients in the table.
 const LANGUAGES: [(&str, &str, &str); 6] = [
     ("php", ".php", "php"),
     ("node", ".js", "node"),
@@ -33,7 +33,7 @@ const LANGUAGES: [(&str, &str, &str); 6] = [
 /// Where the length of a queue comes from that is yet to be made.
 pub(crate) const AT_PORT: &str = "asked the kernel for the queue at its port, which its socket will have, too";
 
-/// What is said of it; `None` if no server that is known listens on the socket.
+/// Returns the point about the queue; `None` if no known server listens on the socket.
 pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let (server, endpoint) = listening(server, socket, question)?;
     let counts = counts(Some(server), question);
@@ -58,7 +58,7 @@ pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Questi
     Some(point)
 }
 
-/// Where the setting is, if the server's own file is known.
+/// Returns the setting's place, if the server's own file is known.
 fn in_its_file(server: &Server, question: Question<'_>) -> String {
     let port = question.address.port;
     let is_there = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == port);
@@ -76,7 +76,8 @@ fn in_its_file(server: &Server, question: Question<'_>) -> String {
     }
 }
 
-/// The same of a socket that the client takes already: a queue that is too small is no reason to stay on TCP then.
+/// Returns the same point for a socket that the client uses already: a queue that is too small is then not a reason to
+/// stay on TCP.
 pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let mut point = point(None, socket, question)?;
     if point.outcome == Outcome::Fail {
@@ -124,8 +125,9 @@ pub(crate) struct ToBeMade<'a> {
 }
 
 impl ToBeMade<'_> {
-    /// What is said of its queue, which is as long as the server's file says, else as the one at its port; and how long it
-    /// has to be written for so many connections. `None` if it is not known how long it is, or nothing has to be written.
+    /// Returns the point about its queue, which is as long as the server's file sets it, else as the one at its port;
+    /// and the length to write for this many connections. `None` if the length is not known, or nothing has to be
+    /// written.
     pub(crate) fn queue(&self, counted: Option<&Count>) -> (Option<Point>, Option<u32>) {
         let Self { server, file, .. } = *self;
         let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
@@ -169,7 +171,7 @@ pub(crate) struct Length<'a> {
 }
 
 impl Length<'_> {
-    /// What is said of it; and how long it has to be written for so many connections, if it has to.
+    /// Returns the point about the queue; and the length to write for this many connections, if it has to change.
     pub(crate) fn for_burst(&self, counted: Option<&Count>) -> (Point, Option<u32>) {
         let Self { now, how, clients, .. } = *self;
         let most = somaxconn(self.process);
@@ -191,7 +193,8 @@ impl Length<'_> {
     }
 }
 
-/// All that counts connections: what was said, or else what runs, what files say, and what is open now.
+/// Returns all counts of connections: the number that was given, or else what runs, what files set, and what is open
+/// now.
 fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
     if let Some(n) = question.n_connections {
         return vec![Count::typed(n)];

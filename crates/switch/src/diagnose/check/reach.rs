@@ -46,7 +46,7 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
 fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>> {
     #[allow(clippy::disallowed_methods, reason = "looptax itself, which gives up its rights")]
     let mut command = Command::new(std::env::current_exe()?);
-    // It gives up its rights: nothing of ours is for the user whose way it goes.
+    // The child gives up its rights: nothing of ours is for the user whose path it follows.
     command.env_clear();
     command.args(["internal", "reach", "--socket"]).arg(socket);
     if let Some(pid) = view {
@@ -101,7 +101,7 @@ fn become_client(args: &ReachRequest) -> io::Result<()> {
     Rights { uid, gid, groups }.take()
 }
 
-/// The folders as a process sees them; nothing to do where it sees ours.
+/// The folders as a process sees them; nothing to do if it sees ours.
 fn enter_view(pid: u32) -> io::Result<()> {
     let folder = format!("/proc/{pid}");
     let link = |name: &str| kernel::link(format!("{folder}/{name}"));

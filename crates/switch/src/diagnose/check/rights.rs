@@ -15,7 +15,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Takes them over for the calling thread, for good. Nothing is done where they are ours already.
+    /// Takes them over for the calling thread, for good. Nothing is done if they are ours already.
     ///
     /// # Errors
     /// The kernel's refusal: it takes root.

@@ -1,13 +1,13 @@
-//! What is said of a connection between two containers of one project that is to go by a volume of both.
+//! Points about a connection between two containers of one project that is to use a volume of both.
 //!
-//! What the file alone does not show stays unsaid: nobody looks into the containers. Called by `subject`.
+//! Reports only what the file shows: looptax does not look into the containers. Called by `subject`.
 
 use looptax_advise::app::{Found, Share};
 use looptax_advise::check::verdict;
 use looptax_model::dsn::MASK;
 use looptax_model::record::{CheckedConnection, Outcome, PointCode};
 
-/// What is found of a server that is not this machine's.
+/// The points about a server that is not on this machine.
 const ELSEWHERE: [PointCode; 3] =
     [PointCode::ServerInContainer, PointCode::LoopbackOfContainer, PointCode::ServerElsewhere];
 
@@ -26,8 +26,8 @@ pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     }
 }
 
-/// Says in place of "it is a container" how both come to the socket, or why that is left to people. `false` where
-/// nothing is said of a container.
+/// Replaces "it is a container" with how both get to the socket, or why that is left to people. `false` if no point is
+/// about a container.
 pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Result<Share, String>) -> bool {
     let mut points = checked.points.iter_mut();
     let Some(point) = points.find(|it| ELSEWHERE.contains(&it.code)) else {
@@ -58,7 +58,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     };
     let password = address.password.as_ref().map(|_| MASK.to_owned());
     checked.changes = found.changes(&share.fields(address, password));
-    // What nobody knows has no name to say.
+    // An unknown application has no name to show.
     if found.is_guessed && checked.changes.iter().all(|it| it.edits.is_empty()) {
         checked.changes.clear();
     }

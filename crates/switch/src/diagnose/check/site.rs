@@ -1,7 +1,7 @@
 //! Who reads a site's file: the workers of PHP-FPM that serve its folder.
 //!
 //! A pool is taken if its user or group owns the file, or if it is the only one and the file is where web servers keep
-//! their sites; where that leaves several, a person is asked. Looks at processes and at the file's owner; called by
+//! their sites; if several pools are left, a person is asked. Looks at processes and at the file's owner; called by
 //! `client`.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::rights::Rights;
 
 /// Where web servers keep sites.
 const ROOTS: [&str; 5] = ["/var/www/", "/srv/www/", "/srv/http/", "/usr/share/nginx/", "/usr/share/wordpress/"];
-/// Files that lie beside a PHP application's `.env`.
+/// Files that are beside a PHP application's `.env`.
 const BESIDE: [&str; 4] = ["artisan", "composer.json", "index.php", "symfony.lock"];
 
 /// The rights of the only workers that read this site's file, and a worker for a person.

@@ -25,7 +25,7 @@ impl SocketHandle {
     /// The socket at `path` as the client sees it, or as we do.
     ///
     /// # Errors
-    /// What the kernel says of the path.
+    /// If the kernel cannot open the path: its error.
     pub(super) fn open(path: &Path, client: Option<&Client>) -> io::Result<Self> {
         if let Some(name) = abstract_name(path) {
             return Ok(Self::Abstract(name.to_owned()));
@@ -38,7 +38,7 @@ impl SocketHandle {
         Ok(Self::File(last.fd))
     }
 
-    /// Where to connect, for as long as this lives.
+    /// The endpoint to connect to, as long as this lives.
     pub(super) fn endpoint(&self) -> Endpoint {
         match self {
             Self::File(file) => Endpoint::Unix(place(file).into()),

@@ -1,4 +1,4 @@
-//! Where connections stand: a configuration file, a process' environment and files, its connections.
+//! The sources of connections: a configuration file, a process' environment and files, its open connections.
 //!
 //! Reads only; what is read is bounded, since anybody may have written it.
 
@@ -24,13 +24,13 @@ use crate::diagnose::find::may_be;
 /// Files that are read beside a program's own.
 const MOST_INCLUDED: usize = 64;
 
-/// What Kustomize looks for in a folder.
+/// The file names that Kustomize looks for in a folder.
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Units that are read beside a unit.
 const MOST_UNITS: usize = 64;
 
-/// So many folders a Compose file may be above an application's own.
+/// The most folders that a Compose file may be above an application's own.
 const MOST_LEVELS: usize = 4;
 
 /// A place that was looked into.
@@ -38,10 +38,10 @@ const MOST_LEVELS: usize = 4;
 pub(super) struct Looked {
     /// For a person: a path, or `environment of php-fpm 123`.
     pub name: String,
-    /// What a file holds, with those that its containers take variables from; empty of an environment.
+    /// The contents of a file, with those that its containers take variables from; empty for an environment.
     pub whole: Whole,
     pub reading: Reading,
-    /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
+    /// Containers that it may mean: those of a Compose file that it is, or that is beside it.
     pub services: Vec<Service>,
     pub neighbours: Vec<String>,
     /// Names and texts of the other `.container` units in its folder, if it is one.
@@ -55,25 +55,25 @@ impl Looked {
     }
 }
 
-/// A file's text, as it was read by whoever will write it.
+/// A file's text, as the program that will write it has read it.
 #[derive(Debug, Clone, Copy)]
 pub struct FileText<'a> {
-    /// Where it lies for the application.
+    /// The file's path for the application.
     pub path: &'a Path,
     pub text: &'a str,
     /// The process that reads it, whose environment counts.
     pub pid: Option<u32>,
-    /// Whose file it is, by a name of the table; `None` where its own name and words say it.
+    /// Whose file it is, by a name of the table; `None` if its own name and words say it.
     pub application: Option<&'a str>,
-    /// What is set elsewhere for it: a process's own variables win.
+    /// The variables set elsewhere for it: a process's own variables win.
     pub environment: &'a BTreeMap<String, String>,
     /// Whether it is read container by container.
     pub by_container: bool,
-    /// The unit of the server's container, if it has one of its own: its name without `.container`, and its text.
+    /// The unit of the server's container, if it has a separate one: its name without `.container`, and its text.
     pub server_unit: Option<Unit<'a>>,
 }
 
-/// What a `.container` unit is called by others.
+/// Returns the name that other units use for a `.container` unit.
 pub(crate) fn unit_name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -177,7 +177,7 @@ fn text_with(file: &FileText<'_>, follows: bool) -> Result<Looked, Failure> {
     looked(both, file.text.as_bytes(), manner, Files::Ours)
 }
 
-/// What writes both sides, or why nothing does, if a file of containers was named without a word of that.
+/// Explains how both sides can be written, or why not, if a file of containers was named without `--containers`.
 pub(super) fn offered(file: &FileText<'_>) -> Option<String> {
     let shown = file.path.display();
     if file.by_container || file.server_unit.is_some() {
@@ -235,14 +235,14 @@ pub(super) fn offered_by(path: &Path) -> Option<String> {
     })
 }
 
-/// Whose file it is, where that is neither root nor we: a hint for `--user`.
+/// Whose file it is, if that is neither root nor we: a hint for `--user`.
 pub fn owner(path: &Path) -> Option<String> {
     let uid = read::look(path).ok()??.st_uid;
     let is_ours = uid == rustix::process::geteuid().as_raw();
     (uid != 0 && !is_ours).then(|| user_name(uid))
 }
 
-/// Where it lies for us and for the application, and what it holds.
+/// Parses a file from its path for us, its path for the application, and its contents.
 fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files: Files<'_>) -> Result<Looked, Failure> {
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
@@ -346,7 +346,7 @@ fn units_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<(St
     read.collect()
 }
 
-/// What a program reads beside its own file, one level deep.
+/// Returns the files that a program reads beside its own file, one level deep.
 fn included(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Included> {
     let text = String::from_utf8_lossy(bytes);
     let is_manifest = app::is_manifest(&text);
@@ -411,7 +411,7 @@ fn unknown_application(name: &str) -> Failure {
     )
 }
 
-/// What a file below Laravel's `config` finds in its environment: a process's variables win over those of `.env`.
+/// Returns the environment of a file below Laravel's `config`: a process's variables win over those of `.env`.
 fn laravel_environment(
     path: &Path,
     environment: Option<&BTreeMap<String, String>>,
@@ -425,7 +425,7 @@ fn laravel_environment(
     Some(variables)
 }
 
-/// What a process was started with; later changes of its own are not seen there.
+/// Returns the environment that a process was started with; its own later changes are not seen there.
 ///
 /// # Errors
 /// That it cannot be read.
@@ -441,7 +441,7 @@ pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// What a process has: its environment and the known files of its working folder.
+/// Returns the sources of a process: its environment and the known files of its working folder.
 pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = kernel::link(process.file("cwd")).unwrap_or_default();
@@ -511,7 +511,7 @@ pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
 pub(super) struct Unseen {
     /// Where it leads.
     pub(super) to: SocketAddr,
-    /// What is seen of the other end: `of user mysql; may be mariadbd 812`.
+    /// The visible facts about the other end: `of user mysql; may be mariadbd 812`.
     seen: String,
 }
 
@@ -521,7 +521,7 @@ impl Unseen {
         format!("{} ({})", self.to, self.seen)
     }
 
-    /// What can be said of it: where it leads, and what to do to know more.
+    /// Returns what is known about it: its destination, and how to find out more.
     pub(super) fn answer(&self) -> CheckedConnection {
         let what = format!(
             "connected over TCP to {}; whether a server that is known listens there is seen by root only",
@@ -563,7 +563,7 @@ pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     found
 }
 
-/// Where a process is connected over sockets alone; `None` where it is not connected so.
+/// Reports that a process is on the socket already; `None` if it is not.
 pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     let mut servers = survey
         .clients

@@ -1,4 +1,4 @@
-//! What a check of a file or a process is about: every connection that is found there.
+//! The subject of a check of a file or a process: every connection that is found there.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use super::taken;
 use super::workers::Count;
 use crate::diagnose::socket_of::{self, SocketOf};
 
-/// Applications whose settings are named where none of them was found.
+/// Applications whose settings are named if none of them was found.
 const MOST_WANTED: usize = 6;
 
 /// A connection of a file, and what would be written there.
@@ -35,32 +35,32 @@ pub struct Switchable {
     pub at: Option<Range<usize>>,
     /// Whether it is where a server itself listens.
     pub is_of_the_server: bool,
-    /// Whether it was found by the names of its settings alone: nobody knows the application.
+    /// Whether it was found only by the names of its settings: the application is not known.
     pub is_guessed: bool,
     /// Applications that it may be of then, by their titles.
     pub readers: Vec<String>,
-    /// Where it goes, with its password.
+    /// The destination, with its password.
     pub address: Option<Address>,
-    /// The same as an address of TCP here; `None` where the host is another machine. Beside a socket that is known an
+    /// The same as an address of TCP here; `None` if the host is another machine. Beside a socket that is known an
     /// address that is not ours counts too: it may be a container's.
     pub tcp: Option<SocketAddr>,
-    /// The socket that it would take; `None` where none is known to be the same server's.
+    /// The socket that it would take; `None` if no socket is known to be the same server's.
     pub socket: Option<String>,
     /// How many connections come at once, if that is known.
     pub at_once: Option<Count>,
     /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
-    /// variables become; `None` where it is not to be written.
+    /// variables become; `None` if it is not to be written.
     pub moves: Vec<Option<Moves>>,
-    /// What is written into the unit of its server's container, if that is a file of its own.
+    /// The edit of the unit of its server's container, if that is a separate file.
     pub beside: Option<Beside>,
-    /// The variables of the environment that its settings are, first those that say where it goes.
+    /// The environment variables of its settings, first those that set the destination.
     pub variables: Vec<String>,
-    /// Whether a Secret has some of its settings, which nobody is shown.
+    /// Whether a Secret has some of its settings; those are never shown.
     pub has_secrets: bool,
 }
 
 impl Switchable {
-    /// One of which nobody has looked where it goes.
+    /// A connection whose destination has not been looked up yet.
     fn new(found: &Found, checked: CheckedConnection) -> Self {
         Self {
             checked,
@@ -79,7 +79,7 @@ impl Switchable {
         }
     }
 
-    /// The applications of which one has to be named, none where none is known; `None` where it is clear.
+    /// Returns the applications of which one has to be named, empty if none is known; `None` if it is clear.
     pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
         if self.is_guessed {
             return Some(self.readers.clone());
@@ -130,13 +130,13 @@ fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// What a file and a process show.
+/// The facts that a file and a process show.
 #[derive(Debug)]
 pub struct Sources {
     looked: Vec<Looked>,
     /// Servers that the process is connected to over TCP.
     connected: Vec<Address>,
-    /// What it is connected to over TCP where the process behind is not seen.
+    /// Its TCP connections whose server process is not seen.
     unseen: Vec<Unseen>,
     /// The command that writes both sides of a file of containers.
     offered: Option<String>,
@@ -213,8 +213,8 @@ impl Sources {
         Ok((answers, is_written))
     }
 
-    /// Where the connections of a file's text go over TCP, by their places, as far as a server that is known listens
-    /// there: an account's clients are looked for at these. Nobody is asked.
+    /// Returns the TCP destinations of the connections in a file's text, by their places, if a known server listens
+    /// there: an account's clients are looked for at these. No server is asked.
     ///
     /// # Errors
     /// That the process' environment cannot be read, or no application has that name.
@@ -290,8 +290,8 @@ impl Sources {
         Ok((all, sources))
     }
 
-    /// The connections of a file's text, with what would be written for a socket that need not be there yet: nobody is
-    /// asked, so those over TCP are open until whoever calls has looked.
+    /// Returns the connections of a file's text, with what would be written for a socket that need not exist yet. No
+    /// server is asked, so those over TCP stay open until the caller has looked.
     ///
     /// # Errors
     /// That the process' environment cannot be read, or no application has that name.
@@ -373,7 +373,7 @@ impl Sources {
         }
     }
 
-    /// What was not understood, each with its place.
+    /// Returns the texts that were not understood, each with its place.
     pub fn unread(&self) -> Vec<String> {
         let of_place = |it: &Looked| {
             let problems = it.reading.problems.iter();
@@ -382,7 +382,7 @@ impl Sources {
         self.looked.iter().flat_map(of_place).collect()
     }
 
-    /// What was looked for, where nothing was found.
+    /// Returns the failure that lists what was looked for, if no connection was found.
     pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
         let Some(path) = app else {
             if !self.unseen.is_empty() {

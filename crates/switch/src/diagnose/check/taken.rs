@@ -1,5 +1,5 @@
-//! What is said of a connection whose container takes variables from other files or objects: where their lines are, and
-//! nothing of what a Secret has.
+//! Points about a connection whose container takes variables from other files or objects: the places of their lines,
+//! and never a Secret's values.
 //!
 //! Called by `subject`, for all connections of a file.
 

@@ -1,4 +1,4 @@
-//! What is said where nothing that is known listens at an address: who may listen there, and which servers of its kind are
+//! Points for an address without a known listener: which process may listen there, and which servers of its kind are
 //! seen.
 //!
 //! Tries to connect where the client's network is ours, and sends nothing. Called for each address whose server was not found.
@@ -11,7 +11,7 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use super::question::Question;
 
-/// So long one waits for whoever listens on a port.
+/// The longest wait for the listener on a port.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Most servers that are named; a machine may have hundreds.
@@ -27,7 +27,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         let error = TcpStream::connect_timeout(&tcp, PATIENCE).err();
         (error.is_some_and(|it| it.kind() == std::io::ErrorKind::ConnectionRefused), "tried to connect")
     } else {
-        // Nobody connects there in the client's place.
+        // looptax does not connect there in the client's place.
         let listened = client.as_ref().and_then(|it| is_listened_at(tcp, it));
         (listened == Some(false), "looked at the listening sockets of the client's network")
     };
@@ -98,7 +98,7 @@ fn seen_here(question: Question<'_>) -> String {
     if all.is_empty() { String::new() } else { format!("; seen here: {}", all.join(", ")) }
 }
 
-/// Whose network a server is in, where that is not the client's.
+/// Whose network a server is in, if that is not the client's.
 fn network_of(server: &Server) -> String {
     match &server.process.home {
         Home::Container { runtime, name } => format!("the network of {runtime} {name}"),

@@ -22,7 +22,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// What was typed.
+    /// The number that was typed.
     pub(crate) fn typed(n: u32) -> Self {
         Self { n, words: "that is --connections".to_owned() }
     }
@@ -48,7 +48,7 @@ pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     }
 }
 
-/// The pool of one process, where none is known to run.
+/// Counts the pool of one process, if no pool is known to run.
 pub(super) fn of_pool(pool: &Pool) -> Count {
     Count { n: pool.size, words: format!("{} of one process", said(pool)) }
 }
@@ -92,7 +92,7 @@ fn of_fpm(worker: &Process) -> Option<Count> {
         })
     };
     let of_pool = said(name, "pm.max_children", &format!("pool {name}"))?;
-    // Zero is no limit.
+    // Zero means unlimited.
     let of_all = said("global", "process.max", "all pools").filter(|it| it.n > 0 && it.n < of_pool.n);
     Some(of_all.unwrap_or(of_pool))
 }

@@ -1,4 +1,4 @@
-//! What is said of chains of hops: what a page goes through, and what that costs.
+//! Texts about chains of hops: the servers that a page's requests pass, and their cost.
 //!
 //! Which hops belong to a chain, `paths` knows.
 
@@ -13,7 +13,7 @@ use super::paths::{Graph, Path};
 use super::rates::{Asked, Rates, cost, source_of, sum};
 use super::shares::{Shares, charged, rate_of};
 
-/// The chains of a look; a database's clients that nothing else is connected to are none.
+/// Returns the chains of a survey; a database's clients do not form one if no other process connects to them.
 pub(super) fn chains(
     survey: &Survey,
     rates: Option<&Rates<'_>>,
@@ -29,7 +29,7 @@ pub(super) fn chains(
     paths.iter().map(|it| view.chain(it, &shares)).collect()
 }
 
-/// What is said of the links of a path.
+/// The facts about the links of a path.
 struct View<'a> {
     survey: &'a Survey,
     rates: Option<&'a Rates<'a>>,
@@ -108,7 +108,8 @@ impl View<'_> {
         })
     }
 
-    /// Whether nobody else was seen to connect to that server for a moment: then what was closed was this one's.
+    /// Whether no other process was seen to connect to that server for a moment: then the closed connections were this
+    /// one's.
     fn is_only_passing(&self, link: &Link) -> bool {
         let mut links = self.survey.stack.links.iter();
         !links.any(|it| {
@@ -117,8 +118,8 @@ impl View<'_> {
         })
     }
 
-    /// Connections to a server that nobody is seen to ask: those that came and went, and others' whose process is
-    /// not seen.
+    /// Connections to a server without a visible client: those that were opened and closed, and others' whose process
+    /// is not seen.
     fn unseen(&self, service: usize) -> Vec<FoundHop> {
         let Some(idx) = self.survey.stack.services[service].server_idx else {
             return Vec::new();
@@ -182,8 +183,8 @@ impl View<'_> {
     }
 }
 
-/// The rates of its requests, and whether each of them has a connection of its own. A connection that was closed
-/// counts as one request; where there are more of those than requests over the open ones, these are alike.
+/// Returns the rates of its requests, and whether each request has its own connection. A closed connection counts as
+/// one request; if there are more of those than requests over the open ones, these are alike.
 fn parts(hop: &FoundHop) -> Vec<(Option<f64>, bool)> {
     if let Some((requests, opened)) = hop.requests_per_s.zip(hop.opened_per_s) {
         // The first request of a connection bears what opening it costs.

@@ -1,8 +1,8 @@
-//! What a request over TCP costs more than over the socket, on this machine, in CPU time.
+//! The extra CPU time of a request over TCP compared with the socket, on this machine.
 //!
-//! From records of `compare`: one connection, both ends on one core, the server's own kind. A figure
-//! of another kind of server is not used: how much of a request is the transport differs little, but
-//! nobody has measured that it does not.
+//! From records of `compare`: one connection, both ends on one core, the server's own kind. A figure of another kind of
+//! server is not used: how much of a request is the transport differs little, but no measurement shows that it does
+//! not.
 
 use std::path::{Path, PathBuf};
 
@@ -65,8 +65,8 @@ pub fn why_none(record: &Record) -> String {
     }
 }
 
-/// The newest cost of each kind of server among these records, the newest first; one of a run that did not decide
-/// where there is no other. One that is gone, or too large to be worth the time, is passed over.
+/// Returns the newest cost of each kind of server among these records, the newest first; an undecided run counts only
+/// if there is no other. A record that is gone, or too large to be worth the time, is skipped.
 pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     let is_small = |path: &&PathBuf| {
@@ -123,8 +123,8 @@ fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<(Option<String>, Optio
     asked(&comparison.target, &tax.baseline, &tax.arm)
 }
 
-/// The kinds of who is asked and of the pooler that asks, where there is one, in requests that are over TCP in one
-/// arm and over the socket in the other, all else alike; `None` for another pair of arms.
+/// Returns the kinds of the server and of the pooler in front of it, if any, for requests that are over TCP in one arm
+/// and over the socket in the other, all else alike; `None` for another pair of arms.
 fn asked(target: &Target, baseline: &str, arm: &str) -> Option<(Option<String>, Option<String>)> {
     let kind = kind_of(target);
     let (socket, tcp): (Arm, Arm) = (baseline.parse().ok()?, arm.parse().ok()?);
@@ -155,7 +155,7 @@ fn minute(at: &str) -> String {
     )
 }
 
-/// The echo server stands for every server: it is the transport alone.
+/// The echo server represents every server: it measures only the transport.
 fn kind_of(target: &Target) -> Option<String> {
     let kind = &target.kind;
     (kind != "echo").then(|| kind.clone())
@@ -174,7 +174,7 @@ fn is_fit(comparison: &Comparison) -> bool {
 mod tests {
     use super::*;
 
-    /// A comparison of a kind that a record may hold, and what its arms are held against.
+    /// Checks a comparison of a kind that a record may hold, and what its arms are compared with.
     #[track_caller]
     fn check(kind: &str, baseline: &str, arm: &str, expected: Option<(&str, Option<&str>)>) {
         let target = Target { kind: kind.to_owned(), ..Target::default() };

@@ -1,4 +1,4 @@
-//! What the kernel counted between two looks, held against who is connected.
+//! The kernel's counts between two surveys, compared with the connections.
 //!
 //! A client's connections may all be gone at the later look: it is a client all the same.
 
@@ -29,7 +29,7 @@ impl<'a> Counts<'a> {
         Self { survey, flows: flows(look, &survey.servers), seconds: look.over.as_secs_f64() }
     }
 
-    /// What a client asked that is connected; `None` where others hand its requests on, or its process is not seen.
+    /// Returns the requests of a connected client; `None` if others hand its requests on, or its process is not seen.
     pub(super) fn of(&self, client: &Client) -> Option<PerSecond> {
         let pid = client.peer.process.as_ref().filter(|_| client.via.is_none())?.pid;
         let own = self.flows.iter().filter(|it| is_to(it, client.server_idx, client.peer.way));
@@ -38,7 +38,7 @@ impl<'a> Counts<'a> {
         Some(self.per_second(&sum))
     }
 
-    /// What one service asked another.
+    /// Returns the requests of one service to another.
     pub(super) fn between(&self, client_pid: u32, server_idx: usize, way: Way) -> PerSecond {
         let is_own = |it: &&Flow| {
             let client = it.client.as_ref().and_then(|it| it.process.as_ref());
@@ -70,8 +70,8 @@ impl<'a> Counts<'a> {
         })
     }
 
-    /// Whether these processes may ask a server though no request of theirs to it was counted: they did nothing meanwhile, and
-    /// nobody else connected to it.
+    /// Whether these processes may ask a server though no request of theirs to it was counted: they were idle
+    /// meanwhile, and no other process connected to it.
     pub(super) fn leave_open(&self, server_idx: usize, processes: &[u32]) -> bool {
         let is_one = |it: &Option<Party>| {
             it.as_ref().and_then(|it| it.process.as_ref()).is_some_and(|it| processes.contains(&it.pid))

@@ -1,7 +1,7 @@
 //! CPU time for each request of the services that were watched: what their processes used, and what they answered or asked.
 //!
-//! A service has one figure, whoever its clients and servers are: the kernel tells of a process how much it used, not for
-//! whom. It is left out where requests are missing that the time was used for. Called by `watched`.
+//! A service has one figure for all its clients and servers: the kernel reports a process's CPU time, not for which
+//! client it was. It is left out if requests are missing that used that time. Called by `watched`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use looptax_model::record::WatchedCpu;
 /// Overlapping requests of a service in a hundred, from which on they are not told apart.
 const MOST_OVERLAPPING_PCT: u64 = 1;
 
-/// What surrounds a look, at its beginning and its end: the CPU times of all processes, and the sockets of servers.
+/// The state around a survey, at its beginning and its end: the CPU times of all processes, and the sockets of servers.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
     pub cpu: [&'a CpuTimes; 2],

@@ -1,4 +1,4 @@
-//! What was seen, as it is shown and saved.
+//! The survey's findings, as they are shown and saved.
 
 use looptax_host::discover::{
     Client, Endpoint, Listener, OtherConnections, Peer, Place, Problem, Process, Server, SocketFile, Survey,
@@ -16,8 +16,8 @@ use super::names::Names;
 use super::notes::notes;
 use super::rates::{Asked, Rates, cost, source_of};
 
-/// The later look, with rates where there was an earlier one, and costs where rates and a source are. `counted` is what
-/// the kernel counted between the two.
+/// Lists the later survey, with rates if there is an earlier one, and costs if there are rates and a source. `counted`
+/// is what the kernel counted between the two.
 pub fn listing(earlier: Option<&Survey>, survey: &Survey, counted: Option<&Look>, sources: &[CostSource]) -> Found {
     let names = Names::new();
     let rates = earlier.map(|earlier| Rates::between(earlier, survey));

@@ -1,14 +1,14 @@
 //! Servers that a chain may go on to without being seen to: somebody's connections to them came and went.
 //!
-//! A closed connection has no owner. Called where chains are put together.
+//! A closed connection has no owner. Called when chains are put together.
 
 use looptax_host::discover::{Service, Survey};
 
 use super::counts::Counts;
 use super::paths::{Path, is_application};
 
-/// Servers, by their process, to which connections were closed that nobody was seen to hold, and that an application
-/// of this chain may have asked by all that was counted.
+/// Servers, by their process, to which connections without a visible client were closed, and that an application of
+/// this chain may have asked, as far as all counts show.
 pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>) -> Vec<u32> {
     let applications = applications(survey, path);
     let pids: Vec<u32> = applications.iter().map(|it| it.process.pid).collect();
@@ -34,7 +34,7 @@ pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>
     open.map(|(_, it)| it.process.pid).collect()
 }
 
-/// What runs pages on a chain.
+/// The services of a chain that run pages.
 fn applications<'a>(survey: &'a Survey, path: &Path) -> Vec<&'a Service> {
     let stack = &survey.stack;
     let servers = path.links.iter().map(|it| stack.links[*it].server);

@@ -1,4 +1,4 @@
-//! What is in the way, in words, with the next step.
+//! The obstacles, in words, with the next step.
 
 use std::path::Path;
 

@@ -64,7 +64,7 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// What runs an application, asks nothing just now, and was asked by connections that are gone.
+    /// Applications that do not ask anything just now, and were asked over connections that are closed.
     fn asked_in_passing<'b>(&'b self, asked: &'b BTreeSet<usize>) -> impl Iterator<Item = Path> + 'b {
         let servers = self.survey.servers.iter().zip(&self.survey.others).enumerate();
         let passing = servers.filter(|(idx, (server, others))| {

@@ -8,10 +8,10 @@ use std::net::SocketAddr;
 use looptax_host::discover::{Connection, NamespaceId, Survey, Traffic};
 use looptax_model::record::{CostSource, Estimate, Figure, Way};
 
-/// What went over each TCP connection, by its ends.
+/// The traffic of each TCP connection, by its ends.
 type TrafficOf = HashMap<(NamespaceId, SocketAddr, SocketAddr), Traffic>;
 
-/// What the later of two looks is held against.
+/// The earlier of two surveys, with which the later one is compared.
 pub(super) struct Rates<'a> {
     earlier: &'a Survey,
     before: TrafficOf,
@@ -28,8 +28,8 @@ impl<'a> Rates<'a> {
         self.seconds
     }
 
-    /// Requests per second over TCP connections that were there at both looks. One that is
-    /// new counts from nothing; `None` for a socket, whose requests nobody counts.
+    /// Requests per second over TCP connections that were there at both surveys. A new one counts from zero; `None` for
+    /// a socket, whose requests are not counted.
     pub(super) fn requests_per_s(&self, way: Way, connections: &[Connection]) -> Option<f64> {
         if !way.is_tcp() || self.seconds <= 0.0 {
             return None;
@@ -48,7 +48,7 @@ impl<'a> Rates<'a> {
         Some(n_requests as f64 / self.seconds)
     }
 
-    /// Connections to a server that were closed per second between the looks, of one way; `None` where that leaves
+    /// Connections to a server that were closed per second between the looks, of one way; `None` if that leaves
     /// no trace that is counted. One of the earlier look is not counted again.
     pub(super) fn closed_per_s(&self, later: &Survey, server_idx: usize, way: Way) -> Option<f64> {
         // A socket leaves nothing, and between two namespaces it is not told which is this machine's.
@@ -72,14 +72,14 @@ fn traffic_of(survey: &Survey) -> TrafficOf {
     { of_servers.chain(of_unseen).chain(of_links) }.filter_map(|it| it.tcp.zip(it.traffic)).collect()
 }
 
-/// Who asks whom, of which a cost may be known.
+/// A client and its server, of which a cost may be known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
     /// The server's kind; empty for what only hands on.
     pub(super) kind: &'a str,
-    /// The kind of who asks, where it is a server itself.
+    /// The kind of the client, if it is a server itself.
     pub(super) client_kind: Option<&'a str>,
-    /// Whether each request has a connection of its own.
+    /// Whether each request has its own connection.
     pub(super) is_per_connection: bool,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usiz
     own.or_else(|| of(kind, None)).or_else(|| of(None, None))
 }
 
-/// The CPU time that so many requests cost by a source; ms per second.
+/// The CPU time that this many requests cost by a source; ms per second.
 pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
     let ms_per_s = |us: f64| us * requests_per_s / 1e3;
@@ -106,7 +106,7 @@ pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     Some(Figure::new(ms_per_s(value), end(lo, f64::NEG_INFINITY), end(hi, f64::INFINITY), n))
 }
 
-/// What several hops cost together: the ends of the intervals are added, as if all were off the same way.
+/// Adds the costs of several hops: the ends of the intervals are added, as if all were off the same way.
 pub(super) fn sum(costs: impl Iterator<Item = Figure>) -> Option<Figure> {
     let known = costs.filter_map(|it| it.known().copied());
     known.fold(None, |sum: Option<Figure>, next| {

@@ -1,6 +1,6 @@
 //! Whose a hop is that several chains have in common: a pooler's connections serve all that ask it.
 //!
-//! Requests onward are divided as those that come in are. Called where chains are summed.
+//! Requests onward are divided as those that come in are. Called when chains are summed.
 
 use looptax_host::discover::{Link, Stack};
 use looptax_model::record::{Estimate, Figure, FoundHop};
@@ -14,7 +14,7 @@ const MOST_STEPS: u32 = 16;
 pub(super) struct Shares<'a> {
     pub(super) stack: &'a Stack,
     pub(super) paths: &'a [Path],
-    /// Requests per second over each link; `None` where nobody counts them.
+    /// Requests per second over each link; `None` if they are not counted.
     pub(super) rates: Vec<Option<f64>>,
 }
 
@@ -24,7 +24,7 @@ impl Shares<'_> {
         self.paths.iter().filter(|it| it.links.contains(&link)).count() > 1
     }
 
-    /// A chain's part of a link, from 0 to 1; `None` where that is not known.
+    /// A chain's part of a link, from 0 to 1; `None` if that is not known.
     pub(super) fn of(&self, path: &Path, link: usize) -> Option<f64> {
         self.part(path, link, MOST_STEPS)
     }
@@ -61,7 +61,7 @@ impl Shares<'_> {
     }
 }
 
-/// Requests per second over a hop; `None` where some of them are not counted.
+/// Requests per second over a hop; `None` if some of them are not counted.
 pub(super) fn rate_of(hop: &FoundHop) -> Option<f64> {
     if hop.opened_per_s.is_some() {
         return hop.requests_per_s;
@@ -71,7 +71,7 @@ pub(super) fn rate_of(hop: &FoundHop) -> Option<f64> {
     Some(open + hop.closed_per_s.unwrap_or(0.0))
 }
 
-/// What a chain is charged of a hop; `None` where the hop has no cost, or nobody knows whose it is.
+/// A chain's share of a hop's cost; `None` if the hop has no cost, or it is not known which chain uses it.
 pub(super) fn charged(hop: &FoundHop) -> Option<Figure> {
     let cost = hop.cpu_ms_per_s.clone()?;
     if !hop.is_shared {

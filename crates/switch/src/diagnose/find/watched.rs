@@ -1,4 +1,4 @@
-//! What was counted on sockets, as it is shown and saved.
+//! The counts on sockets, as they are shown and saved.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -39,8 +39,8 @@ pub struct Gathered {
     known: KnownClients,
 }
 
-/// What one service asked another at one address. Who they are is found anew at each look: a process may end before the
-/// last one.
+/// The requests of one service to another at one address. Both services are looked up again at each look: a process may
+/// end before the last one.
 #[derive(Debug)]
 struct Hop {
     who: Who,

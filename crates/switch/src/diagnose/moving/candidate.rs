@@ -13,19 +13,19 @@ pub struct Candidate {
     pub from: Vec<SocketAddr>,
     /// Where they are moved to.
     pub to: SocketName,
-    /// The server, where it is known: `mariadbd, pid 4711`.
+    /// The server, if it is known: `mariadbd, pid 4711`.
     pub server: Option<(String, u32)>,
-    /// How its socket proves to be its, where it was found.
+    /// The proof that the socket is its, if it was found.
     pub owner: Option<Owner>,
     /// Why it stays on TCP all the same.
     pub stays: Option<String>,
-    /// What a process says that keeps it on TCP.
+    /// The process's own settings that keep it on TCP.
     pub demands: Vec<Demand>,
-    /// What the check of a known connection said.
+    /// The results of the check of a known connection.
     pub checked: Vec<String>,
     /// Why nothing is moved as things are now; that may change while the program runs.
     pub idle: Option<String>,
-    /// What nobody can know who moves it.
+    /// Facts that the person who moves it cannot know.
     pub warnings: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Candidate {
     }
 }
 
-/// What the supervisor gets: the addresses that are moved.
+/// Returns the supervisor's input: the addresses that are moved.
 pub fn mapping(candidates: &[Candidate]) -> Mapping {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
     let routes = moved.flat_map(|candidate| {

@@ -1,7 +1,7 @@
 //! The socket of a server in a container, for the port that the container publishes.
 //!
-//! It counts only where it is in a folder that we see too, and is the very file that the server listens
-//! on. Everything else leaves the port on TCP.
+//! It counts only if it is in a folder that we see too, and is the very file that the server listens on. In all other
+//! cases the port stays on TCP.
 
 use looptax_host::discover::{NamespaceId, Place, Published, Server, SocketFile};
 use looptax_redirect::SocketName;
@@ -10,7 +10,7 @@ use super::candidate::Candidate;
 use super::pairs::{Socket, loopback, port_of, short_name, socket_for, tcp, usable};
 use super::shared::path_here;
 
-/// The published port with the server's socket; a server without one is none.
+/// The published port with the server's socket; `None` for a server without one.
 pub(super) fn published_candidate(
     published: &Published,
     server: &Server,

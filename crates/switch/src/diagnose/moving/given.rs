@@ -17,7 +17,7 @@ fn wrong(option: &str, text: &str, what: impl fmt::Display) -> Failure {
     )
 }
 
-/// What one `--map` or `--also` means. A relative path is taken from the working folder as it is now.
+/// Parses one `--map` or `--also`. A relative path is taken from the working folder as it is now.
 fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     let wrong = |what: &str| wrong(option, text, what);
     let Some((from, to)) = text.split_once('=') else {

@@ -1,7 +1,7 @@
 //! Connections that the program is known to make: tried over either transport before it runs.
 //!
-//! Known is what `--login` says, and what the program's arguments and environment spell as a URL with a
-//! user. What is done with one is what `looptax check` does.
+//! Connections are known from `--login`, and from the program's arguments and environment if they spell a URL with a
+//! user. Each one gets the checks of `looptax check`.
 
 use looptax_host::discover::Server;
 use looptax_model::dsn::{Address, Protocol};
@@ -15,7 +15,7 @@ use crate::diagnose::check::{Client, Question, points};
 use crate::diagnose::local::own_address;
 use crate::diagnose::socket_of::Near;
 
-/// What is known of a port's connections.
+/// The findings about a port's connections.
 pub(super) enum Verdict {
     /// All that are known would work.
     Works {
@@ -29,26 +29,27 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-/// A full queue is waited for, and what is lost is no failure of the login.
+/// A full queue is waited for, and a loss there is not a failure of the login.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
-/// Whoever demands TLS over both: a driver may do without it on a socket.
+/// An account that demands TLS over both: a driver may do without it on a socket.
 const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
 
-/// Whom TCP refuses gets in over the socket, or has more rights there: good news for `check`, and nothing that a program may be given unasked.
+/// An account that TCP refuses gets in over the socket, or has more rights there: good news for `check`, and nothing
+/// that a program may be given unasked.
 const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
     PointCode::AccountGetsMore,
     PointCode::LoginFailsOverTcp,
-    // Whoever has to do TLS keeps what it has.
+    // A client that has to do TLS keeps it.
     PointCode::TlsOnSocket,
     PointCode::TlsNotOnSocket,
 ];
 
-/// What tells of the login itself.
+/// The topics about the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
-/// What is added to a refusal where it was tried without a password.
+/// The end of a refusal's message, if the login was tried without a password.
 const NO_PASSWORD: &str = "; --login gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
 
 /// Tries the connections that are known of this port.
@@ -91,7 +92,7 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
             Some(login) if idx < args.login.len() => {
                 return Ok(Verdict::Fails(format!("{who}{}{NO_PASSWORD}", login.what)));
             }
-            // With a password that nobody knows here a refusal means nothing.
+            // With a password that is not known here a refusal means nothing.
             _ => continue,
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
@@ -104,8 +105,8 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
     Ok(if words.is_empty() { Verdict::Unknown } else { Verdict::Works { words, is_told } })
 }
 
-/// Why a connection that demands TLS is left alone. MySQL and MariaDB have TLS on their sockets as well,
-/// but whoever demands it has a reason that we do not know.
+/// Why a connection that demands TLS stays as it is. MySQL and MariaDB have TLS on their sockets as well, but a program
+/// that demands it has a reason that we do not know.
 fn demanded(demand: &str, protocol: Protocol) -> String {
     match protocol {
         Protocol::Postgres => {
@@ -122,7 +123,7 @@ fn has_password(address: &Address) -> bool {
     address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
 }
 
-/// What `--login` names.
+/// Parses the addresses of `--login`.
 pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let wrong = |error| {
         Failure::usage(
@@ -134,7 +135,7 @@ pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     parsed.map(|it| it.map_err(wrong)).collect()
 }
 
-/// What is said of each `--login` that is about none of these ports.
+/// Returns a message for each `--login` that is not about any of these ports.
 pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<String>, Failure> {
     let told = told(args)?;
     let unfitting = told.iter().filter(|address| !candidates.iter().any(|it| is_for(address, it)));

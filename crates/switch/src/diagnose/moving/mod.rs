@@ -28,7 +28,7 @@ pub use known::unfitting;
 use obstacles::Logins;
 pub use wanted::Wanted;
 
-/// What `run` moves: as given by `--map`; else what is found, and what `--also` gives.
+/// Lists what `run` moves: the addresses of `--map`; else those that are found, and those of `--also`.
 pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     known::told(args)?;
     if !args.map.is_empty() {
@@ -40,7 +40,7 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     Ok(all)
 }
 
-/// What a look at this machine finds, without the addresses that were given.
+/// Looks at this machine and returns what it finds, without the addresses that were given.
 fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failure> {
     let survey = survey(None);
     let own = survey.own_network;
@@ -74,12 +74,12 @@ fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failu
     Ok(found)
 }
 
-/// What runs an application behind a web server, and whose requests and logins looptax cannot try.
+/// Whether a server runs an application behind a web server: looptax cannot try its requests and logins.
 fn is_of_web(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
 }
 
-/// Why such a pair is moved only by whoever says so.
+/// Why such a pair is moved only if the command line asks for it.
 fn of_web(pair: &Candidate) -> String {
     let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(
@@ -90,9 +90,9 @@ fn of_web(pair: &Candidate) -> String {
     )
 }
 
-/// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but
-/// one that works says nothing of others, which a server's rules may treat otherwise: one that somebody named counts
-/// where the socket lets nobody in whom TCP refuses, one that was only found not at all.
+/// Decides whether it is moved. Known connections of the program count before possible obstacles; but one that works
+/// proves nothing about others, which a server's rules may treat otherwise: one that a person named counts if the
+/// socket does not let in any account that TCP refuses, one that was only found does not count.
 fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_login: bool) {
     pair.demands = obstacles::demands(server.kind);
     let is_named = matches!(known, Verdict::Works { is_told: true, .. });

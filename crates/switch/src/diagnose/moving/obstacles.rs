@@ -1,7 +1,7 @@
-//! What speaks against moving, by server: its port's protocol, and logins that would differ.
+//! The reasons not to move, by server: its port's protocol, and logins that would differ.
 //!
-//! The program logs in as over TCP and does not know that it is on a socket. Where that may end otherwise
-//! and nobody knows which account it has, its connections stay on TCP.
+//! The program logs in as over TCP and does not know that it is on a socket. If that may end otherwise and its account
+//! is not known, its connections stay on TCP.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -23,9 +23,9 @@ const MOST_HOSTS_BYTES: u64 = 1 << 20;
 /// A server on this machine answers at once; one that does not is left alone.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a program says that demands TLS, each as letters and digits alone with what may follow it there
-/// without demanding any: PostgreSQL refuses TLS on its socket, and elsewhere whoever demands it has a reason that
-/// we do not know.
+/// Settings by which a program demands TLS, each only as letters and digits, with the values after it that do not
+/// demand any: PostgreSQL refuses TLS on its socket, and elsewhere a program that demands it has a reason that we do
+/// not know.
 type Said = (&'static str, &'static [&'static str]);
 
 const FALSE: &[&str] = &["false", "off", "no", "0"];
@@ -42,8 +42,8 @@ const OF_POSTGRES: &[Said] = &[
     ("sslrejectunauthorized", &[]),
 ];
 
-/// Of Connector/J, MariaDB's driver, the command lines with their shortened options, and go-sql-driver, whose
-/// `tls` is too short a word to stand alone.
+/// Of Connector/J, MariaDB's driver, the command lines with their shortened options, and go-sql-driver, whose `tls` is
+/// too short a word to match without its value.
 const OF_MYSQL: &[Said] = &[
     ("sslmode", &["disable", "prefer"]),
     ("sslmrequire", &[]),
@@ -59,7 +59,7 @@ const OF_MYSQL: &[Said] = &[
     ("&tls", &["false", "preferred", "version"]),
 ];
 
-/// What keeps a process with such arguments or such an environment on TCP.
+/// Returns the settings that keep a process with such arguments or such an environment on TCP.
 pub(super) fn demands(kind: Kind) -> Vec<Demand> {
     let all = match kind.protocol() {
         Some(Protocol::Postgres) => OF_POSTGRES,
@@ -85,9 +85,9 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
         return None;
     }
     match first_answer(first).as_ref() {
-        // To whom this is said through a proxy, the socket would say more.
+        // The port answers this to a client behind a proxy; the socket would answer more.
         Ok(b"-DENIED") => Some("the port refuses clients of other machines, such as a proxy".to_owned()),
-        // A server that wants a password first says so in an error.
+        // A server that requires a password first answers with an error that asks for it.
         Ok([b'+' | b'-', ..]) => None,
         _ => Some("the port does not answer plainly: it speaks TLS, or its server hangs".to_owned()),
     }
@@ -103,12 +103,12 @@ fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
     Ok(first)
 }
 
-/// What is known of logins over the socket by reading alone.
+/// The findings about logins over the socket, from reading only.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Logins {
     /// They end as over TCP; with what may be otherwise since.
     Same(Option<String>),
-    /// They may end otherwise: why, and whether somebody may get in over the socket whom TCP refuses.
+    /// They may end otherwise: why, and whether an account may get in over the socket that TCP refuses.
     Differ { why: String, gets_more: bool },
     /// Only who has an account can know.
     Open,
@@ -137,10 +137,10 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
     }
 }
 
-/// What is said at the start of a port whose logins are open.
+/// The message at the start about a port whose logins are open.
 pub(super) const OPEN: &str = "the account is not known: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused, let in without a password, or have other rights; --login DSN tries it, --require-login leaves it on TCP";
 
-/// What nobody can rule out counts as if it were so.
+/// A case that cannot be ruled out counts as true.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
     Logins::Differ { why: format!("{why}; {ONLY_MAP}"), gets_more: true }
 }

@@ -28,7 +28,7 @@ impl Socket {
     }
 }
 
-/// The pairs of a server in our network; a port without a socket is none.
+/// The pairs of a server in our network; a port without a socket does not form one.
 pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
     let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
     let near: Vec<&Endpoint> = server.seen_endpoints().filter(is_near).collect();
@@ -82,7 +82,7 @@ pub(super) fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
     }
 }
 
-/// MySQL's second protocol, with a port and a socket of its own.
+/// MySQL's second protocol, with its own port and socket.
 const X_PORT: u16 = 33_060;
 const X_NAME: &str = "mysqlx";
 

@@ -29,8 +29,8 @@ pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<St
     }
 }
 
-/// What it was started with. A relative path is taken from its folder, unless that is `/`, where it goes when it leaves
-/// the one that it was started in.
+/// The configuration file that it was started with. A relative path is taken from its folder, unless that is `/`: a
+/// daemon changes to that from the folder that it was started in.
 fn configuration(setting: &LoginSetting, process: &Process) -> Option<String> {
     let path = PathBuf::from(file(setting, process.arguments())?);
     let path = if path.is_absolute() {

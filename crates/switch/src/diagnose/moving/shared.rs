@@ -1,4 +1,4 @@
-//! Where a file of another process lies for us: in a folder that both see, at whatever path.
+//! Finds another process's file in our own folders: in a folder that both see, at whatever path.
 //!
 //! A container's folder is often one of the host's, mounted there (a volume). The tables of mounts say
 //! which; that it is the same file has to be seen at the file itself.
@@ -22,7 +22,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// Our path of a process's file; `None` where no folder of ours holds it.
+/// Our path of a process's file; `None` if no folder of ours holds it.
 pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {
@@ -35,7 +35,7 @@ pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     same_path.chain(paths(&theirs, &ours, path)).find(is_same)
 }
 
-/// The paths of `ours` at which a file of `theirs` may lie.
+/// The paths of `ours` at which a file of `theirs` may be.
 fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
     // Of several at the same place the last one is seen.
     let around = theirs.iter().filter(|it| path.starts_with(&it.at));

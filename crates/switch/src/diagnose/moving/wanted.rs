@@ -1,15 +1,15 @@
-//! What a person asks of `run`, as far as it is about what is moved.
+//! The arguments of `run`, as far as they are about the connections to move.
 
 use std::ffi::OsString;
 
-/// What is to be moved, and what is known of the program's connections.
+/// The connections to move, and facts about the program's connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// `ADDRESS=SOCKET`; where there are any, nothing is looked for.
+    /// `ADDRESS=SOCKET`; if there are any, no servers are looked for.
     pub map: &'a [String],
     /// `ADDRESS=SOCKET`, beside what is found.
     pub also: &'a [String],
-    /// Only the servers on these ports; all where there are none.
+    /// Only the servers on these ports; empty means all.
     pub ports: &'a [u16],
     /// The connections that are tried beforehand.
     pub login: &'a [String],

@@ -1,5 +1,5 @@
-//! What a person sees of `run`, each line with the program's name before it, since the lines stand among
-//! those of another program.
+//! The messages of `run`, each line with the program's name before it, since the lines are among those of another
+//! program.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub fn line(text: &str) -> String {
     format!("looptax: {text}\n")
 }
 
-/// What is moved; and what is not, where that is wanted.
+/// Lists what is moved; and what is not, if `is_whole`.
 pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
     let mut text = String::new();
     for candidate in candidates {
@@ -43,7 +43,7 @@ pub fn stays(candidates: &[Candidate]) -> Vec<String> {
     stays.collect()
 }
 
-/// What nobody can know of what is moved.
+/// Lists facts about the moved connections that a person cannot know.
 pub fn warnings(candidates: &[Candidate]) -> String {
     candidates.iter().filter(|it| it.stays.is_none()).map(warnings_of).collect()
 }
@@ -78,7 +78,7 @@ fn from(candidate: &Candidate) -> String {
     text
 }
 
-/// Why nothing is moved; `is_told` says that each candidate's reason was said already.
+/// Why nothing is moved; `is_told` means that each candidate's reason was printed already.
 pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String {
     if !candidates.is_empty() {
         let how = if is_told { "" } else { "; --dry-run says why" };
@@ -95,7 +95,7 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
     )
 }
 
-/// What became of the connections; nothing where there was none and nobody asked.
+/// Sums up the connections; empty if there was none and the whole is not asked for.
 pub fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
     let (n_moved, n_left) = (stats.n_moved(), stats.n_left());
     if n_moved + n_left == 0 && !is_whole {

@@ -16,7 +16,7 @@ use crate::line::{Line, Question};
 
 /// Where packages of PHP-FPM have their sockets.
 const USUAL_FOLDER: &str = "/run/php";
-/// What the pool has where it says nothing.
+/// The pool's mode if its file does not set one.
 const USUAL_MODE: u32 = 0o660;
 /// How many connections may wait for a pool.
 const BACKLOG: &str = "listen.backlog";
@@ -54,7 +54,7 @@ impl BackProgram for Fpm {
 
     /// `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)` says which files.
     fn test(&self, master: &Process) -> Option<Line> {
-        // That a pool may run as root was for whoever started it to say.
+        // The user who started it decided whether a pool may run as root.
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
         let path = main_file_of_fpm(master);
         words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));
@@ -102,8 +102,8 @@ impl BackProgram for Fpm {
     }
 }
 
-/// What tests the pools among these files, by each PHP-FPM in whose folder one lies: it does not outlive a reload with files
-/// that are wrong.
+/// Returns the commands that test the pools among these files, by each PHP-FPM in whose folder one is: it does not
+/// survive a reload with wrong files.
 pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
     let is_pool = |it: &&Path| it.extension().is_some_and(|end| end == Fpm.extension());
     let pools: Vec<&Path> = files.into_iter().filter(is_pool).collect();
@@ -142,7 +142,7 @@ fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     })
 }
 
-/// The fewest settings that let the user in; nothing where it gets in anyway, `None` where no setting does.
+/// The fewest settings that let the user in; empty if it gets in anyway, `None` if no setting does.
 fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
     if now.lets_in(user) {
         return Some(Vec::new());

@@ -1,7 +1,7 @@
 //! Gunicorn: the file that it reads, `--check-config`, and the umask that its socket is made with.
 //!
-//! SIGHUP has it close what it listens on and listen where its file says (seen with 20.1). What its command line or
-//! `GUNICORN_CMD_ARGS` say wins over the file.
+//! SIGHUP has it close its listeners and listen where its file says (seen with 20.1). Its command line and
+//! `GUNICORN_CMD_ARGS` win over the file.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What has to be known of a server's program.
+//! The interface of a server's program.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -27,30 +27,30 @@ pub(in crate::stack) struct Own<'a> {
     pub(in crate::stack) master: &'a Process,
 }
 
-/// Whom a socket keeps out although no line of ours may change that.
+/// Why a socket keeps a client out although no line of ours may change that.
 #[derive(Debug)]
 pub(in crate::stack) struct Closed {
     pub(in crate::stack) what: String,
     pub(in crate::stack) next: String,
 }
 
-/// What a file says of the queue of its socket.
+/// A file's setting for the queue of its socket.
 #[derive(Debug)]
 pub(in crate::stack) struct Backlog {
     pub(in crate::stack) kind: Kind,
     pub(in crate::stack) key: &'static str,
-    /// `None` where the file leaves it to the program.
+    /// `None` if the file leaves it to the program.
     pub(in crate::stack) of_file: Option<u32>,
 }
 
-/// What is known of a server's program.
+/// The facts and commands of a server's program.
 pub(in crate::stack) trait BackProgram: Debug + Sync {
-    /// What it is called in the journal.
+    /// Returns its name in the journal.
     fn name(&self) -> &'static str;
     fn title(&self) -> &'static str;
     /// The names that the table of applications has for its files.
     fn applications(&self) -> &'static [&'static str];
-    /// Whether a process is one of it that may be told to do something.
+    /// Whether a process is one of this program that looptax may control.
     fn is_it(&self, process: &Process) -> bool;
     /// How the name of a file ends that is its own, and no unit's or Procfile's.
     fn extension(&self) -> &'static str;
@@ -62,17 +62,17 @@ pub(in crate::stack) trait BackProgram: Debug + Sync {
     fn objection(&self, _own: &Own<'_>) -> Option<Closed> {
         None
     }
-    /// What tests its files, where it has such a thing.
+    /// Returns the command that tests its files, if it has one.
     fn test(&self, _master: &Process) -> Option<Line> {
         None
     }
-    /// What has it read its file and listen where that says; why nothing does.
+    /// Returns the command that has it read its file and listen at the new place; else why there is none.
     fn reload(&self, master: &Process) -> Result<String, String>;
-    /// The settings that say whom a socket lets in.
+    /// The settings that decide which users a socket lets in.
     fn rights(&self) -> &'static str;
     /// Whose the socket will be, and who may what; why that is not known.
     fn access(&self, own: &Own<'_>) -> Result<Access, String>;
-    /// The fewest settings that let the user in; nothing where it gets in anyway.
+    /// The fewest settings that let the user in; empty if it gets in anyway.
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed>;
     /// How many connections may wait on its socket, by its file; `None` if its setting for that is not written here.
     fn backlog(&self, _own: &Own<'_>) -> Option<Backlog> {
@@ -82,7 +82,7 @@ pub(in crate::stack) trait BackProgram: Debug + Sync {
     fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         None
     }
-    /// What to do with such lines where the socket is there already.
+    /// Returns what to do with such lines if the socket is there already.
     fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
         let (file, title) = (own.file.display(), self.title());
         format!("write {lines} into {file}, and restart {title}")

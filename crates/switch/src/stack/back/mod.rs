@@ -1,7 +1,7 @@
-//! What is behind web servers: who listens at an address, whom its socket will let in, the test of its files, what
-//! has it read them.
+//! The servers behind web servers: the process that listens at an address, the users that its socket will let in, the
+//! test of its files, and their reload.
 //!
-//! What is known of each is `known`; one file for each program. Nothing is written here.
+//! `known` is the interface; one file for each program. Nothing is written here.
 
 mod fpm;
 mod gunicorn;

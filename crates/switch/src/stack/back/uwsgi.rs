@@ -1,7 +1,7 @@
 //! uWSGI: the ini file that it was started with, and the settings that open its socket.
 //!
-//! Its master, told by SIGHUP, goes back to the folder that it was started in, executes itself anew and listens where the
-//! file says (seen with 2.0.21); without a master there is nobody to tell. Nothing tests its file.
+//! SIGHUP has its master go back to the folder that it was started in, execute itself again and listen where the file
+//! says (seen with 2.0.21); without a master there is no process to signal. Nothing tests its file.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -19,9 +19,9 @@ use crate::diagnose::check::sources::environment;
 const SECTION: &str = "uwsgi";
 /// The settings that say where it listens.
 const ANCHORS: [&str; 3] = ["socket", "uwsgi-socket", "http-socket"];
-/// What `chmod-socket` without a number is.
+/// The mode of `chmod-socket` without a number.
 const OPEN_MODE: u32 = 0o666;
-/// What lets owner and group in.
+/// The mode that lets owner and group in.
 const SHARED_MODE: u32 = 0o660;
 
 #[derive(Debug)]
@@ -156,8 +156,8 @@ fn is_master(status: &str) -> bool {
 
 struct Start {
     words: Vec<String>,
-    /// Where a relative path may have begun: its folder now, which its file may change (`chdir`), and the one that the
-    /// shell said.
+    /// The folders from which a relative path may have started: its folder now, which its file may change (`chdir`),
+    /// and the one that the shell set.
     folders: Vec<PathBuf>,
 }
 
@@ -213,14 +213,14 @@ impl Start {
 /// Whether a path ends with the names of a relative one.
 fn ends_as(path: &Path, relative: &Path) -> bool {
     let is_name = |it: &Component<'_>| matches!(it, Component::Normal(_));
-    // What is before `..` is left again.
+    // Only the names after the last `..` count.
     let names: Vec<Component<'_>> = relative.components().collect();
     let from = names.iter().rposition(|it| !is_name(it));
     let end: PathBuf = names[from.map_or(0, |it| it + 1)..].iter().collect();
     !end.as_os_str().is_empty() && path.ends_with(end)
 }
 
-/// What a process takes away from the mode of what it makes.
+/// Returns the bits that a process removes from the mode of new files.
 fn umask(process: &Process) -> u32 {
     let status = kernel::text(process.file("status")).unwrap_or_default();
     let text = status.lines().find_map(|it| it.strip_prefix("Umask:"));
@@ -266,7 +266,7 @@ mod tests {
             Self(command.process_group(0).spawn().unwrap())
         }
 
-        /// As soon as so many children of it are there.
+        /// Returns the process as soon as it has this many children.
         fn with_children(&self, n: usize) -> Process {
             patience::wait_for("uWSGI's workers", PATIENCE, || {
                 let master = looptax_host::discover::process(self.0.id())?;
@@ -310,7 +310,7 @@ mod tests {
         let scratch = Scratch::new();
         let running = Running::start(&scratch, "");
         let first = running.with_children(1);
-        // What its file says by now is not how it runs.
+        // The file's current text is not how it runs.
         let file = scratch.work().join("uw/app.ini");
         let text = fs::read_to_string(&file).unwrap() + "master = true\n";
         fs::write(&file, text).unwrap();

@@ -1,6 +1,6 @@
 //! Apache: all files that it reads, by `apache2 -t -D DUMP_INCLUDES`, and the test of them.
 //!
-//! The program is asked with the options of the running one, and with its variables: Debian's file wants those that
+//! The program is asked with the options of the running one, and with its variables: Debian's file needs those that
 //! `apachectl` sets.
 
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ impl FrontProgram for Apache {
     }
 }
 
-/// What its program is asked, with the options that the running one was started with.
+/// The question to its program, with the options that the running one was started with.
 fn question(master: &Process, what: &[&str]) -> Question {
     let mut words = options(&master.arguments());
     words.extend(what.iter().map(|it| (*it).to_owned()));

@@ -84,7 +84,7 @@ impl FrontProgram for Caddy {
     }
 }
 
-/// What its program is asked, with the file that the running one was started with.
+/// The question to its program, with the file that the running one was started with.
 fn question(master: &Process, what: &str) -> Question {
     let mut words = vec![what.to_owned()];
     if let Some(adapter) = option(&master.arguments(), ADAPTER) {
@@ -101,7 +101,7 @@ fn config(master: &Process) -> PathBuf {
     folder.join(named.unwrap_or_else(|| "Caddyfile".to_owned()))
 }
 
-/// What an option says, the last time: `--config FILE`, `--config=FILE`, `-c FILE`, `-cFILE`.
+/// Returns the last value of an option: `--config FILE`, `--config=FILE`, `-c FILE`, `-cFILE`.
 fn option(words: &[String], [long, short]: [&str; 2]) -> Option<String> {
     let mut found = None;
     for (at, word) in words.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master where it has one.
+//! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master if it has one.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ impl FrontProgram for Haproxy {
         worker.program_name() == self.name()
     }
 
-    /// Without a master process it serves as a user of its own, as whom its program is run then.
+    /// Without a master process it serves as a separate user, and its program is run as that user then.
     fn is_ours(&self, _: &Process) -> bool {
         true
     }

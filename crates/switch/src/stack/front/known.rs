@@ -1,4 +1,4 @@
-//! What has to be known of a web server's program.
+//! The interface of a web server's program.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::line::Line;
 
 pub(in crate::stack) type Files = Vec<(PathBuf, String)>;
 
-/// What is known of a web server's program.
+/// The facts and commands of a web server's program.
 pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn name(&self) -> &'static str;
     fn title(&self) -> &'static str;
@@ -26,13 +26,13 @@ pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn is_ours(&self, master: &Process) -> bool {
         is_trusted(master)
     }
-    /// The most connections that its files let so many workers have at once; `None` if they set no limit.
+    /// The most connections that its files let this many workers have at once; `None` if they set no limit.
     fn at_once(&self, _files: &Files, _n_workers: u32) -> Option<Count> {
         None
     }
-    /// What tests the files of a master.
+    /// Returns the command that tests the files of a master.
     fn test(&self, master: &Process) -> Line;
-    /// What has it read them; why nothing does.
+    /// Returns the command that reloads them; else why there is none.
     fn reload(&self, master: &Process) -> Result<Line, String>;
 }
 

@@ -1,6 +1,6 @@
 //! Web servers and proxies: who reads a file, its workers, the test of its files, what has it read them.
 //!
-//! What is known of each is `known`; one file for each program. None of them is told to do anything here but to test and list its own files.
+//! `known` is the interface; one file for each program. Programs are run here only to test and list their own files.
 
 mod apache;
 mod caddy;
@@ -25,7 +25,7 @@ pub(super) const ALL: [&dyn FrontProgram; 5] =
 pub(super) struct Front {
     pub(super) program: &'static dyn FrontProgram,
     pub(super) master: Process,
-    /// One of those that connect; itself, where it has none.
+    /// One of the processes that connect; the master itself, if it has no workers.
     pub(super) worker: Process,
     pub(super) files: Files,
 }

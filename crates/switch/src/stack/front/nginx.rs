@@ -11,9 +11,9 @@ use super::known::{Files, FrontProgram, number};
 use crate::diagnose::check::Count;
 use crate::line::{Line, Question};
 
-/// What `nginx -T` writes before each file.
+/// The words that `nginx -T` writes before each file.
 const HEAD: &str = "# configuration file ";
-/// What a worker has where its files say nothing.
+/// A worker's connections if its files do not set them.
 ///
 /// # Source
 /// nginx.org, `worker_connections`.
@@ -70,7 +70,7 @@ impl FrontProgram for Nginx {
     }
 }
 
-/// What its program is asked, with the options that the running one was started with.
+/// The question to its program, with the options that the running one was started with.
 fn question(master: &Process, what: &str) -> Question {
     let words = [what, "-q"].map(str::to_owned).into_iter();
     Question {

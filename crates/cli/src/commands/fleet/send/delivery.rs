@@ -13,11 +13,11 @@ use crate::signals::end_at_once;
 
 /// Reports of one send: their rows, at most, and their files.
 const MOST_ROWS: usize = 10_000;
-/// Before a collector that was away is tried again, once: it may just be starting anew.
+/// The time before a collector that was away is tried again, once: it may just be restarting.
 const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);
 
-/// Keeps a report, and remembers which records it tells of. Where there is no room, in the spool or on its disk, what waits is
-/// sent first; where there is none even then, the report is sent without being kept. Gives what was sent.
+/// Keeps a report, and remembers the records in it. If there is no room, in the spool or on its disk, the waiting
+/// reports are sent first; if there is none even then, the report is sent without being kept. Returns what was sent.
 pub(super) fn keep(
     spool: &Spool,
     report: &Report,
@@ -48,7 +48,7 @@ pub(super) fn keep(
 fn keep_and_remember(spool: &Spool, report: &Report) -> Result<(), FleetError> {
     spool.keep(&report.batch)?;
     if let Some(told) = &report.told {
-        // Where that fails the next report tells of the same records, which count once.
+        // If that fails, the next report has the same records, which count once.
         let _ = spool.set_told_records(told.iter().map(String::as_str));
     }
     Ok(())
@@ -97,7 +97,8 @@ fn send_all(
     Ok(())
 }
 
-/// Sends one of several of which the collector refused one; the refused one is put aside, so that it is in nobody's way.
+/// Sends one of several of which the collector refused one; the refused one is put aside, so that it does not block the
+/// others.
 fn send_alone(
     spool: &Spool,
     collector: &mut Collector,
@@ -132,7 +133,7 @@ pub(super) fn open(destination: &Destination, access: &Access) -> Result<Collect
     }
 }
 
-/// The next reports that one send takes. What is no report is put aside and passed over.
+/// Returns the next reports that one send takes. A file that is not a report is put aside and skipped.
 fn group(spool: &Spool, files: &mut impl Iterator<Item = PathBuf>) -> Result<(Vec<PathBuf>, Vec<Batch>), FleetError> {
     let (mut paths, mut batches, mut n_rows) = (Vec::new(), Vec::new(), 0);
     for path in files {
@@ -178,7 +179,7 @@ pub(super) fn count(reported: &mut Reported, batches: &[Batch]) {
     }
 }
 
-/// What to do where reports wait on.
+/// Builds the failure of reports that still wait, with what to do.
 fn kept(error: FleetError, reported: &Reported) -> Failure {
     let failure = Failure::from(error);
     let words = match reported.waiting {

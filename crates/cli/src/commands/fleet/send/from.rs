@@ -1,4 +1,4 @@
-//! `fleet send --from`: reports that were gathered before. Where they come from they stay, so that nothing is lost here.
+//! `fleet send --from`: reports that were gathered before. They stay in their folder, so that nothing is lost here.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use crate::failure::Exit;
 use crate::terminal;
 
 const MOST_ROWS: usize = 10_000;
-/// So many of those that are no reports are told of one by one.
+/// The most files that are not reports to name one by one.
 const MOST_TOLD: u64 = 5;
 /// Reports of a folder end in this.
 const ENDING: &str = "jsonl";
 
 const HINT: &str = "--from takes a file of JSON lines, a folder with such files (.jsonl), or -";
 
-/// What was sent, and how the run ends: with [`Exit::No`] where something was no report, or refused.
+/// The result of sending, and how the run ends: with [`Exit::No`] if a file was not a report, or was refused.
 pub(super) type Sent = (Reported, Exit);
 
 pub(super) fn run(args: &SendArgs, source: &Path, destination: &Destination, access: &Access) -> Result<Sent, Failure> {
@@ -88,7 +88,7 @@ impl Sending {
         Ok(())
     }
 
-    /// Sends the group; where the engine refuses it, each report of it alone, so that one costs none of the others.
+    /// Sends the group; if the engine refuses it, each report of it separately, so that one does not cost the others.
     fn flush(&mut self) -> Result<(), Failure> {
         let group = std::mem::take(&mut self.group);
         self.n_rows = 0;
@@ -139,7 +139,8 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     failure.with_hint(hint)
 }
 
-/// The file, or a folder's files of reports, by when they were written. What is no file, or went meanwhile, is passed over.
+/// The file, or a folder's files of reports, by when they were written. Entries that are not files, or were removed
+/// meanwhile, are skipped.
 fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !read::is_folder(source) {
         return Ok(vec![source.to_owned()]);

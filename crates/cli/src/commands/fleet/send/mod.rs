@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     }
     place::caution(&destination, terminal);
     if let Some(source) = &args.from {
-        // What was gathered stays where it is.
+        // The gathered reports stay where they are.
         end_at_once();
         let (reported, exit) = from::run(args, source, &destination, &access)?;
         if !args.dry_run {

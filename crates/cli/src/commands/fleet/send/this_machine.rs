@@ -18,23 +18,23 @@ use crate::commands::find;
 use crate::commands::fleet::place;
 use crate::earlier_runs::{Judged, latest_runs};
 
-/// So many runs are looked through for records that were not told of.
+/// The most runs that are searched for records that were not reported.
 const MOST_RUNS: u32 = 1_000;
 /// Fewest bytes of a key: a shorter one can be guessed.
 const LEAST_KEY_BYTES: usize = 16;
-/// Verdicts of one report; what is over goes with the next one.
+/// The most verdicts of one report; the rest is in the next one.
 const MOST_VERDICTS: usize = 1_000;
 
 /// A report, and what is to be remembered when it is kept.
 pub(super) struct Report {
     pub(super) batch: Batch,
-    /// The records that reports have told of then; `None` where that is not kept.
+    /// The records that reports have told of then; `None` if that is not kept.
     pub(super) told: Option<HashSet<String>>,
     /// Whether every process could be looked into.
     pub(super) sees_all: bool,
 }
 
-/// Looks at this machine; `None` where somebody stops it.
+/// Looks at this machine; `None` if a signal stops it.
 pub(super) fn look(
     args: &SendArgs,
     eyes: Option<Loaded>,
@@ -74,18 +74,18 @@ pub(super) fn look(
     Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
 }
 
-/// The records to tell of, the oldest first, and all that are told of then.
+/// Returns the records to report, the oldest first, and all that have been reported then.
 fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
     if which == RecordsWord::None {
         return Ok((Vec::new(), None));
     }
     let runs = latest_runs(MOST_RUNS);
-    // With all of them it begins anew, and what is over goes with the next reports.
+    // With all of them it begins again, and the rest is in the next reports.
     let mut told = match which {
         RecordsWord::All => HashSet::new(),
         _ => spool.told_records()?,
     };
-    // What the history has forgotten needs not be remembered.
+    // Runs that the history has dropped need not be remembered.
     told.retain(|id| runs.iter().any(|run| run.id == *id));
     let is_wanted = |run: &&PastRun| !told.contains(&run.id);
     let (mut records, mut n_verdicts) = (Vec::new(), 0);

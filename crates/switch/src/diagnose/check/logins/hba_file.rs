@@ -1,7 +1,7 @@
 //! The `pg_hba.conf` that a server reads.
 //!
-//! Where it lies is a setting, of the command line or of the configuration with all that it includes; where
-//! none says, it is in the folder that the server was started on. What cannot be followed is no file.
+//! Its path is a setting, of the command line or of the configuration with all its included files; by default it is in
+//! the data folder that the server was started with. A path that cannot be followed counts as a missing file.
 //!
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.
@@ -20,15 +20,15 @@ const MAX_DEPTH: usize = 10;
 
 #[derive(Debug)]
 pub struct HbaFile {
-    /// Where it lies, as the server has it.
+    /// The file's path, as the server has it.
     pub path: String,
     pub text: String,
-    /// Whether it was changed since the server started: it then counts only after a reload, which nobody sees
-    /// from outside.
+    /// Whether it was changed since the server started: it then counts only after a reload, which cannot be seen from
+    /// outside.
     pub is_changed: bool,
 }
 
-/// Reads a server's file; `None` where it was not found, or may not be read.
+/// Reads a server's file; `None` if it was not found, or may not be read.
 pub fn hba_file(server: &Server) -> Option<HbaFile> {
     let process = &server.process;
     let view = process.view().ok()?;
@@ -62,7 +62,7 @@ fn since_epoch(seconds: i64, nanoseconds: i64) -> SystemTime {
     UNIX_EPOCH + seconds + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
 }
 
-/// Where the file lies, as the server sees it.
+/// Returns the file's path, as the server sees it.
 fn place(process: &Process, view: &View) -> Option<PathBuf> {
     let given = Given::of_arguments(&process.arguments());
     // It stays in its data folder.
@@ -76,7 +76,7 @@ fn place(process: &Process, view: &View) -> Option<PathBuf> {
         let main = main.unwrap_or_else(|| folder.join("postgresql.conf"));
         let mut read = Configuration { view, hba_file: None };
         read.file(&main, 0)?;
-        // What ALTER SYSTEM writes comes last.
+        // The file that ALTER SYSTEM writes is read last.
         let automatic = data.join("postgresql.auto.conf");
         if !matches!(view.look(&automatic), Ok(None)) {
             read.file(&automatic, 0)?;
@@ -90,7 +90,7 @@ fn place(process: &Process, view: &View) -> Option<PathBuf> {
     }
 }
 
-/// What a command line says of files.
+/// The files that a command line names.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Given {
     folder: Option<String>,
@@ -144,7 +144,7 @@ struct Configuration<'a> {
 }
 
 impl Configuration<'_> {
-    /// `None` where something cannot be read or followed.
+    /// `None` if something cannot be read or followed.
     fn file(&mut self, path: &Path, depth: usize) -> Option<()> {
         let is_near = depth <= MAX_DEPTH && path.is_absolute();
         let bytes = self.view.read(path, MOST_BYTES).ok();
@@ -207,7 +207,7 @@ fn value_of(text: &str) -> Option<String> {
     (!value.is_empty() && !value.contains('\\')).then(|| value.to_owned())
 }
 
-/// Bytes that are no UTF-8 each as a letter, so that different names stay different.
+/// Maps each byte of text that is not UTF-8 to a letter, so that different names stay different.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes().iter();

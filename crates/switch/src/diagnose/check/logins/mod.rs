@@ -1,8 +1,8 @@
 //! One login over either endpoint, and what the server says of it.
 //!
-//! Read only, but a login leaves traces: a line in the server's log, a warmed password cache, a count.
-//! Over the socket it is made with the client's rights where it can be reached with them, since `peer`
-//! and `unix_socket` ask the kernel who connects.
+//! Read only, but a login leaves traces: a line in the server's log, a warmed password cache, a count. Over the socket
+//! it is made with the client's rights if the socket can be reached with them, since `peer` and `unix_socket` ask the
+//! kernel for the user that connects.
 
 mod hba_file;
 mod mysql;
@@ -113,7 +113,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     points
 }
 
-/// What is said where nobody logs in, since it may be anybody who listens there.
+/// Returns the point about a listener that is not trusted with a login, since any process may listen there.
 fn stranger(opened: &Opened) -> Option<Point> {
     let why = opened.conversation.as_ref().err()?;
     let point = Point::new(
@@ -131,7 +131,7 @@ pub(super) const fn has_logins(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::Fastcgi | Protocol::Http)
 }
 
-/// What is known where nobody logs in, since the server asks nobody who one is.
+/// Returns what is known without a login, because the server does not authenticate its clients.
 pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
     let known = listens_on_both(sides).or_else(|| listens_elsewhere(sides));
     let point = known.unwrap_or_else(|| {
@@ -158,7 +158,7 @@ pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     [login].into_iter().chain(conditions).chain(sealed).collect()
 }
 
-/// What libpq is told to insist on.
+/// Returns the points about the address's conditions on which libpq insists.
 fn conditions(sides: &Sides<'_>, over_unix: Option<&Opened>) -> Vec<Point> {
     let method = over_unix.and_then(|it| it.conversation.as_ref().ok()?.method());
     let user = sides.server.map(|it| user_name(it.process.uid));
@@ -189,9 +189,9 @@ fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
     point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(next)
 }
 
-/// What is known without a login, for want of a user or a password: nobody logs in with a guess.
+/// Returns what is known without a login, if user or password are missing: looptax does not guess them.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
-    // Where no password is wanted there is nothing to guess.
+    // Without a password in use there is nothing to guess.
     if let Protocol::Redis | Protocol::Memcached = sides.address.protocol {
         let tried = points(sides);
         if tried.iter().any(|it| it.code == PointCode::LoginWorks) {
@@ -255,7 +255,7 @@ pub(crate) fn login(address: &Address) -> Login {
     }
 }
 
-/// From the client's network namespace, by a thread that goes there: every one has a loopback of its own.
+/// Connects from the client's network namespace, in a thread that enters it: every namespace has its own loopback.
 fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     let endpoint = Endpoint::Tcp(sides.tcp);
     let place = sides.client.other_network();
@@ -276,7 +276,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     Opened { conversation: opened, database_refusal, whom: "ourselves".to_owned(), is_met: true, unfit: Vec::new() }
 }
 
-/// Asks over both ways at once: a server that hangs is silent over both, and is waited for once.
+/// Asks over TCP and the socket at once: a server that hangs is silent over both, and is waited for once.
 fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -> T) -> (T, T) {
     thread::scope(|scope| {
         let asking = scope.spawn(over_tcp);
@@ -288,7 +288,7 @@ fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -
     })
 }
 
-/// What a thread finds that becomes somebody else on the way.
+/// Returns the result of a thread that takes on another user's rights for its work.
 fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let working = scope.spawn(work);
@@ -331,7 +331,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-/// Whether TLS is demanded of TCP, refused, or taken if the server wants it.
+/// Whether TLS is required over TCP, refused, or used if the server requires it.
 pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     match (&address.tls, &address.no_tls) {
         (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,
@@ -358,7 +358,7 @@ fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conver
     (log_in(&without), Some(refused.words))
 }
 
-/// What the kernel says of both endpoints, where one process listens on them.
+/// Returns what the kernel reports about both endpoints, if one process listens on them.
 fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     let server = sides.server?;
     let file = Path::new(&sides.socket.file);
@@ -373,7 +373,7 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     ))
 }
 
-/// What the kernel says of both endpoints, where the process on the socket does not have the port.
+/// Returns what the kernel reports about both endpoints, if the process on the socket does not have the port.
 fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
     // The port of another network is not in our lists.
     if sides.client.other_network().is_some() {
@@ -402,8 +402,8 @@ fn identity(opened: &mut Opened) -> Option<String> {
     match conversation.server_view(&[id]) {
         Ok(view) => Some(view.identity),
         Err(error) => {
-            // One that tells nothing, or not to this account, has not answered wrongly; what MySQL and PostgreSQL refuse
-            // is told of the account below.
+            // A server that withholds the facts, or withholds them from this account, has not answered wrongly;
+            // refusals of MySQL and PostgreSQL are reported with the account below.
             let is_told_below = matches!(conversation.protocol(), Protocol::Mysql | Protocol::Postgres);
             let is_refused = error.refusal().is_some() && is_told_below;
             if !error.is_untold() && !is_refused {
@@ -414,7 +414,7 @@ fn identity(opened: &mut Opened) -> Option<String> {
     }
 }
 
-/// What is said where answers are none to what was asked: whoever lets anybody in may answer anything.
+/// Returns the point for answers that do not fit the question: a listener that lets any client in may answer anything.
 fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
     let mut told = opened.iter().flat_map(|it| &it.unfit);
     let first = told.next()?;

@@ -1,4 +1,4 @@
-//! What MySQL and MariaDB say of an account.
+//! Facts that MySQL and MariaDB report about an account.
 
 use looptax_advise::check::{
     self, Effective, MysqlAccount, MysqlLogin, Refusal, Rights, Server as Rules, mysql_account,
@@ -39,7 +39,7 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     });
     let version = version.unwrap_or_default();
     let server = if version.contains("MariaDB") { Rules::Mariadb } else { Rules::Mysql };
-    // Servers that do not know it have none.
+    // Servers that do not know the variable do not have the feature.
     let has_plain_names = opened.ask(|it| flag(it, "SELECT @@partial_revokes"));
     let has_plain_names = has_plain_names.unwrap_or(false);
     let grants = opened.ask_surely(|it| {
@@ -106,8 +106,8 @@ fn flag(conversation: &mut Conversation, sql: &str) -> Result<bool, WireError> {
     }
 }
 
-/// What the server says of the columns of the database, or of all that are not its own. It may take long with many
-/// tables, and is only asked for so long.
+/// Returns what the server reports about the columns of the database, or of all databases that are not its own. It may
+/// take long with many tables, so the time for it is limited.
 fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Option<Effective> {
     let (limit, hint) = match server {
         Rules::Mariadb => ("SET STATEMENT max_statement_time=3 FOR ", ""),
@@ -163,7 +163,7 @@ fn accounts(tcp: &mut Opened, unix: &mut Opened, user: &str) -> Vec<MysqlAccount
     rows.into_iter().flatten().map(account).collect()
 }
 
-/// Whether the server lets nobody in without TLS or a socket; `None` where it was not to be asked.
+/// Whether the server refuses every client without TLS or a socket; `None` if it could not be asked.
 fn requires_secure_transport(tcp: &mut Opened, unix: &mut Opened) -> Option<bool> {
     either(tcp, unix)?.ask(|it| flag(it, "SELECT @@require_secure_transport"))
 }

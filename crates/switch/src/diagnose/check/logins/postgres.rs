@@ -26,7 +26,7 @@ pub(super) fn points(
     postgres_logins(login, rules, refusal.as_ref(), line)
 }
 
-/// What is known without a login.
+/// Returns what is known without a login.
 pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
     rules(sides, user, None).0
 }

@@ -1,6 +1,6 @@
 //! Which sessions of this machine a server lists as encrypted.
 //!
-//! Only what the login may see: without rights on the server's lists nothing is known, and nothing is said.
+//! Only what the login may see: without rights on the server's lists nothing is known, and nothing is reported.
 
 use std::net::IpAddr;
 
@@ -39,7 +39,7 @@ pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point
     check::sealed_sessions(&kind, &target, &sessions)
 }
 
-/// Empty where the Performance Schema is off, as MariaDB has it by default.
+/// Empty if the Performance Schema is off, as MariaDB has it by default.
 fn mysql(asked: &mut Opened, own: &str) -> Vec<SealedSession> {
     let attribute = |name: &str| {
         format!(

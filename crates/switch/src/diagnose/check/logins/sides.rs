@@ -1,4 +1,4 @@
-//! What is known before the logins over TCP and over the socket, and what each of the two leaves.
+//! The facts known before the logins over TCP and over the socket, and the results of each login.
 //!
 //! Plain data for `logins` and for the questions of each protocol.
 
@@ -36,25 +36,25 @@ impl Sides<'_> {
 /// A connection that is logged in, or why it is not.
 pub(in crate::diagnose::check) struct Opened {
     pub conversation: Result<Conversation, Refused>,
-    /// What the server said of the database, where it lets one in without it alone.
+    /// The server's refusal of the database, if it allows a login only without that database.
     pub database_refusal: Option<String>,
     /// Who opened it, for a person.
     pub whom: String,
     /// Whether somebody was there, who may then have refused us.
     pub is_met: bool,
-    /// Answers that were none to what was asked, in words.
+    /// Answers that do not fit the question, in words.
     pub unfit: Vec<String>,
 }
 
 impl Opened {
-    /// Why the login failed, where whoever answered is no such server.
+    /// Keeps why the login failed, if the listener is not such a server.
     pub(in crate::diagnose::check) fn keep_unfit_login(&mut self) {
         let why = self.conversation.as_ref().err();
         let unfit = why.filter(|it| it.is_unfit).map(|it| it.words.clone());
         self.unfit.extend(unfit);
     }
 
-    /// What the server told; `None` where it refused. What is neither is kept, for then nothing is known.
+    /// Returns the server's answer; `None` if it refused. Any other error is kept, for then nothing is known.
     pub(in crate::diagnose::check) fn told<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         match answer {
             Ok(told) => Some(told),
@@ -74,7 +74,7 @@ impl Opened {
         self.told(answer)
     }
 
-    /// Asks, where somebody is logged in.
+    /// Asks, if the login worked.
     pub(in crate::diagnose::check) fn ask<T>(
         &mut self,
         question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
@@ -101,7 +101,7 @@ impl Opened {
 }
 
 impl Drop for Opened {
-    /// Whoever comes to ask leaves as a client should.
+    /// Leaves the server as a client should.
     fn drop(&mut self) {
         let left = Refused::before_the_server(String::new());
         if let Ok(conversation) = std::mem::replace(&mut self.conversation, Err(left)) {
@@ -113,13 +113,13 @@ impl Drop for Opened {
 #[derive(Debug, Clone)]
 pub(in crate::diagnose::check) struct Refused {
     pub words: String,
-    /// The server's own code; `None` where it did not come to that.
+    /// The server's own code; `None` if there was no such answer.
     pub code: Option<String>,
-    /// Whether it was for a password that the server does not want.
+    /// Whether the failure is a password that the server does not ask for.
     pub is_needless_password: bool,
     /// Whether it was not tried, since nothing proves that the server is there.
     pub is_of_stranger: bool,
-    /// Whether what was answered is no answer of such a server.
+    /// Whether the answer does not come from such a server.
     pub is_unfit: bool,
 }
 

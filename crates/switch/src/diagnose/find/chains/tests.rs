@@ -10,7 +10,8 @@ fn process(pid: u32) -> Process {
     Process { pid, ..own }
 }
 
-/// A survey of servers and others by name, and of who asks whom; a process's number is its place.
+/// Builds a survey of servers and others by name, and of the links from client to server; a process's number is its
+/// place.
 fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey {
     let places = (0..).zip(servers);
     let listed = places.map(|(pid, kind)| Server {
@@ -192,7 +193,7 @@ fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
     assert!(missing(&survey).is_empty());
     survey.others[1].closed.insert(closed());
     assert_eq!(missing(&survey), [1]);
-    // What another was seen to hold was its own.
+    // Connections that another process was seen to hold were that process's own.
     survey.stack.links.push(Link { client: Some(3), server: 1, n_passing: 2, ..survey.stack.links[0].clone() });
     assert!(missing(&survey).is_empty());
 }
