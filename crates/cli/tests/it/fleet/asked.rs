@@ -1,4 +1,4 @@
-//! What a fleet is said to be, held against the reports that were sent: the same from both engines.
+//! The answers about a fleet, compared with the reports that were sent: the same from both engines.
 
 use std::fs;
 
