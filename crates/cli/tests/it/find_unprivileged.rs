@@ -96,7 +96,7 @@ fn client_of(ports: &[&str]) -> Alive {
     client
 }
 
-/// Servers as people have them: with their own users, set up by words or by a file, single or not.
+/// Servers as people have them: with their own users, set up by arguments or by a file, single or several.
 struct Machine {
     servers: Vec<Alive>,
     private: Vec<Server>,

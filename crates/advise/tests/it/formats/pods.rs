@@ -156,7 +156,7 @@ impl Pen<'_> {
         for (name, value) in variables {
             let is_number = value.chars().all(|it| it.is_ascii_digit());
             let quote = if is_number { "\"" } else { self.dice.one(&["", "'", "\""]) };
-            // The lines between the two are not read; only the added ones have to be.
+            // No noise between these two lines: it is not understood there, and only in added lines it has to be.
             let indent = " ".repeat(blanks);
             let behind = self.dice.one(&["", " # n"]);
             self.lines.push(format!("{indent}- name: {name}{behind}"));

@@ -128,7 +128,7 @@ fn another_server_behind_the_socket_is_told() {
     let (Some(one), Some(two)) = (Server::start(Kind::Redis), Server::start(Kind::Redis)) else {
         return;
     };
-    // The second one knows another password, so no person is asked for one.
+    // The second one has another password at first; with the same one, none is asked for.
     two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
     let run = check(&one, &url(&one), &["--socket", &two.socket()]);
     expect(&run, "same server", "fail", &["two servers"]);

@@ -22,7 +22,7 @@ use super::{number, report};
 use crate::application::Group;
 use crate::fixture::{Alive, exe, is_root, is_there};
 
-/// Numbers that `cargo lab oracle accounts` exceeds.
+/// Small numbers; `cargo lab oracle accounts` uses larger ones.
 const PAIRS: usize = 8;
 const MOST: usize = 60;
 

@@ -1,7 +1,7 @@
 //! `looptax find` on whole stacks of real programs: the chains compared with lists made by hand.
 //!
-//! Every page holds its connections open until a file ends it, so that a look finds all of them. A program that is not
-//! installed is skipped with a message.
+//! Every page holds its connections open until the test ends it, so that a look finds all of them. A program that is
+//! not installed is skipped with a message.
 
 mod containers;
 mod many;
