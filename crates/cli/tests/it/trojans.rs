@@ -192,7 +192,7 @@ fn r44_the_printed_statements_take_nothing_that_others_made() {
     assert!(printed.contains("-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;"), "{printed}");
     planted.server.talk().execute(&printed).unwrap();
     planted.check_nothing_taken("the printed statements");
-    // The views that were made of them, too.
+    // The objects that the statements made do not, either.
     Looptax::new(exe(), &scratch).args(["fleet", "send", &url]).run().expect_code(0);
     planted.check_nothing_taken("fleet send");
 }

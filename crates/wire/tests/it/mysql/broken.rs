@@ -1,4 +1,4 @@
-//! Peers that stop, send wrong lengths or speak something else: always an error, never a panic or a wait.
+//! Peers that stop, send false data or speak something else: always an error, never a panic or a wait.
 
 use std::os::unix::net::UnixStream;
 
