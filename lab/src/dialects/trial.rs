@@ -21,7 +21,7 @@ const SAMPLE_SOCKET: &str = "/run/a b/.s.PGSQL.5432";
 /// The texts that looptax prints, for all the dialects of a kind of server.
 pub(crate) struct Printed {
     cases: Vec<(&'static Case, Vec<Entry>)>,
-    /// The claims for each host; `None` is no host.
+    /// The claims for each host, and for a text without one.
     hosts: Vec<(Option<&'static str>, Vec<Entry>)>,
     samples: Vec<Entry>,
     wrong: Vec<Entry>,

@@ -1,4 +1,4 @@
-//! Shared by the tests: the program in a scratch folder, and running servers of their own.
+//! Shared by the tests: the program in a scratch folder, and running servers that belong to one test.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str) -> Vec<Mark> {
 }
 
 impl Rights {
-    /// The rights of the mark that she lacks. Her rights in her own namespace are none outside.
+    /// The rights of the mark that she lacks. Rights in her own namespace do not count outside.
     pub(super) fn exceeded(&self, mark: &Mark) -> Option<String> {
         if mark.namespace != self.namespace && !mark.namespace.is_empty() {
             return None;

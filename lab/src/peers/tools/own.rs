@@ -34,7 +34,7 @@ pub(crate) const OWN: Tool = Tool {
     server: None,
 };
 
-/// The options of a request and its target.
+/// What is asked, and how.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// The socket; without it, the port of 127.0.0.1
