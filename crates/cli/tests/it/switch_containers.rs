@@ -292,8 +292,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that takes them", "looptax check"]);
 }
 
-/// With `--quiet` no line named the command that brings it up, and after the move the volume of both was reported as
-/// one's.
+/// With `-q` no line named the command that brings it up, and after the move the volume of both was reported as one's.
 #[test]
 fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_units_is_shared() {
     let scene = Scene::new("");

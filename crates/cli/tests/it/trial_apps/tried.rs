@@ -151,8 +151,8 @@ impl Contrast<'_> {
         all.len() as u64
     }
 
-    /// In restarts: each turn of `n_epochs` epochs had one connection over the transport of its turn; returns
-    /// `n_epochs` and the warm-up's epochs.
+    /// In restarts of `n_epochs` epochs: each turn had one connection over its transport; returns `n_epochs` and the
+    /// warm-up's epochs.
     #[track_caller]
     pub(super) fn expect_restarted(self, n_epochs: u64) -> u64 {
         assert_eq!(self.epochs(), n_epochs);
