@@ -11,7 +11,7 @@ pub(crate) struct Coin {
 }
 
 impl Coin {
-    /// From this seed, or from one that nobody knows.
+    /// From this seed, or from a random one.
     pub(crate) fn new(seed: Option<u64>) -> Result<Self> {
         let mut bytes = [0; 8];
         getrandom(&mut bytes, GetRandomFlags::empty())?;

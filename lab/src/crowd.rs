@@ -1,8 +1,9 @@
 //! `cargo lab crowd`: how long `looptax find` looks, and what memory it takes, with thousands of
 //! connections.
 //!
-//! As many Redis servers of our own as the limit of open files asks for get them over loopback, each
-//! from one more process of ours. The figures belong into docs/src/results with date and machine.
+//! This program starts as many Redis servers as the limit of open files asks for; they get the connections over
+//! loopback, each from one more process of this program. The figures belong into docs/src/results with date and
+//! machine.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -116,7 +117,7 @@ fn redis(max_clients: u32) -> Result<(Ours, SocketAddr)> {
     Ok((server, address))
 }
 
-/// What the second process does: opens them, says so, and waits.
+/// The second process: opens the connections, reports so, and waits.
 fn hold(address: SocketAddr, n_connections: u32) -> Result<()> {
     let mut open = Vec::new();
     for idx in 0..n_connections as usize {

@@ -1,8 +1,8 @@
 //! Both arms at the same time on two cores that are swapped (a duet), or one after the other: which knows the tax better?
 //!
-//! Two Redis servers; a coin per epoch says which serves which arm. In a duet each arm has a core for its client and its
-//! server, and the cores change between slices; one after the other, both ends of the one arm are on one core, which a coin
-//! picks. An epoch of either takes as long as the other. What comes of it is in docs/src/results.
+//! Two Redis servers; a coin per epoch says which serves which arm. In a duet each arm has a core for its client and
+//! its server, and the cores change between slices; one after the other, both ends of the one arm are on one core,
+//! which a coin picks. An epoch of either takes as long as the other. The results are in docs/src/results.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -52,7 +52,7 @@ enum Way {
     Tcp,
 }
 
-/// A server that both ways lead to.
+/// A server that both arms lead to.
 struct Server {
     program: Ours,
     port: u16,

@@ -1,8 +1,8 @@
 //! `cargo lab fleet-engines`: today's ClickHouse as a collector, as the Python package chdb has it.
 //!
-//! It is large, so that no test installs it. What Debian's version of 2018 and PostgreSQL must do is in
-//! `crates/cli/tests/it/fleet`; this does the same with the engine that people run: tables twice, rows three times, every
-//! view, and the times and rules that an old version lacks.
+//! It is large, so that no test installs it. The tests of Debian's version of 2018 and PostgreSQL are in
+//! `crates/cli/tests/it/fleet`; this does the same with the engine that people run: tables twice, rows three times,
+//! every view, and the times and rules that an old version lacks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     refuses_long_texts(&mut collector)
 }
 
-/// What an old version lets in.
+/// A text that an old version accepts.
 fn refuses_long_texts(collector: &mut Collector) -> Result<()> {
     let mut long = report(0, 500, 1);
     long.rows[0][0][8] = Value::Text("x".repeat(10_000));
@@ -122,7 +122,7 @@ fn serve(python: &Path, port: u16, folder: &Path) -> Result<Ours> {
     Ok(served)
 }
 
-/// Python with chdb in an environment of its own, which is made where it is not there.
+/// Python with chdb in its own environment, which is made if it is missing.
 fn python_with_chdb() -> Result<PathBuf> {
     let folder = workspace::root()?.join("target/chdb");
     let python = folder.join("bin/python");

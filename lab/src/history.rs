@@ -1,6 +1,6 @@
 //! `cargo lab history`: how long `looptax show` takes to list with thousands of runs.
 //!
-//! In a folder of its own. The figures belong into docs/src/results with date and machine.
+//! In its own folder. The figures belong into docs/src/results with date and machine.
 
 use std::process::Command;
 use std::time::Instant;

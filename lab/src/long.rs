@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::workspace::run_cargo;
 
-/// What is done, and the words behind `cargo` that do it, and only it.
+/// The chores, each with the words behind `cargo` that do it, and only it.
 const STEPS: [(&str, &str); 20] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),

@@ -1,7 +1,7 @@
-//! Holds looptax against the world, run as `cargo lab …`.
+//! Compares looptax with the world, run as `cargo lab …`.
 //!
-//! Other load generators, real clients and drivers, thousands of connections and runs, a browser. What
-//! comes of it is printed; what is kept of it is in docs/src/results. Nothing here is shipped.
+//! Other load generators, real clients and drivers, thousands of connections and runs, a browser. The results are
+//! printed; those that are kept are in docs/src/results. Nothing here is shipped.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

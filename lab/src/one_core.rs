@@ -1,4 +1,5 @@
-//! One core for whoever measures and for all that it starts: what the scheduler decides is then the same for everybody.
+//! One core for a program that measures and for everything that it starts: the scheduler's decisions are then the same
+//! for all of them.
 
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -22,7 +22,7 @@ pub(crate) struct Ended {
     pub(crate) used: Used,
 }
 
-/// What a whole process used, its start and its own analysis included.
+/// The resources that a whole process used, its start and its own analysis included.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Used {
     /// CPU time in user mode, in seconds.
@@ -126,7 +126,7 @@ fn is_readable(pipe: &ChildStdout) -> io::Result<bool> {
     }
 }
 
-/// The line `VmHWM: 1234 kB` of a process's status; a process that has ended has none.
+/// The line `VmHWM: 1234 kB` of a process's status; a process that has ended does not have one.
 fn peak_in(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;

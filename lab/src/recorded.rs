@@ -1,4 +1,4 @@
-//! What looptax measured, read from the record that it prints.
+//! looptax's measurements, read from the record that it prints.
 
 use anyhow::{Context, Result};
 use looptax_model::record::{Comparison, Record, Slice};

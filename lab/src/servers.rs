@@ -1,4 +1,4 @@
-//! What the lab starts: programs that end with it, and private servers as looptax starts its own.
+//! The programs that the lab starts: programs that end with it, and private servers as looptax starts its own.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl Deref for Private {
 }
 
 impl Private {
-    /// Starts an empty one with `looptax` as its reaper, sized for so many rows.
+    /// Starts an empty one with `looptax` as its reaper, sized for `rows` rows.
     pub(crate) fn start(looptax: &Path, kind: Kind, connections: u32, rows: u32) -> Result<Self> {
         let scratch_root = std::env::temp_dir();
         leftovers::sweep(&scratch_root);
@@ -84,7 +84,7 @@ impl Private {
         format!("{} {}", self.kind.name(), self.version)
     }
 
-    /// A connection of our own, over the socket.
+    /// A separate connection, over the socket.
     pub(crate) fn talk(&self) -> Result<Conversation> {
         let socket = Endpoint::unix(&self.socket)?;
         let limits = Limits::default();

@@ -1,4 +1,4 @@
-//! `cargo lab why`: series of `looptax why` on private servers, held against what is known beforehand.
+//! `cargo lab why`: series of `looptax why` on private servers, compared with what is known beforehand.
 //!
 //! Do the layers of two transports differ by what a request's CPU time differs by without the sampler? Both arms alike:
 //! is a layer said to differ? The client of one arm kept busy for a known time: does that come out in its own code,
@@ -18,9 +18,9 @@ use crate::workspace;
 
 /// Who is kept busy by `--inject-ns`.
 const OWN_CODE: &str = "client, its own code";
-/// What no layer of the table takes.
+/// The row for time that no layer of the table takes.
 const NOT_ATTRIBUTED: &str = "not attributed";
-/// A layer is said to differ below this probability, corrected for how many layers there are.
+/// A layer is reported to differ below this probability, corrected for how many layers there are.
 const LEVEL: f64 = 0.05;
 
 #[derive(Subcommand)]

@@ -1,4 +1,4 @@
-//! Where the checkout is, how to run a command in it, and the looptax that is measured.
+//! The path of the checkout, how to run a command in it, and the looptax that is measured.
 //!
 //! Called by every part of the lab. The path is asked for at run time, so that no binary carries it.
 
@@ -25,7 +25,7 @@ pub(crate) fn looptax() -> Result<PathBuf> {
     build("release", &["--release"])
 }
 
-/// Builds the debug binary, where nothing is measured.
+/// Builds the debug binary, for chores that measure nothing.
 pub(crate) fn debug_looptax() -> Result<PathBuf> {
     build("debug", &[])
 }

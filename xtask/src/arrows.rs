@@ -1,8 +1,8 @@
-//! `cargo xtask arrows`: who may depend on whom, between rooms and between the files of one.
+//! `cargo xtask arrows`: which rooms and files may depend on which, between rooms and between the files of one.
 //!
 //! The map is the table of rooms in ARCHITECTURE.md: each row says which rooms its room sees, a package or a module of
-//! one. It is held against the paths in the files both ways, so that an arrow that nobody drew cannot creep in, and none
-//! stays that nobody needs.
+//! one. It is compared with the paths in the files in both directions: an arrow that is missing in the table is a
+//! finding, and one that no file needs is too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -83,7 +83,7 @@ fn modules(text: &str) -> BTreeSet<(String, String)> {
     places(text).filter_map(split).collect()
 }
 
-/// What each room sees, from the table's rows: room, what it holds, which rooms it sees, what it must not.
+/// The rooms that each room sees, from the table's rows: room, what it holds, which rooms it sees, what it must not.
 fn map(text: &str) -> BTreeMap<String, Vec<String>> {
     let row = |(place, cells): (&str, Vec<&str>)| {
         let room = place.rsplit('/').next()?.to_owned();
@@ -143,7 +143,7 @@ impl Package {
         self.room(folder, modules)
     }
 
-    /// Its rooms: of a package whose root only declares them it is none itself.
+    /// Its rooms: a package whose root only declares them is not one itself.
     fn rooms(&self, modules: &BTreeSet<(String, String)>) -> BTreeSet<String> {
         let files = self.files.iter().filter(|it| it.0 != "lib.rs");
         files.map(|it| self.room_of_file(&it.0, modules)).collect()
@@ -194,7 +194,7 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
             is_room: dependency.path.is_some(),
             is_dev: dependency.kind == DependencyKind::Development,
         });
-        // What a package uses of another is read from its files.
+        // The uses of another package are read from the files.
         edges.filter(|it| it.is_dev || !it.is_room).collect::<Vec<_>>()
     };
     packages.iter().flat_map(of_package).collect()

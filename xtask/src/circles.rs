@@ -41,11 +41,11 @@ pub(crate) fn paths(text: &str) -> Vec<Vec<String>> {
 
 type Modules = BTreeMap<Place, Module>;
 
-/// What a file says of others.
+/// The names of others in a file.
 struct Module {
     /// Paths that start at the crate, at a module above, or at one below.
     paths: Vec<Vec<String>>,
-    /// What it passes on, by the name under which it does.
+    /// The paths that it re-exports, by the name under which it does.
     passed_on: BTreeMap<String, Vec<String>>,
 }
 
@@ -84,7 +84,7 @@ impl<'ast> Visit<'ast> for Reader {
         let mut leaves = Vec::new();
         flatten(&item.tree, &mut Vec::new(), &mut leaves);
         for (path, name) in leaves {
-            // What is passed on is not used here.
+            // A re-exported path is not used here.
             match item.vis {
                 syn::Visibility::Inherited => self.paths.push(path),
                 _ => {
@@ -176,7 +176,7 @@ fn resolved(modules: &Modules, from: &Place, path: &[String], depth: usize) -> O
             (at, rest) = (below, further);
             continue;
         }
-        // What is passed on in a circle leads nowhere.
+        // Paths that are re-exported in a circle lead nowhere.
         let passed_on = modules.get(&at).filter(|_| depth < 8);
         if let Some(path) = passed_on.and_then(|it| it.passed_on.get(word)) {
             let path = [path.as_slice(), further].concat();

@@ -1,10 +1,10 @@
 //! `cargo xtask docs --run`: the commands of README and book, tried.
 //!
-//! Above each block of commands stands a comment, which no reader sees:
+//! Above each block of commands is a comment, which no reader sees:
 //!
 //! - `<!-- run -->`: each line is run in a scratch folder of the block's own and ends with 0; `<!-- run: 1 -->` names
 //!   another code, or several;
-//! - `<!-- run for minutes -->`: the same, with `--long` alone, and in a terminal of its own;
+//! - `<!-- run for minutes -->`: the same, only with `--long`, and in a separate terminal;
 //! - `<!-- arguments -->`: what it needs is the reader's own, so only its arguments are tried;
 //! - `<!-- tried by … -->`: something else tries it, and the comment says what.
 //!
@@ -42,7 +42,7 @@ struct Block {
     lines: Vec<String>,
 }
 
-/// Runs what is marked, a line at a time, and goes on after a failure; all are told at the end.
+/// Runs the marked blocks, a line at a time, and continues after a failure; all failures are reported at the end.
 pub(crate) fn run(looptax: &Path, is_long: bool) -> Result<()> {
     let root = root()?;
     let mut pages = vec![root.join("README.md")];
@@ -93,7 +93,7 @@ fn try_block(looptax: &Path, block: &Block, is_long: bool) -> Result<Vec<String>
     Ok(found)
 }
 
-/// A shell in a scratch folder that is its home too, with this looptax first on its path and nobody to answer.
+/// A shell in a scratch folder that is its home too, with this looptax first on its path and no input.
 fn shell(looptax: &Path, scratch: &Path, line: &str, in_terminal: bool) -> Result<Command> {
     let folder = looptax.parent().context("a program lies in a folder")?;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -161,7 +161,7 @@ fn commands(code: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// What a comment says of the block below it; `None` where it is about something else.
+/// Parses a comment about the block below it; `None` if it is about something else.
 fn read_mark(html: &str) -> Option<Mark> {
     let words = html.trim().strip_prefix("<!--")?.strip_suffix("-->")?.trim();
     if words.starts_with("tried by ") {

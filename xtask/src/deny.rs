@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::workspace::{cargo, run_cargo};
 
-/// Checks licences, bans and sources, or advisories alone; without cargo-deny the first is passed over aloud.
+/// Checks licences, bans and sources, or only advisories; without cargo-deny the first is skipped with a message.
 pub(crate) fn run(advisories: bool) -> Result<()> {
     let is_there = cargo(&["deny", "--version"])?.output()?.status.success();
     match (is_there, advisories) {

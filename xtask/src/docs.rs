@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::results;
 use crate::workspace::{root, run_to_success};
 
-/// What is made, below docs/: folders whole, and files.
+/// The generated files, below docs/: folders whole, and files.
 const MADE: [&str; 8] = [
     "src/cli.md",
     "src/codes.md",

@@ -15,13 +15,13 @@ use crate::workspace;
 
 struct Policy {
     licences: Vec<String>,
-    /// A package and the licence that it alone may have.
+    /// A package and the licence that only it may have.
     exceptions: Vec<(String, String)>,
     banned: Vec<String>,
     registries: Vec<String>,
 }
 
-/// An allowance that a package needs: a licence, or one of its own.
+/// An allowance that a package needs: a licence, or an exception.
 type Used = BTreeSet<(Option<String>, String)>;
 
 /// Fails on every package that deny.toml does not let in, and on what it allows that nothing needs.
@@ -89,7 +89,7 @@ impl Policy {
         (!is_allowed).then(|| format!("has a licence that deny.toml does not allow: `{licence}`"))
     }
 
-    /// What is allowed and nothing needs: the next package that comes with it should be looked at.
+    /// Lists allowances that no package needs: the next package that comes with one should be looked at.
     fn unused(&self, used: &Used) -> Vec<String> {
         let licences = self.licences.iter().map(|it| (None, it.clone()));
         let exceptions = self.exceptions.iter();
@@ -110,7 +110,7 @@ impl Policy {
     }
 }
 
-/// The packages with a licence of their own.
+/// The packages with their own licence.
 fn exceptions(table: &Table) -> Result<Vec<(String, String)>> {
     let list = table.get("licenses").and_then(|it| it.get("exceptions"));
     let list = list.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);

@@ -8,8 +8,7 @@ use std::path::Path;
 
 use crate::docs::is_made;
 
-/// Stands between a file and a heading where a comment names both; spelt apart so that this file does not
-/// find itself.
+/// The text between a file and a heading if a comment names both; spelt apart so that this file does not find itself.
 const NAMES_A_HEADING: &str = concat!(".md", ", \"");
 const BOOK: &str = "docs/src/";
 
@@ -64,7 +63,7 @@ fn included(line: &str) -> Option<&str> {
     inner.strip_suffix("}}").map(str::trim)
 }
 
-/// Lists what a page includes and nobody has, in a code block too.
+/// Lists files that a page includes and that do not exist, in a code block too.
 fn missing_includes(paths: &[String], from: &str, text: &str) -> Vec<String> {
     let targets = text.lines().filter_map(included);
     let targets = targets.map(|target| resolved(from, target));

@@ -32,7 +32,7 @@ fn read(text: &str) -> Result<Vec<String>> {
     Ok(list.long.into_iter().map(|it| it.test).collect())
 }
 
-/// Says which were left out; fails where one is listed that is not there.
+/// Prints which were left out; fails if a listed one does not exist.
 pub(crate) fn tell(long: &[String], n_left_out: usize) -> Result<()> {
     if n_left_out != long.len() {
         bail!(

@@ -1,6 +1,7 @@
 //! The page of results that people gave: a table of the files below docs/src/results/machines.
 //!
-//! Called by `results`. What a file may hold is the schema's; the tests of the command line read each as the program does.
+//! Called by `results`. The schema decides what a file may hold; the tests of the command line read each as the program
+//! does.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-/// Where they lie, below the checkout.
+/// Their folder, below the checkout.
 const FOLDER: &str = "docs/src/results/machines";
 
 const HEAD: &str = "\

@@ -1,7 +1,7 @@
 //! The project's own chores, run as `cargo xtask …`.
 //!
-//! `check` is what `make test` and CI run; each of its own steps is a command too, so that a failure
-//! can be repeated alone. Nothing here is shipped, and nothing uses the rooms of looptax.
+//! `make test` and CI run `check`; each of its own steps is a command too, so that a single failure can be repeated.
+//! Nothing here is shipped, and nothing uses the rooms of looptax.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

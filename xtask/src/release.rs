@@ -1,7 +1,7 @@
 //! `cargo xtask release`: every file that a release has, in `target/release-artefacts`.
 //!
-//! The steps follow each other in one list; each is a file of its own below `release`. What the release workflow
-//! adds is a network: signatures and the upload. The same commit gives the same bytes in every folder, so that
+//! The steps follow each other in one list; each is a separate file below `release`. The release workflow adds the
+//! steps that need a network: signatures and the upload. The same commit gives the same bytes in every folder, so that
 //! anybody with the same compiler and C library can check what was published.
 
 mod bill;

@@ -1,8 +1,8 @@
 //! `cargo xtask size`: what the tree weighs, in tracked lines by room and by what they are.
 //!
-//! A line of Rust is a test's if it is in a folder `tests`, in a file `tests.rs`, or in an item behind
-//! `#[cfg(test)]`; of the other lines, those that hold nothing but a comment are comments. What else is tracked is
-//! prose, data, or generated. Reads what git tracks; called by hand.
+//! A line of Rust is a test's if it is in a folder `tests`, in a file `tests.rs`, or in an item behind `#[cfg(test)]`;
+//! of the other lines, those that hold nothing but a comment are comments. The other tracked files are prose, data, or
+//! generated. Reads what git tracks; called by hand.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -68,7 +68,7 @@ pub(crate) fn run() -> Result<()> {
     let (mut files, mut functions, mut types) = (Vec::new(), Vec::new(), Vec::new());
     for path in String::from_utf8(listed.stdout)?.split_terminator('\0') {
         let bytes = fs::read(root.join(path)).with_context(|| format!("cannot read {path}"))?;
-        // What is not UTF-8 is a picture.
+        // A file that is not UTF-8 is a picture.
         let Ok(text) = String::from_utf8(bytes) else {
             continue;
         };

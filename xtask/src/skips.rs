@@ -1,7 +1,7 @@
 //! Which tests could not run on this machine, and whether that may be: the last step of `cargo xtask check`.
 //!
-//! The tests write them into a file that they are told of; `looptax_testkit::skips` is the other end. What may be
-//! skipped is in tests/skips.toml.
+//! The tests write them into the file that a variable names; `looptax_testkit::skips` is the other end. The tests that
+//! may be skipped are in tests/skips.toml.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use serde::Deserialize;
 
 use crate::workspace::{metadata, root};
 
-/// What `looptax_testkit::skips::FILE_VARIABLE` says, too.
+/// The same as `looptax_testkit::skips::FILE_VARIABLE`.
 pub(crate) const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
 
-/// Tests that have passed in this process, to be told beside those that were skipped.
+/// Tests that have passed in this process, reported beside those that were skipped.
 static N_PASSED: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn note_passed(n: usize) {

@@ -13,12 +13,12 @@ use sha2::{Digest, Sha256};
 pub(crate) struct Built {
     /// The folder of the sources.
     sources: &'static str,
-    /// What it is made of there.
+    /// The sources in that folder.
     source_names: &'static [&'static str],
-    /// Where it lies, with its hashes.
+    /// The folder of the assets, with their hashes.
     assets: &'static str,
     asset_names: &'static [&'static str],
-    /// What builds it.
+    /// The command that builds it.
     by: &'static str,
 }
 

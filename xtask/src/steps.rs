@@ -11,9 +11,9 @@ use crate::workspace::{built, root, run_cargo, run_to_success};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
-    /// What the line on the terminal says.
+    /// The step's name on the terminal.
     pub(crate) name: &'static str,
-    /// What to type to do this step alone.
+    /// The command that does only this step.
     pub(crate) repeat: &'static str,
     pub(crate) work: Work,
 }

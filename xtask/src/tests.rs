@@ -1,8 +1,8 @@
 //! Runs the test programs of the workspace, several at once, where cargo runs one after the other.
 //!
 //! Most of them wait for servers and clocks, so that two cores serve more than two. Each may look at the machine, but
-//! leaves the others' servers alone, as it does those of a user. Of a program that is fine its closing line is
-//! printed, of another all but what passed.
+//! does not touch the others' servers, nor those of a user. Of a program that passed only its closing line is printed,
+//! of another everything except the tests that passed.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -94,8 +94,9 @@ pub(crate) fn run(which: Which) -> Result<()> {
     run_cargo(&["test", "--workspace", "--locked", "--doc"])
 }
 
-/// A folder in memory for what tests write, where there is room: hundreds of servers are started on data folders of a
-/// thousand small files each, and on ext4 making and deleting them took a twentieth of the tests' CPU time (perf, 2026-11-25).
+/// A folder in memory for the files that tests write, if there is room: hundreds of servers are started on data folders
+/// of a thousand small files each, and on ext4 making and deleting them took a twentieth of the tests' CPU time (perf,
+/// 2026-11-25).
 fn folder_in_memory() -> Option<TempDir> {
     let root = Path::new("/dev/shm");
     let file_system = rustix::fs::statfs(root).ok()?;
@@ -170,7 +171,7 @@ impl Program {
     }
 }
 
-/// What a test program printed, but for the tests that passed: some readers of a log see its end alone.
+/// The output of a test program without the tests that passed: some readers of a log see only its end.
 fn without_passed(stdout: &str) -> String {
     let lines = stdout.lines().filter(|line| !(line.starts_with("test ") && line.ends_with(" ... ok")));
     lines.collect::<Vec<_>>().join("\n")
@@ -180,7 +181,7 @@ fn failed_tests(stdout: &str) -> impl Iterator<Item = &str> {
     stdout.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
 
-/// A number in `test result: ok. 103 passed; 0 failed; … 2 filtered out; …`; 0 where there is none.
+/// A number in `test result: ok. 103 passed; 0 failed; … 2 filtered out; …`; 0 if it is not there.
 fn number_before(what: &str, closing: &str) -> usize {
     let words: Vec<&str> = closing.split_whitespace().collect();
     let at = words.iter().position(|word| *word == what);

@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::{links, workspace};
 
 const MAX_FILE_LINES: usize = 600;
-/// Longest line of prose, in characters: a sentence has a line of its own, and this is a long one.
+/// Longest line of prose, in characters: each sentence is on a separate line, and this is a long one.
 const MAX_PROSE_CHARS: usize = 400;
 /// Folders that exist on one machine only, spelt apart so that this file does not find itself.
 const MACHINE_FOLDERS: [&str; 3] = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
@@ -79,7 +79,7 @@ fn rust_file(path: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// A slash after a name continues a relative path or an address, and is none of our business.
+/// A slash after a name continues a relative path or an address, which is not a finding.
 fn starts_a_path(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || "._-/$~*}>".contains(c))
 }

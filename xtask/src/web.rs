@@ -1,7 +1,7 @@
 //! `cargo xtask web`: the report page's script and style, built from web/ into crates/report/assets.
 //!
 //! The built assets are checked in, so that building looptax needs no Node. Whether they belong to their sources is
-//! checked by hashes alone, without Node, as part of `cargo xtask check`.
+//! checked only by hashes, without Node, as part of `cargo xtask check`.
 
 use std::process::Command;
 

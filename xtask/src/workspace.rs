@@ -1,4 +1,4 @@
-//! Where the workspace is, what cargo knows about it, and how to run cargo in it.
+//! The path of the workspace, what cargo knows about it, and how to run cargo in it.
 //!
 //! Called by every chore. Reads only; the path of the checkout is asked for at run time, so that no
 //! binary carries it.
@@ -65,7 +65,7 @@ pub(crate) fn metadata() -> Result<Metadata> {
         .context("cargo metadata failed")
 }
 
-/// The same with every feature of every package of ours, as deny.toml wants it.
+/// The same with every feature of every package of ours, as deny.toml has it.
 pub(crate) fn metadata_of_all_features() -> Result<Metadata> {
     MetadataCommand::new()
         .current_dir(root()?)
@@ -81,7 +81,7 @@ pub(crate) fn built(name: &str) -> Result<PathBuf> {
     Ok(folder.join("debug").join(name))
 }
 
-/// Builds looptax alone.
+/// Builds only looptax.
 pub(crate) fn looptax() -> Result<PathBuf> {
     run_cargo(&["build", "--quiet", "--locked", "--package", "looptax"])?;
     built("looptax")

@@ -1,4 +1,4 @@
-//! A signal ends waits for a peer, whatever their limits. A process of its own: what is ended is all of its waits.
+//! A signal ends waits for a peer, whatever their limits. A separate process: the signal ends all of its waits.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::io::{self, Read, Write};
@@ -60,7 +60,7 @@ fn r44_a_signal_ends_waits_for_answers_and_for_connections() {
         }
     });
     waiting::allow_again();
-    // What was broken off in the middle of a question asks no other one.
+    // A connection that was stopped in the middle of a question asks no other one.
     let again = waits[0]().expect_err("it is over");
     assert_eq!(again.to_string(), waiting::stopped().to_string());
     drop((tcp, unix));

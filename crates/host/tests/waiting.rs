@@ -1,4 +1,4 @@
-//! Waits and the signal that ends them. What a signal sets is the whole process's, so this is a separate program with
+//! Waits and the signal that ends them. A signal sets a flag of the whole process, so this is a separate program with
 //! one test: in another, it would end the waits of the tests beside it.
 
 use std::io::{self, Write};

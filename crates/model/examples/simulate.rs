@@ -13,7 +13,7 @@ mod noise_model;
 
 use noise_model::{CLOUD, Model, Rng};
 
-/// What many simulated runs came to.
+/// The results of many simulated runs.
 #[derive(Default)]
 struct Tally {
     differences: u64,

@@ -6,9 +6,9 @@ use looptax_model::dsn::{Address, masked, secrets_in, shown};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a secret begins and ends with, whatever is between.
+/// The beginning and end of a secret, whatever is between.
 const MARKS: [&str; 2] = ["qZ7", "7Zq"];
-/// What is between: all that means something in any form, and letters of other scripts.
+/// The characters between: all that mean something in any form, and letters of other scripts.
 const AWKWARD: &[char] = &[
     '@',
     '/',
@@ -116,8 +116,7 @@ fn addresses(secret: &str) -> Vec<String> {
     found
 }
 
-/// Forms that are shown somewhere and whose secret nobody has encoded, or that only an application
-/// reads.
+/// Forms that are shown somewhere and whose secret is not encoded, or that only an application reads.
 fn others(secret: &str) -> Vec<String> {
     [
         "mysql://u:S@h/d",
@@ -131,7 +130,7 @@ fn others(secret: &str) -> Vec<String> {
     ]
     .map(|text| text.replace('S', secret))
     .into_iter()
-    // What ends a parameter ends the secret.
+    // A character that ends a parameter ends the secret.
     .filter(|text| !text.contains("?auth") && !text.contains("?user") || !secret.contains('&'))
     .collect()
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a record: one variant per failed action, with its object.
+//! The errors of records: one variant per failed action, with its object.
 
 use std::io;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub enum StoreError {
     /// The history was made by a newer looptax.
     #[error("the history `{}` has form {found}, which this looptax does not know", path.display())]
     HistoryVersion { path: PathBuf, found: i64 },
-    /// What is remembered of a run is broken.
+    /// An entry of the history cannot be parsed.
     #[error("what the history holds of run `{id}` is broken")]
     HistoryEntry { id: String, source: serde_json::Error },
     /// The history knows no such run.

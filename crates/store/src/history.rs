@@ -1,4 +1,4 @@
-//! What was measured on this machine: an index of records in SQLite.
+//! The measurements made on this machine: an index of records in SQLite.
 //!
 //! The records themselves stay where they were saved; what is here can be made from them again. Two
 //! runs may write at once, and a run that cannot write here has lost nothing.
@@ -32,7 +32,7 @@ pub struct History {
 }
 
 impl History {
-    /// Opens the history at `path`, and makes it with its folder where there is none.
+    /// Opens the history at `path`; creates it and its folder if they are missing.
     ///
     /// # Errors
     /// [`StoreError::CreateFolder`], [`StoreError::History`], or [`StoreError::HistoryVersion`] for one

@@ -69,7 +69,7 @@ fn load_as<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreErr
 fn parse<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T, StoreError> {
     let broken = |field: &str, source| StoreError::Broken {
         path: path.to_owned(),
-        // A name that is cut off is nobody's: the object is told that it belongs to.
+        // A name that is cut off identifies nothing: the error names the object that contains it.
         field: field.strip_suffix('?').map_or_else(
             || field.to_owned(),
             |it| {

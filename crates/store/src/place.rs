@@ -1,4 +1,4 @@
-//! Where a record goes: a regular file that is replaced as a whole, or a device that is written to.
+//! The place of a record: a regular file that is replaced as a whole, or a device that is written to.
 //!
 //! Decides once, before anything is measured, so that a run does not end in an error that was there at its start.
 
@@ -29,7 +29,7 @@ impl Place {
             return Err(StoreError::AlreadyExists { path: path.to_owned() });
         }
         if !output.is_stream() {
-            // It goes again at once.
+            // The file is removed again at once.
             output.begin(None).map_err(failed)?;
         }
         let path = if output.is_there() { output.path() } else { path.to_owned() };

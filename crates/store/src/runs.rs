@@ -1,7 +1,7 @@
-//! Where records lie that nobody gave a place: a folder for each run, named after it.
+//! The place of records without a given path: a folder for each run, named after it.
 //!
-//! The folder is made before anything is measured, so that two runs never want the same one, and a place
-//! that cannot be written to is known at the start.
+//! The folder is made before anything is measured, so that two runs never use the same one, and a place that cannot be
+//! written to is known at the start.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::StoreError;
 
 /// The record's name in its folder.
 const RECORD: &str = "record.json";
-/// So many runs may want one name at once.
+/// At most this many runs may ask for one name at once.
 const MOST_OF_A_NAME: u32 = 1_000;
 
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Runs {
     folder: PathBuf,
 }
 
-/// A run's own folder; it goes with this value while nothing was put there.
+/// A run's own folder; dropping this value removes it if nothing was put there.
 #[derive(Debug)]
 pub struct RunFolder {
     /// The name of the run: the one that was wanted, or one that no other has.
@@ -55,16 +55,16 @@ impl Runs {
         Err(failed(&self.folder.join(id))(ErrorKind::AlreadyExists.into()))
     }
 
-    /// Whether this is where the record of a run of ours lies.
+    /// Whether this is the path of a record of one of our runs.
     pub fn holds(&self, record: &Path) -> bool {
         record.ends_with(RECORD) && record.parent().and_then(Path::parent) == Some(&self.folder)
     }
 
-    /// Removes the folder in which a record lies that [`Runs::holds`].
+    /// Removes the folder of a record that [`Runs::holds`].
     ///
     /// # Errors
-    /// [`StoreError::RemoveRun`]. A folder that is gone already is none, and one that holds something
-    /// else as well stays.
+    /// [`StoreError::RemoveRun`]. A folder that is gone already is not an error, and one that holds something else as
+    /// well stays.
     pub fn remove(&self, record: &Path) -> Result<(), StoreError> {
         let removed = match self.remove_from(record) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -80,7 +80,7 @@ impl Runs {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
-        // What somebody put beside the record is not ours.
+        // Other files beside the record are not ours.
         let _kept = all.remove_folder(id);
         removed
     }

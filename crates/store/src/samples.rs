@@ -1,7 +1,7 @@
 //! Latencies in a form that travels inside a record: by size, each with how often it was seen.
 //!
-//! A fast server answers a hundred thousand requests within some thousand different times, so that each takes
-//! a part of a byte. The order of time is given up: nothing that is said of a run needs it.
+//! A fast server answers a hundred thousand requests within some thousand different times, so that each takes a part of
+//! a byte. The order of time is given up: no report of a run needs it.
 
 use std::io::{BufReader, Read, Write};
 
@@ -16,7 +16,7 @@ use crate::StoreError;
 
 /// The most that the latencies of a record may take in it: some hundred million requests.
 pub const SAMPLES_CAP_BYTES: usize = 64 << 20;
-/// A count beyond this was not packed here: no run keeps so many of one epoch in memory.
+/// A count beyond this was not packed here: no run keeps this many latencies of one epoch in memory.
 const MOST_SAMPLES: u64 = 1 << 26;
 
 /// Packs the latencies of one arm in one epoch, between two epochs: quickly, which takes a twelfth more room than
@@ -84,7 +84,7 @@ fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number as u8);
 }
 
-/// The next number; `None` where there is none, or one of more than 32 bits.
+/// The next number; `None` at the end of the bytes, or for a number of more than 32 bits.
 fn next_number(bytes: &mut impl Iterator<Item = std::io::Result<u8>>) -> Option<u32> {
     let mut number = 0_u64;
     for shift in (0..35).step_by(7) {

@@ -37,7 +37,7 @@ pub fn save_text(text: &str, path: &Path, existing: Existing) -> Result<(), Stor
     save_bytes(text.as_bytes(), path, existing)
 }
 
-/// Saves what is no text in the same careful way.
+/// Saves bytes that are not text in the same careful way.
 ///
 /// # Errors
 /// As [`save`].
@@ -96,7 +96,7 @@ impl Saver {
         Ok(())
     }
 
-    /// Saves the record with as many latencies as a full disk has room for; `None` where there is none.
+    /// Saves the record with as many latencies as a full disk has room for; `None` if it has room for none.
     fn save_smaller(&self, record: &Record, error: &StoreError) -> Option<Record> {
         let mut smaller = record.clone();
         while error.is_of_full_disk() && forget_last_samples(&mut smaller) {
@@ -107,7 +107,7 @@ impl Saver {
         None
     }
 
-    /// Where the record is saved, links resolved.
+    /// The path of the saved record, links resolved.
     pub fn path(&self) -> &Path {
         self.place.path()
     }

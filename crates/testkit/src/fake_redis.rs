@@ -1,4 +1,4 @@
-//! A Redis that keeps to a script: it answers what looptax asks, and fails where it is told to.
+//! A Redis that keeps to a script: it answers what looptax asks, and fails as the script has it.
 //!
 //! It listens on a socket and on a port that the kernel chose. Every key is missing. One thread takes
 //! connections, one serves each; all end with the connections. Tests of the command line call it.
@@ -16,10 +16,10 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{Shutdown, shutdown};
 
-/// What goes wrong. By default nothing.
+/// The scripted faults. By default there are none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script {
-    /// Connections after which nobody listens any more, before the last of them is answered.
+    /// The server stops listening after this many connections, before it answers the last of them.
     pub n_connections: Option<usize>,
     /// The GET of a connection, counted from 1, at which the connection is closed without an answer.
     pub closes_at: Option<u64>,
@@ -34,7 +34,7 @@ pub struct FakeRedis {
     pub tcp: SocketAddr,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Shared {
     script: Script,
     tcp: SocketAddr,
@@ -78,7 +78,7 @@ fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<S
         n_taken += taken.len();
         let is_last = shared.script.n_connections == Some(n_taken);
         if is_last {
-            // Before the answer: nobody connects behind the last one.
+            // Before the answer: no client connects after the last one.
             fs::remove_file(socket).ok();
             for listener in [unix.as_fd(), inet.as_fd()] {
                 shutdown(listener, Shutdown::Both).ok();

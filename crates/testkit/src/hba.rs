@@ -1,5 +1,5 @@
-//! Random `pg_hba.conf` files, and who gets in by them: written from PostgreSQL's documentation alone, to hold
-//! other readers of such files against.
+//! Random `pg_hba.conf` files, and who gets in by them: written only from PostgreSQL's documentation, to compare other
+//! readers of such files with.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html
@@ -39,7 +39,7 @@ const ADDRESSES: [(&str, Option<[bool; 2]>); 16] = [
 enum Item {
     Keyword(&'static str),
     Name(&'static str),
-    /// `+role`, `/pattern`, `@file`, `samerole`: whom it means is not in the file.
+    /// `+role`, `/pattern`, `@file`, `samerole`: the file does not show which names it matches.
     Hidden(&'static str),
 }
 
@@ -73,7 +73,7 @@ pub enum Transport {
     },
 }
 
-/// What is around a TCP connection.
+/// The encryption around a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names say it")]
 pub enum Wrap {
@@ -89,10 +89,10 @@ pub struct Login<'a> {
     pub user: &'a str,
 }
 
-/// What a server does at a login.
+/// The answer of a server to a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It refuses, by a line or for want of one.
+    /// It refuses: a line rejects the login, or no line matches.
     Refused,
     /// It goes on with this method and these options.
     Asked(&'static str, &'static str),
@@ -102,10 +102,10 @@ pub enum Answer {
 pub enum Language {
     /// All that may stand in a file.
     Whole,
-    /// What can be decided by the file alone.
+    /// Rules that the file decides by itself.
     Plain,
-    /// What a server without certificates, Kerberos and other roles can be asked about; a database's name of
-    /// [`NAMES`] alone.
+    /// Rules that work on a server without certificates, Kerberos and other roles; a database is always one of
+    /// [`NAMES`].
     Live,
 }
 
@@ -133,7 +133,7 @@ impl Files {
         all[self.below(all.len())]
     }
 
-    /// The next file: rules at random, or such as are the same on either side but for a change or two.
+    /// The next file: rules at random, or rules that are the same on either side except for a change or two.
     pub fn draw(&mut self) -> File {
         let mut rules = Vec::new();
         if self.is_in(4) {
@@ -297,8 +297,8 @@ impl Files {
 }
 
 impl File {
-    /// What a server answers. `world` draws what the file does not say: who is a member of a role, whom a
-    /// pattern means.
+    /// Returns the answer of a server. `world` draws what the file does not show: the members of a role, the names that
+    /// a pattern matches.
     pub fn answer(&self, login: Login<'_>, transport: Transport, world: u64) -> Answer {
         let hidden = |what: &str, name: &str| {
             let mut hasher = DefaultHasher::new();
@@ -369,7 +369,7 @@ impl File {
         pairs.collect()
     }
 
-    /// Whether the file alone decides.
+    /// Whether only the file decides.
     pub fn is_plain(&self) -> bool {
         let is_hidden = |item: &Item| matches!(item, Item::Hidden(_));
         let mut rules = self.rules.iter();

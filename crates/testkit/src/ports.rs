@@ -7,12 +7,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const FIRST: u32 = 15_000;
-/// Below what the kernel chooses from where nobody has changed that: 32768.
+/// Below the range of ports that the kernel chooses from by default, which begins at 32768.
 const N_PORTS: u32 = 17_000;
 /// How far apart two test programs that run at once begin, by their process ids.
 const STRIDE: u32 = 500;
 
-/// An address of 127.0.0.1 on which nobody listens, and that nobody else in this program is given.
+/// An address of 127.0.0.1 on which no process listens, and that this program gets only once.
 ///
 /// # Panics
 /// When all are taken.

@@ -1,7 +1,7 @@
 //! Programs that a test lays down itself, to start them.
 //!
-//! Another process writes them: of a file that we write, a child that another test starts at that moment
-//! holds a descriptor until it executes, and whoever starts the program meanwhile gets `ETXTBSY`.
+//! Another process writes them: of a file that we write, a child that another test starts at that moment holds a
+//! descriptor until it executes, and starting the program meanwhile fails with `ETXTBSY`.
 
 use std::fs;
 use std::io::Write as _;

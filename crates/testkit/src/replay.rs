@@ -6,7 +6,7 @@
 
 use std::io::{self, Read, Write};
 
-/// What comes after the last recorded byte.
+/// The event after the last recorded byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Closed,
@@ -40,14 +40,14 @@ impl Replay {
         self
     }
 
-    /// The same peer, which goes on with `answers`; these arrive in one piece of their own.
+    /// The same peer, which continues with `answers`; these arrive in a separate piece.
     #[must_use]
     pub fn then(mut self, answers: &[u8]) -> Self {
         self.answers.extend_from_slice(answers);
         self
     }
 
-    /// What the client has written so far.
+    /// The bytes that the client has written so far.
     pub fn sent(&self) -> &[u8] {
         &self.sent
     }

@@ -1,7 +1,7 @@
 //! Runs the program under test in a scratch folder with a cleaned environment.
 //!
-//! What fails is told with command, folder, status and both streams. Integration tests of the command
-//! line call it; it knows nothing of what the program does.
+//! A failure is reported with command, folder, status and both streams. Integration tests of the command line call it;
+//! it knows nothing of what the program does.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -141,7 +141,7 @@ fn terminal() -> (OwnedFd, OwnedFd) {
     (master, program_end.into())
 }
 
-/// What one stream of the program said so far.
+/// The output of one stream of the program so far.
 #[derive(Debug)]
 struct Stream {
     text: Arc<Mutex<Vec<u8>>>,

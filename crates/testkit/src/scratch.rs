@@ -1,4 +1,4 @@
-//! A scratch folder for one test: a working folder and a TMPDIR of its own, and who still uses them.
+//! A scratch folder for one test, with its own working folder and TMPDIR, and the processes that still use them.
 //!
 //! Reads `/proc`; touches nothing outside its folder. Tests and the runner call it.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::{patience, signals};
 
-/// A folder that goes away with this.
+/// A folder that is removed when this is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     folder: tempfile::TempDir,

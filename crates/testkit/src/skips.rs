@@ -1,4 +1,4 @@
-//! Tests that cannot run on this machine: said aloud, and counted.
+//! Tests that cannot run on this machine: reported, and counted.
 //!
 //! Each says so on stderr at once. `cargo xtask check` names a file, into which every skipped test of
 //! every program writes a line, and adds the lines up when all is done.

@@ -1,8 +1,8 @@
-//! What an attacker has run: says with which rights it runs, where only the judge reads it.
+//! The program that an attacker gets executed: it reports the rights it runs with, to a file that only the judge reads.
 //!
-//! Built by `cargo lab attacks` alone, three times: as a server that only is in for one (no `cfg`), as a program
-//! that leaves a mark (`--cfg marks`), and as a library that leaves one when it is loaded (`--cfg loaded`). A program
-//! built with `--cfg needs` needs that library. The file for marks is named when it is built.
+//! Built only by `cargo lab attacks`, three times: as a server that only is in for one (no `cfg`), as a program that
+//! leaves a mark (`--cfg marks`), and as a library that leaves one when it is loaded (`--cfg loaded`). A program built
+//! with `--cfg needs` needs that library. The file for marks is named when it is built.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ fn mark(who: &str) {
         .append(true)
         .open(env!("LOOPTAX_INK"))
         .and_then(|mut ink| ink.write_all(text.as_bytes()));
-    // Whoever may not write there cannot be seen there.
+    // A process that may not write there is not seen there.
     let _unseen = written;
 }
 
@@ -45,7 +45,7 @@ mod loaded {
     #[unsafe(link_section = ".init_array")]
     static LEAVE: extern "C" fn() = leave;
 
-    /// What a program that needs the library asks of it.
+    /// The function that a program linked to the library calls.
     #[unsafe(no_mangle)]
     pub extern "C" fn looptax_marker() {}
 }
@@ -55,7 +55,7 @@ unsafe extern "C" {
     fn looptax_marker();
 }
 
-/// Listens where it is told (`serve [HOST:]PORT [SOCKET]`), and notes beside its socket what it hears, but for
+/// Listens at the given address (`serve [HOST:]PORT [SOCKET]`), and notes beside its socket what it hears, except as
 /// `serve-deaf`.
 #[allow(dead_code)]
 fn serve(port: &str, socket: Option<&str>, is_noted: bool, greeting: &'static [u8]) -> io::Result<()> {
@@ -108,7 +108,7 @@ fn answer(mut stream: impl Read + Write, heard: Option<&str>, greeting: &[u8]) {
     }
 }
 
-/// What MySQL says first: protocol 10, and that it wants the password in the clear.
+/// The first packet of MySQL: protocol 10, and a request for the password in the clear.
 #[allow(dead_code)]
 fn mysql() -> &'static [u8] {
     let mut body = b"\x0a8.0.36\0\x08\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15".to_vec();

@@ -1,6 +1,6 @@
 //! The ground that attacks are played on: a scratch folder with root's part, hers, one for all, and the victims.
 //!
-//! Nothing outside it is written. Whatever runs as her is ended with it: her number is one that nobody else has.
+//! Nothing outside it is written. Every process that runs as her is ended with it: no other user has her number.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, Permissions};
@@ -19,15 +19,15 @@ use crate::servers::Ours;
 /// Numbers of users that no distribution hands out by itself.
 const FIRST_UID: u32 = 50_000;
 const N_UIDS: u32 = 9_000;
-/// What her programs are found by, and root's.
+/// The search path of her programs, and of root's.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Where everything lies.
+/// The folder of everything on the ground.
 pub(super) struct Ground {
     scratch: TempDir,
     pub(super) looptax: PathBuf,
     pub(super) uid: u32,
-    /// What only root may read; of a run's own environment, too. It begins as a version does.
+    /// The secret that only root may read; also in a run's own environment. It begins as a version does.
     pub(super) secret: String,
 }
 

@@ -14,14 +14,14 @@ use marks::{Mark, Rights};
 use readable::Scanner;
 use victims::Victims;
 
-/// What must not be.
+/// A violation of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hit {
     /// Something of hers ran with rights that she lacks.
     Executed(String),
     /// A file outside her own is another one.
     Changed(String),
-    /// What only root may read is where she reads it.
+    /// She can read something that only root may read.
     Disclosed(String),
 }
 

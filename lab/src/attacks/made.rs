@@ -1,4 +1,4 @@
-//! What is made for attacks before they begin: programs of root's that anybody may run, and the file for marks.
+//! The files made for attacks before they begin: programs of root's that every user may run, and the file for marks.
 
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,7 @@
 //! She owns folders, files, processes and namespaces; root runs looptax beside what she does. A judge looks after every
 //! round for an instruction of hers with rights that she lacks, for a file outside her own that is another one, and for
 //! what only root may read where she can read it. One of these, and the chore fails. Takes root; what it makes is in a
-//! scratch folder, and she is a number that nobody has.
+//! scratch folder, and her user id is one that no user has.
 
 mod ground;
 mod judge;

@@ -17,10 +17,10 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-/// What she makes beside a name, and exchanges with it.
+/// The prefix of the bait beside a name, which is exchanged with it.
 const BAIT: &str = "bait-";
 
-/// What the names begin with that she exchanges others for.
+/// The prefix of the files that she exchanges others for.
 pub(super) const EVIL: &str = "evil-";
 
 /// A part.
@@ -88,7 +88,7 @@ impl Part {
                 None => say(*server),
             },
             Self::Stop => loop {
-                // That there is nobody is nothing new.
+                // It is not an error if the process is gone.
                 rustix::process::kill_process_group(Pid::INIT, Signal::STOP).ok();
             },
             Self::Shorten { file } => shorten(file),
@@ -106,13 +106,13 @@ fn answer() -> Result<()> {
         let mut stream = stream?;
         let mut request = [0; 4096];
         let said = b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
-        // Whoever is gone has no answer.
+        // A client that is gone gets no answer.
         stream.read(&mut request).and_then(|_| stream.write_all(said)).ok();
     }
     Ok(())
 }
 
-/// The secret is root's, and comes with root's environment alone.
+/// The secret is root's, and comes only with root's environment.
 fn say(server: SocketAddr) -> Result<()> {
     let secret = std::env::var("LOOPTAX_COLLECTOR_PASSWORD")?;
     let mut stream = TcpStream::connect(server)?;
@@ -124,7 +124,7 @@ fn say(server: SocketAddr) -> Result<()> {
 fn say_for_pages(server: SocketAddr, port: u16) -> Result<()> {
     for stream in TcpListener::bind(("127.0.0.1", port))?.incoming() {
         let mut stream = stream?;
-        // Whoever hears nothing is gone, and looptax sees a page that failed.
+        // A client that sends nothing is gone, and looptax sees a page that failed.
         let heard = stream.read(&mut [0; 4096]).is_ok() && say(server).is_ok();
         let status = if heard { "200 OK" } else { "500 No" };
         let said = format!("HTTP/1.0 {status}\r\nContent-Length: 2\r\n\r\nok");
@@ -148,7 +148,7 @@ fn exchange(one: &Path, other: &Path) -> Result<()> {
     let folders = |path: &Path| CString::new(path.as_os_str().as_bytes());
     let (one, other) = (folders(one)?, folders(other)?);
     loop {
-        // What root does there meanwhile may fail it once.
+        // Root's work in the folder may make one exchange fail.
         renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).ok();
     }
 }
@@ -176,11 +176,11 @@ fn snatch(folder: &Path, target: &Path) -> Result<()> {
     }
 }
 
-/// One of three things in the place of a name: a link that is exchanged with it, a link alone, a pipe.
+/// One of three things in the place of a name: a link that is exchanged with it, only a link, a pipe.
 fn put_bait(path: &Path, target: &Path, turn: u32) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let bait = path.with_file_name(format!("{BAIT}{turn}-{name}"));
-    // Each may fail where root was faster: that is what the race is about.
+    // Each may fail if root was faster: that is what the race is about.
     match turn % 4 {
         0 | 1 => {
             symlink(target, &bait).ok();
@@ -214,7 +214,7 @@ fn pounce(folder: &Path) -> Result<()> {
         let mut evil = OsString::from(EVIL);
         evil.push(name);
         let (one, other) = (folder.join(name), folder.join(evil));
-        // Where there is no such one, there is nothing to win.
+        // If there is no such file, there is nothing to win.
         renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).ok();
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Ran {
     /// Its exit code; `None` where its limit or a signal ended it.
     pub(super) code: Option<i32>,
     pub(super) is_late: bool,
-    /// What it printed, on both ways.
+    /// The output, of both streams.
     pub(super) said: String,
 }
 
@@ -75,7 +75,7 @@ impl Run<'_> {
             .env("HOME", ground.at("ours"))
             .env("XDG_DATA_HOME", ground.data())
             .env("TMPDIR", ground.at("tmp"))
-            // What root has there is nobody's but root's.
+            // Values that only root has.
             .env("LOOPTAX_COLLECTOR_PASSWORD", &ground.secret)
             .envs(self.variables)
             .current_dir(&self.folder)

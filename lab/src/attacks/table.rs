@@ -1,4 +1,4 @@
-//! What came of the rounds, kind by kind.
+//! The results of the rounds, kind by kind.
 
 use std::collections::BTreeMap;
 

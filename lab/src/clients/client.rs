@@ -1,4 +1,4 @@
-//! A running loop of a real client: started, asked for so many requests at a time, ended.
+//! A running loop of a real client: started, asked for a number of requests at a time, ended.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(crate) fn arguments(name: &str, address: &Address) -> Result<[String; 3]> {
     Ok([run.display().to_string(), name.to_owned(), address.argument()])
 }
 
-/// What a loop says of a series of requests.
+/// The report of a loop about a series of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) n_requests: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Answer {
     pub(crate) cpu_seconds: f64,
 }
 
-/// What became of a request that may fail.
+/// The outcome of a request that may fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answered {
     Served,

@@ -15,7 +15,7 @@ const KNOWN: &str = "crates/advise/data/clients.toml";
 const TRACES: &str = "clients/traces.toml";
 const TRACES_HEAD: &str = "# Written by `cargo lab clients trace --write`; not by hand.\n";
 
-/// What people wrote of a client.
+/// The description of a client, written by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Client {
@@ -54,7 +54,7 @@ struct Known {
     client: Vec<Client>,
 }
 
-/// What was seen of a client.
+/// The observations of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trace {
     /// The day, `2026-11-21`.
@@ -72,7 +72,7 @@ pub(crate) struct Trace {
 pub(crate) struct Reduced {
     /// Requests that this was made from.
     pub(crate) requests: usize,
-    /// What most requests did, from the send on.
+    /// The calls of most requests, from the send on.
     pub(crate) sequence: Vec<String>,
     /// How many of the requests did exactly that, in percent.
     pub(crate) share_pct: f64,

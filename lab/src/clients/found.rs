@@ -1,9 +1,9 @@
 //! `cargo lab clients find`: does `looptax find` see real clients as they are?
 //!
-//! Every loop of `clients/` is connected over both transports to its private server and asks without a pause; one
-//! more Redis runs in a network namespace of its own, with clients there and here. The transport and the
-//! number of connections that `find` gives for each process have to be right, or this fails; its
-//! requests per second stand beside what the loop itself counts.
+//! Every loop of `clients/` is connected over both transports to its private server and asks without a pause; one more
+//! Redis runs in its own network namespace, with clients there and here. The transport and the number of connections
+//! that `find` gives for each process have to be right, or this fails; its requests per second are printed beside what
+//! the loop itself counts.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -50,7 +50,7 @@ struct Connected {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let clients = data::clients(&options.names)?;
     let looptax = workspace::looptax()?;
-    // A memcached stands beside those that are asked.
+    // A memcached runs beside the servers that are asked.
     let kinds = clients.iter().map(|client| &*client.servers[0]);
     let servers = start_all(&looptax, kinds.chain(["memcached"]))?;
     let namespaced = NamespacedRedis::start()?;
@@ -102,7 +102,7 @@ fn seen(transport: &'static str, held: Loop, client: &Client, namespaced: &Names
     }
 }
 
-/// What `find` says while the loops ask; and the seconds that their requests were counted over.
+/// Reads what `find` reports while the loops ask, and the seconds that their requests were counted over.
 fn look(looptax: &Path, connected: &mut [Connected]) -> Result<(Value, f64)> {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

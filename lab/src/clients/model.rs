@@ -1,10 +1,10 @@
 //! Which client model does exactly what a trace shows.
 //!
-//! Pure. The product takes the model from `clients.toml`; the test below holds that against the traces.
+//! Pure. The product takes the model from `clients.toml`; the test below compares that with the traces.
 
-/// The model whose calls these are, in their order and none besides; `None` when it is none.
+/// Returns the model with exactly these calls in their order; `None` if there is not one.
 ///
-/// What a run-time does among its own threads is left out: it does not touch the connection.
+/// A run-time's calls among its own threads are left out: they do not touch the connection.
 pub(crate) fn exactly(sequence: &[String]) -> Option<&'static str> {
     let calls = sequence.iter().filter(|call| !call.starts_with("futex"));
     let letters: String = calls.map(|call| letter(call)).collect();

@@ -1,4 +1,4 @@
-//! A Redis in a network namespace of its own, and clients that reach it from there and from here.
+//! A Redis in its own network namespace, and clients that reach it from there and from here.
 //!
 //! Called by `find`. Ends with us.
 
@@ -22,7 +22,7 @@ pub(crate) struct NamespacedRedis {
 }
 
 impl NamespacedRedis {
-    /// Starts the server in a network namespace of its own. Needs root, `unshare` and `ip`.
+    /// Starts the server in its own network namespace. Needs root, `unshare` and `ip`.
     pub(crate) fn start() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("looptax-apart-").tempdir()?;
         let script = format!(
@@ -84,7 +84,7 @@ impl NamespacedRedis {
         }
         command.env("LOOP_ROWS", "1");
         let mut started = Loop::start(&client.name, command)?;
-        // Some drivers connect with the first request alone.
+        // Some drivers connect only with the first request.
         started.ask(1)?;
         Ok(started)
     }

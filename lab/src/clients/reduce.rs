@@ -74,8 +74,8 @@ fn is_receive(call: &Call) -> bool {
     ["read", "recv"].iter().any(|it| call.name.starts_with(it))
 }
 
-/// The conversation with us is no part of a client, nor are the files that a run-time reads to see how
-/// much memory it has.
+/// The conversation with us is not a part of a client, nor are the files that a run-time reads to see how much memory
+/// it has.
 fn is_part(call: &Call) -> bool {
     call.descriptor().is_none_or(|(fd, what)| fd > 2 && !what.starts_with('/'))
 }

@@ -98,7 +98,7 @@ impl Server {
         add_mode(socket, 0o066)
     }
 
-    /// What a loop finds in its environment.
+    /// The environment of a loop.
     pub(crate) fn environment(&self) -> [(&'static str, String); 5] {
         let login = &self.private.login;
         [
@@ -126,7 +126,7 @@ impl Server {
         format!("{scheme}://{user}{}/{database}", self.private.tcp)
     }
 
-    /// What looptax calls the request that the loops make.
+    /// looptax's name of the request that the loops make.
     pub(crate) fn workload(&self) -> &'static str {
         match self.private.kind.protocol() {
             Some(Protocol::Redis) => "get",

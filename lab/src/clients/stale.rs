@@ -2,8 +2,8 @@
 //!
 //! Over TCP the first write after that goes through, and the driver hears of the end when it reads; over a socket the
 //! write itself fails (EPIPE, SIGPIPE). Each driver's loop asks once, the server restarts or ends the idle connection,
-//! and the loop asks twice more: over TCP, over the socket, and over TCP under `looptax run`. A table of what it was
-//! told, and a failure where `run` ends a program that TCP does not.
+//! and the loop asks twice more: over TCP, over the socket, and over TCP under `looptax run`. Prints a table of the
+//! answers, and fails if `run` ends a program that TCP does not.
 
 use std::fmt::Write;
 use std::os::unix::process::CommandExt;
@@ -127,7 +127,7 @@ fn is_alive(told: &[Answered]) -> bool {
     !told.iter().any(|it| matches!(it, Answered::Ended(_)))
 }
 
-/// What became of each request, without its words.
+/// The fate of each request, without its words.
 fn fates(told: &[Answered]) -> Vec<u8> {
     let fate = |it: &Answered| match it {
         Answered::Served => 0,
@@ -244,8 +244,7 @@ fn is_running(pid: u32) -> bool {
     status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
 }
 
-/// What a server was started with. MariaDB's file of first statements is gone; Redis writes where it listens over its
-/// arguments.
+/// The arguments that a server was started with.
 fn arguments_of(server: &Server, words: &[String]) -> Vec<String> {
     let socket = server.socket().display().to_string();
     let (port, password) = (server.tcp().port().to_string(), server.password());

@@ -1,11 +1,11 @@
-//! What strace writes, as a list of calls.
+//! The output of strace, as a list of calls.
 //!
 //! Pure. `strace -f -yy -s 1 -o FILE` gives a line per call, or two when another thread's call comes
 //! between its begin and its end.
 
 use std::collections::HashMap;
 
-/// What is traced: everything that sends, receives, waits or wakes.
+/// The traced calls: everything that sends, receives, waits or wakes.
 pub(crate) const CALLS: &str = "trace=network,read,write,readv,writev,poll,ppoll,select,pselect6,\
 epoll_wait,epoll_pwait,epoll_pwait2,epoll_ctl,futex,ioctl,fcntl,io_uring_enter";
 
@@ -34,10 +34,10 @@ impl Call {
         self.descriptor().is_some_and(|(_, what)| kinds.iter().any(|kind| what.starts_with(kind)))
     }
 
-    /// What is worth telling of it beside its name, each in a word.
+    /// The particulars beside its name, each in a word.
     pub(crate) fn particulars(&self) -> Vec<&'static str> {
         let is_wait = self.name.contains("poll");
-        // Of an epoll the arguments tell what it found, of a poll what it waited for.
+        // The arguments of an epoll show what it found, those of a poll what it waited for.
         let only_out = self.arguments.contains("POLLOUT") && !self.arguments.contains("POLLIN");
         let all = [
             (self.arguments.contains("MSG_PEEK"), "peek"),

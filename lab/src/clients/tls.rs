@@ -1,4 +1,5 @@
-//! `cargo lab clients tls`: which programs encrypt what they send over TCP and over the socket, when nobody asks them to.
+//! `cargo lab clients tls`: which programs encrypt what they send over TCP and over the socket, when they are not asked
+//! to.
 //!
 //! Each is asked for `Ssl_cipher` in its own session, of a MariaDB with TLS, and of MySQL if it is installed. While a
 //! session is open `looptax check` has to name it if it is encrypted, or this fails.
@@ -207,7 +208,7 @@ impl Server<'_> {
         Ok(n_wrong)
     }
 
-    /// What `check` says while a session is open.
+    /// Reads what `check` prints while a session is open.
     fn checked(&self, looptax: &Path) -> Result<String> {
         let mut command = Command::new(looptax);
         command.args(["check", "--json", "--trust-peer", "--socket"]).arg(self.socket);

@@ -1,4 +1,4 @@
-//! What a server says of its own clients: over which transport each came, and how many have come so far.
+//! A server's own list of its clients: over which transport each came, and how many have come so far.
 
 use anyhow::{Context, Result, bail};
 use looptax_bench::path::Conversation;
@@ -8,7 +8,7 @@ use looptax_wire::redis;
 use super::server::Server;
 use crate::servers::wait_until;
 
-/// A connection of our own, over which the server is asked.
+/// Our connection, over which the server is asked.
 pub(crate) struct View {
     kind: Kind,
     talk: Conversation,

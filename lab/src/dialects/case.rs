@@ -13,7 +13,7 @@ pub(crate) struct Case {
     pub(crate) database: Option<&'static str>,
     /// Folder of the socket, below the scratch folder.
     pub(crate) folder: &'static str,
-    /// Redis alone knows connections with a password and no user; here it has both.
+    /// Only Redis knows connections with a password and no user; here it has both.
     redis_user: bool,
 }
 
@@ -123,7 +123,7 @@ impl Case {
     }
 }
 
-/// Every byte that is no letter or digit as `%XX`.
+/// Every byte that is not a letter or digit as `%XX`.
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {

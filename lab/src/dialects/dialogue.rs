@@ -1,4 +1,4 @@
-//! What is said to a driver's program, and what it answers: a line of JSON each.
+//! The dialogue with a driver's program: a line of JSON for each question and answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub(crate) struct Job {
     pub(crate) database: Option<String>,
 }
 
-/// What a driver is, in its own words.
+/// The versions of a driver, in its own words.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Versions {
     pub(crate) driver: String,
@@ -21,7 +21,7 @@ pub(crate) struct Versions {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Answer {
-    /// What the server said of the connection.
+    /// The server's answer about the connection.
     Seen(String),
     Error(String),
 }

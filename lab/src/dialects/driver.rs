@@ -17,7 +17,7 @@ const KNOWN: &str = "clients/dialects/drivers.toml";
 /// Long enough for a connection that runs into each time limit of its driver.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is written of a driver.
+/// The description of a driver.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Driver {
@@ -114,7 +114,7 @@ impl Driver {
         command.env("DIALECT_QUERY", judge::query(server.kind)).env("DIALECT_SCRATCH", server.scratch());
         let socket = server.socket();
         match self.kind.as_str() {
-            // What the C libraries and PHP take where they are told no socket.
+            // The socket that the C libraries and PHP use if none is given.
             "mysql" => {
                 command.env("MYSQL_UNIX_PORT", socket);
                 command.env("DIALECT_DEFAULT_SOCKET", socket);

@@ -1,4 +1,4 @@
-//! What `looptax dsn` prints for a case, one process for all the dialects of a kind.
+//! The texts that `looptax dsn` prints for a case, one process for all the dialects of a kind.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,13 +6,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-/// What is printed for one dialect.
+/// The texts that are printed for one dialect.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) takes_now: String,
-    /// What cannot be written in it.
+    /// The fields that cannot be written in it.
     #[serde(default)]
     pub(crate) cannot: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What the server is asked about a connection, and whether its answer is the right one.
+//! The question to the server about a connection, and whether its answer is the right one.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ const POSTGRES: &str = "SELECT concat_ws(' ', \
     (SELECT coalesce(host(client_addr), 'socket') FROM pg_stat_activity \
      WHERE pid = pg_backend_pid()))";
 
-/// The question, in SQL where there is SQL.
+/// The question, in SQL if the server knows SQL.
 pub(crate) fn query(kind: Kind) -> &'static str {
     match kind {
         Kind::Mariadb | Kind::Mysql => MYSQL,
@@ -34,7 +34,7 @@ pub(crate) struct Login {
     pub(crate) database: String,
 }
 
-/// Whom [`super::driver::Driver::plain`] logs in.
+/// The login of [`super::driver::Driver::plain`].
 pub(crate) fn plain_login(server: &Server) -> Login {
     let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
     Login {
@@ -115,7 +115,7 @@ fn hex(text: &str) -> String {
     digits.concat()
 }
 
-/// Nothing where the server saw what it should; else what is wrong.
+/// Returns what is wrong; `None` if the server saw what it should.
 pub(crate) fn objection(kind: Kind, case: &Case, answer: &Answer) -> Option<String> {
     let seen = match answer {
         Answer::Seen(seen) => seen,
@@ -131,11 +131,12 @@ pub(crate) fn objection(kind: Kind, case: &Case, answer: &Answer) -> Option<Stri
     (found != wanted).then(|| format!("the server sees {found:?}, not {wanted:?}"))
 }
 
-/// Over which transport a connection to a host went, in the words of `looptax dsn`; `None` when nobody can tell.
+/// Over which transport a connection to a host went, in the words of `looptax dsn`; `None` if the answer does not show
+/// it.
 pub(crate) fn transport(kind: Kind, answer: &Answer) -> Option<&'static str> {
     let is_socket = match answer {
         Answer::Seen(seen) => read(kind, seen.trim())?.is_socket,
-        // It looked for a socket where there is none.
+        // It looked for a socket and did not find one.
         Answer::Error(words) if words.contains(".s.PGSQL.") || words.contains("through socket") => true,
         Answer::Error(_) => return None,
     };

@@ -50,7 +50,7 @@ impl Program {
         let (tell, words) = channel();
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What came before an error is what there is to say.
+            // The errors are reported if the program ends without an answer.
             errors.read_to_end(&mut bytes).ok();
             tell.send(String::from_utf8_lossy(&bytes).into_owned()).ok();
         });
@@ -70,7 +70,7 @@ impl Program {
         // One that has ended is noticed by its missing answer.
         writeln!(self.input, "{}", serde_json::to_string(job)?).ok();
         while let Ok(line) = self.lines.recv_timeout(self.patience) {
-            // What a library prints beside it is no answer.
+            // Other lines that a library prints are not answers.
             if let Ok(answer) = serde_json::from_str(&line) {
                 return Ok(Some(answer));
             }

@@ -1,4 +1,4 @@
-//! What was proved, as data for looptax and for the page that `cargo xtask docs` makes of it, and as a table.
+//! The proved dialects, as data for looptax and for the page that `cargo xtask docs` makes of it, and as a table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

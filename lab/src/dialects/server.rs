@@ -39,7 +39,7 @@ impl Server {
             kind,
             main: private()?,
             open: is_open.then(private).transpose()?,
-            // Without capitals, which are a case of their own.
+            // Without capitals, which are a separate case.
             folder: tempfile::Builder::new()
                 .prefix(&format!("looptax-dialects-{}", std::process::id()))
                 .rand_bytes(0)
@@ -67,7 +67,7 @@ impl Server {
         self.folder.path()
     }
 
-    /// Where an administrator is let in, and with which password; one a line.
+    /// The places where an administrator may log in, each with its password, one a line.
     pub(crate) fn administrators(&self) -> String {
         let servers = self.open.iter().chain([&self.main]);
         let line = |it: &Private| format!("{} {}\n", it.socket.display(), it.login.password.reveal());

@@ -18,10 +18,10 @@ use super::server::Server;
 const SAMPLE_PASSWORD: &str = "p%40%2F%3A%25%3F%23%3B%24%27%22%5C%C3%BC";
 const SAMPLE_SOCKET: &str = "/run/a b/.s.PGSQL.5432";
 
-/// What looptax prints, for all the dialects of a kind of server.
+/// The texts that looptax prints, for all the dialects of a kind of server.
 pub(crate) struct Printed {
     cases: Vec<(&'static Case, Vec<Entry>)>,
-    /// For each host, `None` where there is none: what is claimed.
+    /// The claims for each host, and for a text without one.
     hosts: Vec<(Option<&'static str>, Vec<Entry>)>,
     samples: Vec<Entry>,
     wrong: Vec<Entry>,
@@ -69,7 +69,7 @@ impl Trial {
     pub(crate) fn run(driver: &Driver, server: &Server, printed: &Printed) -> Result<Self> {
         let is_wanted = |case: &Case| {
             let counts_socket = driver.socket || server.kind == Kind::Memcached;
-            // FerretDB takes nobody without a password.
+            // FerretDB accepts no login without a password.
             let has_account = server.kind != Kind::Ferretdb || case.password.is_some();
             has_account && (!counts_socket || case.is_about_the_socket())
         };
@@ -150,12 +150,12 @@ impl Trial {
         self.objections.push(objection);
     }
 
-    /// What disagrees with what looptax says.
+    /// Lists what disagrees with the output of looptax.
     pub(crate) fn objections(&self) -> Vec<String> {
         self.objections.clone()
     }
 
-    /// Whether every text works, or is said not to.
+    /// Whether every text works, or is reported not to.
     pub(crate) fn is_proved(&self) -> bool {
         self.objections.is_empty() && self.n_connected > 0
     }

@@ -1,4 +1,4 @@
-//! What disturbs: busy loops, a limit of CPU time, stops of the server.
+//! The disturbances: busy loops, a limit of CPU time, stops of the server.
 //!
 //! Each is undone when its guard is dropped. Called by `real`.
 
@@ -61,7 +61,7 @@ impl Disturbing {
         Ok(Self { load, _busy: busy, limit: (load == Load::Limit).then(Limit::set).transpose()?, stops: None })
     }
 
-    /// The program, under the limit where there is one.
+    /// The program, under the limit if there is one.
     pub(crate) fn limited(&self, program: &str) -> Command {
         let Some(Limit { folder }) = &self.limit else {
             return Command::new(program);
@@ -86,7 +86,7 @@ fn count() -> Result<Ours> {
     Ours::start(&mut command)
 }
 
-/// A control group of our own with a limit.
+/// A separate control group with a limit.
 struct Limit {
     folder: PathBuf,
 }

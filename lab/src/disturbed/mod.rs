@@ -1,7 +1,7 @@
 //! `cargo lab disturbed`: are verdicts right, and are there any, where others use the machine too?
 //!
-//! Simulations lay arms, coins and disturbances over recorded noise; the real runs put busy loops, a
-//! CPU limit and stopped servers beside looptax. The figures belong into docs/src/results.
+//! Simulations add arms, coins and disturbances to recorded noise; the real runs put busy loops, a CPU limit and
+//! stopped servers beside looptax. The figures belong into docs/src/results.
 
 mod load;
 mod noise;

@@ -1,9 +1,8 @@
 //! Recorded noise: how the rates of an arm against itself scattered within each epoch.
 //!
-//! A line of `lab/data/noise.txt` is an epoch: the trace's name, the shares of all CPU time that the
-//! hypervisor and others took, and the eight slices' ln rates less their mean, in the order of time; of some
-//! traces ln of the share of each slice in which either end ran, too. What is common to an epoch meets both arms
-//! alike and is left out.
+//! A line of `lab/data/noise.txt` is an epoch: the trace's name, the shares of all CPU time that the hypervisor and
+//! others took, and the eight slices' ln rates less their mean, in the order of time; of some traces ln of the share of
+//! each slice in which either end ran, too. Noise that is common to an epoch meets both arms alike and is left out.
 
 use std::path::PathBuf;
 
@@ -19,7 +18,7 @@ const GUARD_NS: u64 = 10_000_000;
 const LEAST_BUSY: f64 = 0.02;
 const FILE: &str = include_str!("../../data/noise.txt");
 
-/// What was seen in one epoch.
+/// The noise of one epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) steal_pct: f64,
@@ -79,14 +78,14 @@ fn print_raw(name: &str, raw: &Raw) {
     }
 }
 
-/// Each value less their mean; none where one is missing.
+/// Each value less their mean; empty if one is missing.
 fn centred(values: impl Iterator<Item = Option<f64>>) -> Vec<String> {
     let values: Vec<f64> = values.collect::<Option<_>>().unwrap_or_default();
     let common = mean(&values);
     values.iter().map(|it| format!("{:.4}", it - common)).collect()
 }
 
-/// ln of the share of the slice in which client or server ran, were each alone on the core.
+/// ln of the share of the slice in which client or server ran, if each had the core to itself.
 fn ln_busy(slice: &Slice) -> Option<f64> {
     // The CPU times are of all requests, the guard's and the drain's included.
     let span_ns = GUARD_NS + slice.active_ns + slice.drain_ns;

@@ -109,7 +109,7 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
     Ok(())
 }
 
-/// What looptax prints with these arguments beside the disturbance.
+/// Runs looptax with these arguments beside the disturbance, and returns its output.
 ///
 /// Its own exit code is not looked at: a busy machine is one of the answers.
 fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String> {
@@ -131,7 +131,7 @@ fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String
     String::from_utf8(ended.stdout).context("looptax prints no text")
 }
 
-/// Whether this machine has what a disturbance needs is said by [`Disturbing::start`].
+/// [`Disturbing::start`] reports whether this machine has what a disturbance needs.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@ const AWAY_MS: [f64; 2] = [1.0, 8.0];
 pub(crate) enum When {
     Never,
     Always,
-    /// In bursts of so many epochs with so many between, on average.
+    /// In bursts of `on` epochs with `off` epochs between, on average.
     Bursts {
         on: f64,
         off: f64,
@@ -41,7 +41,7 @@ pub(crate) enum Who {
     Others,
 }
 
-/// What happens on the machine, and what is true.
+/// The disturbances of the machine, and the truth.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene {
     pub(crate) when: When,
@@ -50,7 +50,7 @@ pub(crate) struct Scene {
     pub(crate) share_pct: [f64; 2],
     /// θ without disturbance.
     pub(crate) theta: f64,
-    /// What a disturbance adds to θ: it hits one arm more.
+    /// The amount that a disturbance adds to θ: it hits one arm more.
     pub(crate) one_sided: f64,
     /// Each arm's server changes its core now and then.
     pub(crate) places: Option<Places>,
@@ -133,7 +133,7 @@ impl Scene {
         let share = if is_on { dice.between(self.share_pct) / 100.0 } else { 0.0 };
         let theta = self.theta + if is_on { self.one_sided } else { 0.0 };
         let coin = usize::from(dice.flip());
-        // Each epoch has connections of its own, and so threads that serve them.
+        // Each epoch has separate connections, and so separate threads that serve them.
         let mut is_near = if self.places.is_some() { [dice.flip(), dice.flip()] } else { [false; 2] };
         let slices = ORDER.iter().zip(seen.ln_rates.into_iter().zip(cpu.ln_rates)).map(|(turn, (noise, cpu_noise))| {
             let side = Side::BOTH[turn ^ coin];
@@ -151,7 +151,7 @@ impl Scene {
         }
     }
 
-    /// What the kernel counts of it, and of what was recorded, in whole ticks.
+    /// The kernel's counts of it, and of the recorded noise, in whole ticks.
     fn ticks(&self, seen: &Seen, share: f64, dice: &mut Dice) -> Noise {
         let mut counted = |pct: f64| (pct * TICKS / 100.0 + dice.uniform()).floor();
         let [steal, foreign] = match self.who {

@@ -166,7 +166,7 @@ impl Tally {
 }
 
 impl Tally {
-    /// What is given as a figure: 97.0 of 100 runs, in the middle 1.02 times the truth, 95.5 % of the intervals hold it.
+    /// The figures: 97.0 of 100 runs, in the middle 1.02 times the truth, 95.5 % of the intervals hold it.
     fn figures(&self, n_runs: u64) -> String {
         let mut figures = self.figures.clone();
         let n = figures.len() as f64;

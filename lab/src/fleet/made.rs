@@ -59,7 +59,7 @@ struct Pair {
     server: &'static str,
     client: &'static str,
     requests_per_s: f64,
-    /// What TCP truly adds, and what was measured of it, in µs.
+    /// The time that TCP truly adds, and the measurement of it, in µs.
     truth_us: f64,
     measured_us: f64,
     way: Way,

@@ -1,7 +1,7 @@
-//! `cargo lab fleet`: a made-up fleet with known truth goes through a real collector, and what is said of it is held
-//! against that truth.
+//! `cargo lab fleet`: a made-up fleet with known truth goes through a real collector, and the report is compared with
+//! that truth.
 //!
-//! The collector is one that runs, with a database of its own. The figures belong into docs/src/results with date and
+//! The collector is one that runs, with its own database. The figures belong into docs/src/results with date and
 //! machine.
 
 mod made;
@@ -118,7 +118,7 @@ fn finished(command: &mut Command) -> Result<Vec<u8>> {
     Ok(ended.stdout)
 }
 
-/// Prints what is said beside what is true.
+/// Prints the report's figures beside the truth.
 fn compare(fleet: &Fleet, made: &Made) {
     let truth = made.truth();
     let is_equal = |said: u64, is: u64| if said == is { "right" } else { "WRONG" };

@@ -1,5 +1,5 @@
-//! Random accounts of MariaDB, MySQL and PostgreSQL: the tests of `looptax check` hold what it says against the
-//! servers' own clients, and follow its advice; here it is many of them, or the table of the docs.
+//! Random accounts of MariaDB, MySQL and PostgreSQL: the tests of `looptax check` compare its answers with the servers'
+//! own clients, and follow its advice; here it is many of them, or the table of the docs.
 
 use anyhow::Result;
 

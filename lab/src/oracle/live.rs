@@ -1,4 +1,4 @@
-//! A private PostgreSQL that is asked whom its rules let in.
+//! A private PostgreSQL that is asked which logins its rules accept.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,11 +20,11 @@ use tempfile::TempDir;
 use crate::servers::{Ours, wait_until};
 use crate::workspace::run_to_success;
 
-/// Logins of a file that are held against the evaluator, over either transport.
+/// Logins of a file that are compared with the evaluator, over either transport.
 const ASKED: usize = 16;
 /// Logins of a file that are tried in earnest.
 const TRIED: usize = 8;
-/// Roles whose password is kept as `md5` wants it.
+/// Roles whose password is kept in the form of `md5`.
 const OLD: [&str; 2] = ["alice", "shop"];
 
 /// The server, and a connection that was there before any rules.
@@ -127,7 +127,7 @@ impl Live {
         wait_until("the rules were not loaded", || Ok(self.ask(loaded)? != before))
     }
 
-    /// What the server asks for first is what the evaluator says.
+    /// Checks that the server asks first for what the evaluator expects.
     pub(super) fn hold_against(&mut self, file: &File, logins: &[Login<'_>]) -> Result<()> {
         let plain = Transport::Tcp { is_v6: false, wrap: Wrap::Plain };
         for login in logins.iter().take(ASKED) {
@@ -188,7 +188,7 @@ impl Live {
         Ok(())
     }
 
-    /// How a login with psql ends: who somebody is, or why not, but for what names the transport.
+    /// How a login with psql ends: the role, or the error, without the words that name the transport.
     fn end(&self, login: Login<'_>, password: &str, host: &str, sslmode: &str) -> Result<String> {
         let quoted = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
         let what = match login.database {
@@ -254,7 +254,7 @@ fn is_so(said: &Answer, seen: &str, user: &str) -> bool {
         Answer::Refused => seen.contains("pg_hba.conf"),
         Answer::Asked("trust", _) => seen == "0",
         Answer::Asked("password", _) => seen == "3",
-        // Of whom a better secret is kept, that is asked for.
+        // A role with a better secret is asked for that one.
         Answer::Asked("md5", _) if NAMES.contains(&user) && !OLD.contains(&user) => seen == "10",
         Answer::Asked("md5", _) => seen == "5",
         Answer::Asked("scram-sha-256", _) => seen == "10",

@@ -1,4 +1,4 @@
-//! Random `pg_hba.conf` files: what is moved lets in over the socket whom TCP lets in, and nobody else.
+//! Random `pg_hba.conf` files: a moved connection lets the same logins in over the socket as over TCP, and no others.
 //!
 //! Two say so: an evaluator that is written from PostgreSQL's documentation, for each file and each login that it can
 //! tell apart, and for some of the files a PostgreSQL.
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     live: usize,
 }
 
-/// Tries of what a file does not say: who is a member of a role, whom a pattern means.
+/// Tries of what a file does not show: the members of a role, the names that a pattern matches.
 const WORLDS: u64 = 16;
 
 /// Runs it; fails at the first login that ends otherwise.

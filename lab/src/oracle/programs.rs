@@ -1,5 +1,5 @@
-//! Random programs over sockets, plain over TCP and under `looptax run`: the tests of the redirect hold them
-//! against each other; here it is many of them.
+//! Random programs over sockets, plain over TCP and under `looptax run`: the tests of the redirect compare their
+//! results; here it is many of them.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! What a case is: which peer does which work over how many connections, and what is wanted of looptax.
+//! A case: which peer does which work over how many connections, and the requirements for looptax.
 //!
 //! Types only; the table is in `cases.toml`, what is done with it in `driver`.
 
@@ -18,12 +18,12 @@ pub(crate) struct Case {
     pub(crate) work: Work,
     pub(crate) connections: u32,
     pub(crate) place: Place,
-    /// Whether each request has a connection of its own.
+    /// Whether each request has a separate connection.
     #[serde(default)]
     pub(crate) reconnects: bool,
     /// Another server than the usual one of this work.
     pub(crate) server: Option<Kind>,
-    /// What looptax is told beside target, connections, placement and length.
+    /// The arguments of looptax beside target, connections, placement and length.
     pub(crate) looptax: String,
     pub(crate) wanted: Wanted,
     /// Whether only `looptax watch` is compared with it.
@@ -47,7 +47,7 @@ pub(crate) enum Place {
     Free,
 }
 
-/// What is wanted of looptax; every figure is looptax's over the peer's.
+/// The requirements for looptax; every figure is looptax's over the peer's.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
@@ -60,7 +60,7 @@ pub(crate) struct Wanted {
     pub(crate) p50: Option<f64>,
 }
 
-/// What is wanted of the throughput.
+/// The requirement for the throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Throughput {

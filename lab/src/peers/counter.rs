@@ -1,4 +1,4 @@
-//! What a server says of how much it was asked: the judge over what load generators say.
+//! A server's own count of its requests: the judge over the reports of load generators.
 
 use anyhow::{Context, Result, bail};
 use looptax_bench::path::Conversation;
@@ -7,7 +7,7 @@ use looptax_wire::redis::Value;
 use super::work::Work;
 use crate::servers::wait_until;
 
-/// What a server has counted since its start; `None` where it does not.
+/// A server's counts since its start; `None` if it does not count.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) requests: Option<u64>,
@@ -100,7 +100,7 @@ fn info(questions: &mut Conversation, section: &str, read: impl Fn(&str) -> u64)
     }
 }
 
-/// The line `cmdstat_get:calls=123,…`; a command that was never called has none.
+/// The line `cmdstat_get:calls=123,…`; a command that was never called does not have one.
 fn calls_of(stats: &str, command: &str) -> u64 {
     after(stats, &format!("cmdstat_{command}:calls="))
 }

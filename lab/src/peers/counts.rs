@@ -4,17 +4,17 @@
 
 use super::driver::{PeerRun, Round};
 
-/// How far a count may lie from the server's own, as a part of it.
+/// How far a count may differ from the server's own, as a part of it.
 const MOST_MISCOUNT: f64 = 0.01;
 
 impl PeerRun {
-    /// What it counted over what the server did.
+    /// The peer's count over the server's.
     pub(crate) fn count_ratio(&self) -> Option<f64> {
         Some(self.report.n_requests as f64 / self.counted? as f64)
     }
 }
 
-/// What the server counted otherwise on an arm, in words.
+/// Describes the counts on an arm that differ from the server's.
 pub(crate) fn miscounts(rounds: &[Round], arm_idx: usize) -> Vec<String> {
     let mut found = Vec::new();
     for (idx, round) in rounds.iter().enumerate() {

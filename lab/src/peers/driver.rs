@@ -32,7 +32,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) rounds: Vec<Round>,
 }
 
-/// What both found in one round.
+/// The results of both in one round.
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
     pub(crate) peer: Vec<PeerRun>,
@@ -41,7 +41,7 @@ pub(crate) struct Round {
     pub(crate) looptax_counted: Option<u64>,
 }
 
-/// What the peer found on one arm.
+/// The peer's results on one arm.
 #[derive(Debug, Clone)]
 pub(crate) struct PeerRun {
     pub(crate) report: Report,

@@ -1,4 +1,4 @@
-//! `cargo lab peers --eyes`: what `looptax watch` counts and times, held against load generator and server.
+//! `cargo lab peers --eyes`: the counts and times of `looptax watch`, compared with those of load generator and server.
 //!
 //! Requests by the server's own count, medians by the load generator's. Prints Markdown; judges nothing.
 
@@ -127,7 +127,7 @@ fn cells(case: &Case, arm: Arm, report: &Report, counted: Counts, hop: &WatchedH
 
 fn start_watch(how: &Manner<'_>) -> Result<Ours> {
     let mut watch = Command::new(how.looptax);
-    // It lasts until it is told to stop: how long a load generator takes nobody knows.
+    // It runs until it is stopped: nothing shows how long a load generator takes.
     watch.args(["watch", "--json", "--once", "--all", "--for", "86400s"]);
     let child = Ours::start(watch.stdout(Stdio::piped()).stdin(Stdio::null()))?;
     thread::sleep(AROUND);

@@ -42,7 +42,7 @@ pub(crate) enum Bound {
 pub(crate) struct Row {
     /// In the order of the table's columns: throughput, user CPU, memory, median latency.
     pub(crate) held: [Held; 4],
-    /// What the server counted otherwise than its client; empty when all is well.
+    /// Counts of the server that differ from its client's; empty if all is well.
     pub(crate) miscounts: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Row {
         Self { held, miscounts: miscounts(rounds, arm_idx) }
     }
 
-    /// What is wanted and was not reached.
+    /// The requirements that were not met.
     pub(crate) fn missed(&self) -> Vec<&'static str> {
         let missed = self.held.iter().filter(|held| !held.is_met());
         missed.map(|held| held.name).collect()
@@ -93,7 +93,7 @@ impl Row {
 }
 
 impl Held {
-    /// By the median. What is wanted and not known is not met.
+    /// By the median. A requirement whose figure is not known is not met.
     fn is_met(&self) -> bool {
         match (self.bound, self.ratio) {
             (None, _) => true,

@@ -1,6 +1,6 @@
 //! looptax on both arms of the same server, as a user would measure a running one.
 //!
-//! Everything comes from the record that it prints, but for what the kernel says of the process.
+//! Everything comes from the record that it prints, except for the kernel's figures of the process.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::recorded::{self, Arm};
 const SECOND_NS: u64 = 1_000_000_000;
 const LEAST_EPOCHS: u32 = 6;
 
-/// What looptax found on both arms.
+/// looptax's results on both arms.
 #[derive(Debug, Clone)]
 pub(crate) struct LooptaxRun {
     /// As the case lists its arms.
@@ -28,11 +28,11 @@ pub(crate) struct LooptaxRun {
     pub(crate) tax_pct: Option<Estimate>,
     /// The whole process: warm-up, both arms, analysis.
     pub(crate) used: Used,
-    /// What it counted of all that it sent over what the server did, where the server counts.
+    /// Its count of everything that it sent over the server's count, if the server counts.
     pub(crate) count_ratio: Option<f64>,
 }
 
-/// What looptax measured of an arm.
+/// looptax's results on an arm.
 #[derive(Debug, Clone)]
 pub(crate) struct LooptaxArm {
     pub(crate) rate_per_s: f64,
@@ -59,7 +59,7 @@ pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
     done.map(drop).context("this looptax does not know it")
 }
 
-/// Runs it for so many seconds of epochs, both arms together.
+/// Runs it for `seconds` of epochs, both arms together.
 pub(crate) fn measure(case: &Case, at: &Address, looptax: &Path, seconds: u32, seed: u64) -> Result<LooptaxRun> {
     let mut command = Command::new(looptax);
     command.arg("compare");
@@ -138,7 +138,7 @@ fn arm(comparison: &Comparison, wanted: looptax_model::dsn::Arm) -> Result<Loopt
     })
 }
 
-/// What peers count for one request of looptax's: each command of a batch, each byte of a stream.
+/// Returns how many requests peers count for one of looptax's: each command of a batch, each byte of a stream.
 fn peers_requests(workload: &Workload) -> f64 {
     let bytes = workload.stream.as_ref().map_or(1, |stream| stream.bytes);
     f64::from(workload.pipeline) * bytes as f64

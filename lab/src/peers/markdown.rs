@@ -11,7 +11,7 @@ use super::driver::{Measured, Round};
 use super::figures::{Bound, Held, Row};
 use super::spread::Spread;
 
-/// How far the taxes of the two may lie apart, in points.
+/// How far the taxes of the two may differ, in points.
 const MOST_APART_POINTS: f64 = 3.0;
 const MIB: f64 = 1024.0 * 1024.0;
 

@@ -1,8 +1,8 @@
 //! `cargo lab peers`: looptax and other load generators on the same servers, in rounds.
 //!
-//! The table of cases is data in `cases`; `driver` measures one, `figures` and `markdown` say what
-//! came of it. Prints Markdown. Fails when something breaks, never because of what was measured; a
-//! peer that is not installed, or a work that looptax does not know, is told and passed over.
+//! The table of cases is data in `cases`; `driver` measures one, `figures` and `markdown` report the results. Prints
+//! Markdown. Fails when something breaks, never because of what was measured; a peer that is not installed, or a work
+//! that looptax does not know, is reported and skipped.
 
 mod case;
 mod cases;
@@ -124,7 +124,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     report.finish()
 }
 
-/// What `looptax run` costs.
+/// Measures the cost of `looptax run`.
 fn measure_redirect(options: &Options) -> Result<()> {
     let mut coin = Coin::new(options.seed)?;
     let looptax = options.looptax()?;

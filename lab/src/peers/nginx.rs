@@ -1,4 +1,4 @@
-//! A private nginx: with a page of its own, or in front of PHP-FPM. It counts itself (`stub_status`).
+//! A private nginx: with its own page, or in front of PHP-FPM. It counts itself (`stub_status`).
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};

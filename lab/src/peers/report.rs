@@ -1,4 +1,4 @@
-//! What was measured so far: written after each case, so that a run that is broken off keeps it.
+//! The measurements so far: written after each case, so that a run that is broken off keeps them.
 
 use std::path::Path;
 

@@ -27,7 +27,7 @@ const SPARE_CONNECTIONS: u32 = 16;
 
 pub(crate) struct Server {
     pub(crate) at: Address,
-    /// What it is, for the head of the table.
+    /// The server's description, for the head of the table.
     pub(crate) words: String,
     process: Process,
     /// Where it listens that is counted: its socket and its port.
@@ -43,9 +43,9 @@ enum Process {
 struct Private {
     server: servers::Private,
     questions: Conversation,
-    /// What asks PHP-FPM.
+    /// The nginx that sends requests to PHP-FPM.
     _front: Option<Nginx>,
-    /// By arm: questions on connections of their own, of a server that counts each way for itself.
+    /// By arm: our questions on separate connections, to a server that counts each arm by itself.
     n_asked: [u64; 2],
 }
 
@@ -152,7 +152,7 @@ impl Server {
         }
     }
 
-    /// What the server itself has counted since its start, without our own questions.
+    /// Returns the server's own counts since its start, without our own questions.
     pub(crate) fn counts(&mut self, work: Work, arm: Arm) -> Result<Counts> {
         match &mut self.process {
             Process::Nginx(nginx) => nginx.counts(),
@@ -196,8 +196,8 @@ fn fill(questions: &mut Conversation, login: &Login, work: Work, at: &Address) -
     Ok(())
 }
 
-/// The keys that redis-benchmark asks for. On a server that it did not start looptax asks for scratch
-/// keys of its own, of this length, number, value size and time to live.
+/// The keys that redis-benchmark asks for. On a server that it did not start looptax asks for its own scratch keys, of
+/// this length, number, value size and time to live.
 fn fill_redis(questions: &mut Conversation) -> Result<()> {
     const PER_PIPELINE: usize = 1000;
     const KEY_TTL_S: &[u8] = b"3600";

@@ -20,7 +20,7 @@ impl Spread {
         })
     }
 
-    /// With so many decimals, as `1.0 (0.9 to 1.1)`.
+    /// With `n_decimals` decimals, as `1.0 (0.9 to 1.1)`.
     pub(crate) fn text(self, n_decimals: usize) -> String {
         let Self { median, least, most } = self;
         format!("{median:.n_decimals$} ({least:.n_decimals$} to {most:.n_decimals$})")

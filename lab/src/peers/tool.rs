@@ -1,4 +1,4 @@
-//! What the driver knows of a peer: how to run it on a work, and how to read what it prints.
+//! The driver's view of a peer: how to run it on a work, and how to read its output.
 //!
 //! One of these per program, in `tools`.
 
@@ -24,7 +24,7 @@ pub(crate) struct Tool {
     pub(crate) length: Length,
     /// Ways to the server that it knows.
     pub(crate) arms: &'static [Arm],
-    /// Whether `Effort::Requests` works, so that its start can be told from its work.
+    /// Whether `Effort::Requests` works, so that its start can be separated from its work.
     pub(crate) can_count: bool,
     /// Its own server on this port, where it speaks to no other.
     pub(crate) server: Option<fn(u16) -> Command>,
@@ -38,7 +38,7 @@ pub(crate) enum Length {
     Requests,
 }
 
-/// Where the server is, and who we are there.
+/// The server's address, and our login there.
 pub(crate) struct Address {
     pub(crate) socket: PathBuf,
     pub(crate) port: u16,
@@ -48,7 +48,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Of a server that asks nobody for a name.
+    /// Of a server that asks for no login.
     pub(crate) fn of_port(port: u16) -> Self {
         let [user, password, database] = [const { String::new() }; 3];
         Self { socket: PathBuf::new(), port, user, password, database }
@@ -60,7 +60,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) work: Work,
     pub(crate) arm: Arm,
     pub(crate) connections: u32,
-    /// Whether each request has a connection of its own.
+    /// Whether each request has a separate connection.
     pub(crate) reconnects: bool,
     /// Cores that the client may use.
     pub(crate) n_cores: usize,
@@ -76,7 +76,7 @@ pub(crate) enum Effort {
     Requests(u64),
 }
 
-/// What a tool says of its run.
+/// The results in a tool's report.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Report {
     pub(crate) n_requests: u64,

@@ -1,4 +1,4 @@
-//! What is asked of a server, by a peer and by looptax alike.
+//! The requests to a server, by a peer and by looptax alike.
 
 use looptax_model::dsn::Kind;
 use serde::Deserialize;
@@ -6,10 +6,10 @@ use serde::Deserialize;
 /// Rows of the table: looptax's default.
 pub(crate) const ROWS: u32 = 100_000;
 
-/// What the keys start with that redis-benchmark asks for.
+/// The prefix of the keys that redis-benchmark asks for.
 pub(crate) const KEY_PREFIX: &str = "looptax_scratch_peers:";
 
-/// What is asked of the server, by both.
+/// The request that both send to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Work {
@@ -34,18 +34,18 @@ pub(crate) enum Work {
     Page,
     /// A page that nginx has from PHP-FPM, one connection of nginx's for each or some that stay open.
     PhpPage,
-    /// A message of so many bytes, and one back.
+    /// A message of `bytes` bytes, and one back.
     PingPong {
         bytes: u32,
     },
-    /// Bytes in one direction, so many per write.
+    /// Bytes in one direction, `write_bytes` per write.
     Stream {
         write_bytes: u32,
     },
 }
 
 impl Work {
-    /// The private server that both ask; `None` where each has a server of its own.
+    /// The private server that both ask; `None` if each has its own server.
     pub(crate) fn kind(self) -> Option<Kind> {
         match self {
             Self::PointSelect | Self::ReadWrite | Self::Select => Some(Kind::Mariadb),

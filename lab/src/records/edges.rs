@@ -12,7 +12,7 @@ use crate::coin::Coin;
 
 pub(super) struct Mutant {
     pub(super) original: usize,
-    /// What was changed, for a person.
+    /// A description of the change, for a person.
     pub(super) change: String,
     pub(super) text: String,
 }
@@ -26,7 +26,7 @@ enum Step {
 
 type Path = Vec<Step>;
 
-/// So many mutants of these records, drawn by the coin.
+/// Makes `n` mutants of these records, drawn by the coin.
 pub(super) fn mutants(originals: &[Original], n: usize, coin: &mut Coin) -> Vec<Mutant> {
     let mut kinds: BTreeMap<String, Vec<(usize, Path)>> = BTreeMap::new();
     for (idx, original) in originals.iter().enumerate() {
@@ -57,7 +57,7 @@ pub(super) fn mutants(originals: &[Original], n: usize, coin: &mut Coin) -> Vec<
     mutants
 }
 
-/// What is put in a field's place.
+/// The replacement of a field.
 enum Change {
     To(Value),
     /// Text that is JSON and more than a [`Value`] holds.
@@ -197,7 +197,7 @@ fn at<'a>(json: &'a Value, path: &[Step]) -> &'a Value {
     })
 }
 
-/// What stands for a number that is no [`Value`] until the text is made; no record holds it.
+/// The mark of a number that is not a [`Value`] until the text is made; no record contains it.
 const MARK: &str = "a number of the lab";
 
 fn changed(json: &Value, path: &[Step], change: &Change) -> String {

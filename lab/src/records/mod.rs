@@ -24,7 +24,7 @@ use edges::Mutant;
 use originals::Original;
 use tried::{Fate, Reader};
 
-/// So many failures are shown in full.
+/// At most this many failures are shown in full.
 const MOST_SHOWN: usize = 20;
 
 /// Options of `records`.

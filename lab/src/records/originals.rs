@@ -13,7 +13,7 @@ use crate::process;
 const KEPT: [(&str, &str); 2] =
     [("why, kept", include_str!("kept/why.json")), ("trial, kept", include_str!("kept/trial.json"))];
 
-/// What is measured for it: short, with every kind of field that a record may have.
+/// The runs that make records: short, with every kind of field that a record may have.
 const MADE: [(&str, &str); 6] = [
     ("one arm", "compare echo --fixed 6"),
     ("several arms", "compare echo --arms unix,tcp,abstract,tls --fixed 6 -c 2"),
@@ -55,7 +55,7 @@ pub(super) fn kept() -> Result<Vec<Original>> {
     kept.map(|(name, text)| Original::new(name, (*text).to_owned())).collect()
 }
 
-/// Measured now; what this machine cannot measure is said and left out.
+/// Measures them now; a run that this machine cannot do is reported and left out.
 pub(super) fn made(looptax: &Path) -> Result<Vec<Original>> {
     let home = tempfile::tempdir().context("cannot make a folder")?;
     let mut all = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn made(looptax: &Path) -> Result<Vec<Original>> {
     Ok(all)
 }
 
-/// The record with the latencies of the first epoch alone, judged again: reading them takes most of the time.
+/// The record with only the latencies of the first epoch, judged again: reading them takes most of the time.
 fn thinned(text: &str, looptax: &Path) -> Result<String> {
     let mut record: Record = serde_json::from_str(text)?;
     for comparison in &mut record.comparisons {

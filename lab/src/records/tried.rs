@@ -15,11 +15,11 @@ use tempfile::TempDir;
 
 use super::originals::Original;
 
-/// A command that computes for longer hangs, in seconds of CPU time: a machine with other work is no reason.
+/// A command that computes for longer hangs, in seconds of CPU time: other work on the machine does not count.
 const MOST_CPU_S: u64 = 10;
 /// One that is not done by then waits for something.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Memory of a command, KiB: one that wants more was told to by the record.
+/// Memory of a command, KiB: one that needs more follows a number in the record.
 const MOST_MEMORY_KIB: u64 = 4 << 20;
 /// How a panic ends a program.
 const PANIC: i32 = 101;
@@ -53,7 +53,7 @@ impl Ended {
 
 pub(super) struct Fate {
     pub(super) ended: Vec<(&'static str, Ended)>,
-    /// What should not have been, a line each.
+    /// The findings, a line each.
     pub(super) harm: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Reader {
     looptax: PathBuf,
 }
 
-/// A folder with a mutant, a record to hold it against, and a history that knows the mutant.
+/// A folder with a mutant, a record to compare it with, and a history that contains the mutant.
 pub(super) struct Place(TempDir);
 
 impl Place {

@@ -1,4 +1,4 @@
-//! A real driver that makes many connects at once when it is told to: see `clients/README.md`.
+//! A real driver that makes many connects at once on request: see `clients/README.md`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,10 +12,10 @@ use looptax_wire::site;
 
 use crate::workspace;
 
-/// What has no answer so long after the stall has failed, as in looptax's own storms.
+/// A connect without an answer this long after the stall has failed, as in looptax's own storms.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What became of the connects of a storm.
+/// The fate of the connects of a storm.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) served: u64,

@@ -131,7 +131,7 @@ fn row(ground: &Ground, spec: &Spec, (name, arm): (&str, Arm), n_storms: u32) ->
             bail!("{answer:?} are not {n}");
         }
         if first.is_empty() {
-            // What is before it names the socket.
+            // The words before it name the socket.
             answer.first_error.rsplit(": ").next().unwrap_or_default().clone_into(&mut first);
         }
         real.push((answer.failed + answer.unanswered, u64::from(n)));

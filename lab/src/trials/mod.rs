@@ -18,7 +18,7 @@ use crate::one_core::pin_to_last_core;
 use crate::workspace;
 use site::{Site, shown};
 
-/// What is injected into each page of one arm.
+/// The delay that is injected into each page of one arm.
 const INJECTED_US: u64 = 1_000;
 
 #[derive(Subcommand)]
@@ -92,7 +92,7 @@ fn injected(site: &Site, series: &Series) -> Result<()> {
     Ok(())
 }
 
-/// What the other arm added to a page, and what was waited in it by its own count, µs.
+/// Returns the time that the other arm added to a page, and the time that a page waited by its own count, µs.
 fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> {
     let record = site.tried(options)?;
     let comparison = record.comparisons.first().context("nothing was measured")?;

@@ -1,8 +1,8 @@
 //! An application by itself against the same one under a trial's supervisor that leaves every connection on TCP.
 //!
-//! Two instances on two ports, asked for pages in turns whose order a coin decides, and started anew many times: what
-//! a trial costs that moves nothing. All on one core: where two processes and their server come to lie on more of them
-//! makes some starts differ by 4 % and more, and what the supervisor does elsewhere would not be seen.
+//! Two instances on two ports, asked for pages in turns whose order a coin decides, and started again many times: the
+//! cost of a trial that moves nothing. All on one core: on more of them, the placement of two processes and their
+//! server makes some starts differ by 4 % and more, and what the supervisor does elsewhere would not be seen.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use looptax_model::stats::{InterimAnalyses, hodges_lehmann, median};
 use super::site::{Site, free_address};
 use crate::servers::{Ours, wait_until};
 
-/// Half the width of what is asked: the supervisor costs less than so much of a page.
+/// Half the width of the question: the supervisor costs less than this part of a page.
 const DELTA: f64 = 0.02;
 const PATIENCE: Duration = Duration::from_secs(30);
 

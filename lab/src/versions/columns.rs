@@ -7,7 +7,7 @@ use looptax_model::dsn::Kind;
 /// Where a program comes from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source {
-    /// What is installed.
+    /// The server that is installed.
     Here,
     /// Releases of Debian, with the packages and their programs, unpacked by scripts/mysql-root.sh.
     Debian {

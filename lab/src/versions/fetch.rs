@@ -1,4 +1,4 @@
-//! Puts a server's program into a folder of its own: by the ordinary client of its registry, as this machine has it
+//! Puts a server's program into a separate folder: by the ordinary client of its registry, as this machine has it
 //! configured. No address is written down.
 //!
 //! Called by `versions`; what is there already is not fetched again.
@@ -97,7 +97,7 @@ fn make_executable(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The package lists its links, which npm does not keep, for a script of its own.
+/// The package lists its links, which npm does not keep, for its own script.
 fn link_libraries(package: &Path) -> Result<()> {
     #[derive(Deserialize)]
     struct Link {

@@ -1,9 +1,9 @@
 //! `cargo lab versions`: the commands of looptax with servers in the versions that people run.
 //!
-//! Each server is fetched by the clients of the registries, as this machine has them configured, and runs in a mount and
-//! a network namespace of its own. What looptax says is held against the server's own version, its own list of
-//! connections, and files byte for byte. Prints a table, `--write` puts it into docs/src/results/versions.md, and a wrong
-//! cell is a failure. Takes root.
+//! Each server is fetched by the clients of the registries, as this machine has them configured, and runs in its own
+//! mount and network namespace. looptax's output is compared with the server's own version, its own list of
+//! connections, and files byte for byte. Prints a table, `--write` puts it into docs/src/results/versions.md, and a
+//! wrong cell is a failure. Takes root.
 
 mod columns;
 mod fetch;
@@ -69,7 +69,7 @@ pub(crate) struct Part {
     only: Vec<String>,
 }
 
-/// What a part says of a command, a line of JSON each.
+/// A part's report about a command, a line of JSON each.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     command: String,
@@ -230,7 +230,7 @@ impl Part {
 
 /// Hides the machine's own servers of the names that the column has, so that none of them is measured in its place.
 fn hide_others(kind: Kind, bin: Option<&Path>) -> Result<()> {
-    // What a pooler is put before stays.
+    // The servers behind a pooler stay.
     let stays: &[&str] =
         if kind == Kind::Postgres { &CLIENTS } else { &[&CLIENTS[..], &["postgres", "initdb"]].concat() };
     let names = bin.into_iter().flat_map(fs::read_dir).flatten().flatten().map(|it| it.file_name());

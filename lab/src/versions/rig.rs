@@ -1,5 +1,5 @@
-//! A server of a column with an account, in namespaces of its own, and what it says of itself: its version, and who is
-//! connected how.
+//! A server of a column with an account, in separate namespaces, and its own report: its version, and who is connected
+//! how.
 //!
 //! Asked by the clients of the machine (psql, mariadb, redis-cli), so that looptax's own protocols judge nothing.
 
@@ -94,7 +94,7 @@ fn folder(path: &Path, owner: (u32, u32)) -> Result<()> {
     Ok(fs::set_permissions(path, Permissions::from_mode(0o755))?)
 }
 
-/// What a command prints; an error with its last words where it fails.
+/// Returns a command's output; an error with its last words if it fails.
 pub(super) fn said(command: Command) -> Result<String> {
     Ok(process::run(command)?.stdout)
 }

@@ -18,10 +18,10 @@ use serde_json::Value;
 
 use super::rig::{FOLDER, Rig, Running, View, number, script};
 
-/// What came of a command with a server.
+/// The result of a command with a server.
 #[derive(Debug)]
 pub(super) enum Cell {
-    /// What was seen.
+    /// The observed result.
     Right(String),
     Untried(&'static str),
 }
@@ -113,7 +113,7 @@ impl Trial<'_> {
         Ok((Output { status, stdout: fs::read(file)?, stderr: Vec::new() }, seen))
     }
 
-    /// The measurement's record says the version that the program says, and both ways are proved.
+    /// The measurement's record says the version that the program says, and both arms are proved.
     fn record(&self, words: &[&str], kind: &str) -> Result<Value> {
         let file = format!("{FOLDER}/record.json");
         let _ = fs::remove_file(&file);
@@ -233,7 +233,7 @@ impl Trial<'_> {
         Ok(Right("version, listeners, client".to_owned()))
     }
 
-    /// Yes while the user may connect, and no while nobody may, as a login of that user in earnest ends.
+    /// Expects yes while the user may connect, and no while no user may; a real login of that user decides.
     fn check(&self) -> Result<Cell> {
         let url = self.rig.url();
         let socket = self.rig.socket.display().to_string();
@@ -469,7 +469,7 @@ impl Trial<'_> {
         Ok(Right(format!("{} layers", layers.as_array().map_or(0, Vec::len))))
     }
 
-    /// What it prints for PHP connects over the socket.
+    /// Its text for PHP connects over the socket.
     fn dsn(&self) -> Result<Cell> {
         let url = self.rig.url();
         let socket = self.rig.socket.display().to_string();
@@ -538,7 +538,7 @@ fn right(output: &Output, code: i32) -> Result<()> {
     Ok(())
 }
 
-/// What the page of PHP-FPM says.
+/// Reads the page of PHP-FPM.
 fn page() -> Result<String> {
     let mut stream = TcpStream::connect("127.0.0.1:8080")?;
     stream.write_all(b"GET /?way HTTP/1.0\r\nHost: localhost\r\n\r\n")?;

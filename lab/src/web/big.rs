@@ -14,8 +14,7 @@ const POINTS: u32 = 11;
 /// Between the beginnings of two epochs.
 const EPOCH_NS: u64 = 500_000_000;
 
-/// A sweep of 1 to 1024 connections over three arms, with so many epochs per pair of arms, from a record of
-/// two.
+/// A sweep of 1 to 1024 connections over three arms, with `n_epochs` epochs per pair of arms, from a record of two.
 pub(super) fn sweep(real: &Record, n_epochs: usize) -> Record {
     let mut record = real.clone();
     "sweep".clone_into(&mut record.id);

@@ -1,4 +1,4 @@
-//! Where the report page's sources and its tests lie.
+//! The folder of the report page's sources and tests.
 
 use std::path::PathBuf;
 

@@ -51,7 +51,7 @@ const REQUESTS: [u64; 2] = [120_000, 90_000];
 /// CPU time of the dearest chain.
 const DEAREST_NS: usize = 600_000_000;
 
-/// The first comparison of a record alone, with so many chains beside its own epochs.
+/// Only the first comparison of a record, with `n_chains` chains beside its own epochs.
 pub(super) fn with_why(real: &Record, n_chains: usize) -> Record {
     let mut record = real.clone();
     record.comparisons.truncate(1);
@@ -123,7 +123,7 @@ fn total_us<'a>(chains: impl Iterator<Item = &'a Stack>) -> [f64; 2] {
     [0, 1].map(|side| ns[side] as f64 / 1e3 / REQUESTS[side] as f64)
 }
 
-/// So many chains, each another, the dearest first.
+/// Makes `n` different chains, the dearest first.
 fn chains(n: usize) -> Vec<Stack> {
     let mut dice = Dice::new(1);
     let mut known = BTreeSet::new();

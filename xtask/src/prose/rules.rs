@@ -31,7 +31,7 @@ pub(super) struct Rule {
     glossary: bool,
 }
 
-/// Texts that have a number of their own.
+/// Texts that are counted separately.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Area {
@@ -64,7 +64,7 @@ impl Area {
 pub(super) struct Phrases {
     pub(super) rules: Vec<Rule>,
     pub(super) areas: Vec<Area>,
-    /// All `find` at once: most texts have none of them.
+    /// All `find` at once: most texts match none.
     any: RegexSet,
     each: Vec<(Regex, Vec<Regex>)>,
 }

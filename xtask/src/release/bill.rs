@@ -11,7 +11,7 @@ use crate::workspace::{metadata, run_to_success};
 /// The name that the tool gives its files, beside every manifest of the workspace.
 const SCRATCH: &str = "looptax-release-bill";
 
-/// Writes the bill into the files of the packages; where the checkout lies is taken out.
+/// Writes the bill into the files of the packages, without the path of the checkout.
 pub(super) fn write(place: &Place) -> Result<()> {
     let mut command = tools::BILL.command(place)?;
     command.args(["cyclonedx", "--quiet", "--format", "json", "--target", &place.target]);

@@ -1,4 +1,4 @@
-//! The static binary, and its debug information in a file of its own.
+//! The static binary, and its debug information in a separate file.
 //!
 //! Static means: it starts on every Linux whose kernel is new enough, whatever its C library is, or without one. The
 //! paths of this machine are replaced by fixed ones, so that the folder of the checkout leaves no trace.
@@ -13,10 +13,10 @@ use anyhow::{Context, Result, bail};
 use super::place::Place;
 use crate::workspace::{cargo, run_to_success};
 
-/// What a user downloads stays small: a megabyte is a second on a slow line.
+/// The download stays small: a megabyte is a second on a slow line.
 const MAX_BYTES: u64 = 12_000_000;
 /// The linker's part: an id that binary and debug file share, tables that are packed, and functions and texts that are
-/// alike once alone.
+/// alike only once.
 const LINK: [&str; 5] =
     ["--build-id=sha1", "--icf=all", "-O2", "-z,pack-relative-relocs", "--compress-debug-sections=zlib"];
 

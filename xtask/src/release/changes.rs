@@ -18,7 +18,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// What stands between a heading that begins so and the next of its kind.
+/// Returns the text between a heading that begins like this and the next of its kind.
 fn section(text: &str, heading: &str) -> Option<String> {
     let mut lines = text.lines();
     lines.find(|line| line.strip_prefix("## ").is_some_and(|it| it.starts_with(heading)))?;

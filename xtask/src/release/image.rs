@@ -20,7 +20,7 @@ use crate::workspace::run_to_success;
 
 const MEDIA: &str = "application/vnd.oci.image";
 const DOCS: &str = "usr/share/doc/looptax";
-/// Files of the packages that go along, beside the program.
+/// Files of the packages that the image contains beside the program.
 const NOTICES: [&str; 4] = ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt", "looptax.cdx.json"];
 
 /// Packs the image, named after the release.
@@ -74,7 +74,7 @@ fn pack_layer(place: &Place, blobs: &Path) -> Result<(Value, String)> {
     Ok((store_bytes(blobs, "layer.v1.tar+gzip", &packed)?, format!("sha256:{unpacked}")))
 }
 
-/// What a container of the image is started with.
+/// The settings that a container of the image is started with.
 fn config(place: &Place, unpacked: &str) -> Result<Value> {
     let created = commit_time(place)?;
     Ok(json!({

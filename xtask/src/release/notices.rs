@@ -14,7 +14,7 @@ use cargo_metadata::Package;
 use super::place::{Place, ask};
 use crate::workspace::{cargo, metadata};
 
-/// How the names of files begin that a licence wants to go along.
+/// How the names of files begin that a licence requires in the package.
 const BEGINNINGS: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// Writes the notices into the files of the packages.
@@ -60,7 +60,7 @@ fn linked_packages(place: &Place) -> Result<BTreeSet<String>> {
     Ok(ask(&mut cargo(&words)?)?.lines().map(name).collect())
 }
 
-/// The files of a package that a licence wants to go along, sorted by name, without the ends of their lines.
+/// The files of a package that a licence requires, sorted by name, without the ends of their lines.
 fn licence_texts(package: &Package) -> Result<Vec<String>> {
     let folder = package.manifest_path.parent();
     let folder: &Path = folder.context("a manifest lies in a folder")?.as_std_path();

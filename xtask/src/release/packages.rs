@@ -1,6 +1,6 @@
 //! The packages for Debian, Ubuntu and for the families of Fedora and openSUSE.
 //!
-//! What they hold and what they are called is in the package's own manifest, where the packagers look for it.
+//! The contents and names of the packages are in the package's own manifest, where the packagers look for them.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! What a release is made of and where: version, time of the commit, folders.
+//! The sources and places of a release: version, time of the commit, folders.
 //!
 //! Asked for once by `release`; every step reads it and none changes it.
 
@@ -14,9 +14,9 @@ const MACHINE: &str = std::env::consts::ARCH;
 
 pub(super) struct Place {
     pub(super) root: PathBuf,
-    /// What the compiler calls the machine and its C library; its standard library is that of the compiler itself.
+    /// The compiler's name of the machine and its C library; its standard library is that of the compiler itself.
     pub(super) target: String,
-    /// What container images call the machine.
+    /// The name of the machine in container images.
     pub(super) image_machine: &'static str,
     pub(super) version: String,
     pub(super) description: String,
@@ -28,7 +28,7 @@ pub(super) struct Place {
     /// Cargo's output for the target and the profile of releases.
     pub(super) built: PathBuf,
     pub(super) artefacts: PathBuf,
-    /// What the packages are filled from; the packagers' settings name it, so it is always below the root.
+    /// The folder that the packages are filled from; the packagers' settings name it, so it is always below the root.
     pub(super) tree: PathBuf,
     pub(super) gzipped: PathBuf,
     /// Where the container image is put together.
@@ -70,7 +70,7 @@ impl Place {
         })
     }
 
-    /// What every artefact's name begins with.
+    /// The prefix of every artefact's name.
     pub(super) fn stem(&self) -> String {
         format!("looptax-{}-{MACHINE}-linux", self.version)
     }
@@ -98,7 +98,7 @@ fn ask_git(words: &[&str]) -> Result<String> {
     ask(Command::new("git").args(words).current_dir(root()?))
 }
 
-/// What a command prints, without the last line's end; a failure names the command.
+/// Returns a command's output, without the last line's end; a failure names the command.
 pub(super) fn ask(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     if !output.status.success() {

@@ -24,8 +24,8 @@ pub(super) fn write(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Fails where README names a file of the release that there is none of, as after a change of the version. It names
-/// those for x86-64 alone.
+/// Fails if README names a file of the release that does not exist, as after a change of the version. It names only
+/// those for x86-64.
 pub(super) fn check_readme(place: &Place) -> Result<()> {
     if place.image_machine != "amd64" {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Packagers from crates.io, each at one version, in a folder of their own.
+//! Packagers from crates.io, each at one version, in a separate folder.
 //!
 //! They are built where the folder lacks them; nothing is put on anybody's PATH.
 

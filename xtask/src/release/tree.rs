@@ -28,7 +28,7 @@ const FOLDERS: [(&str, &str); 3] =
 const COMPRESSED: [(&str, &str); 3] =
     [("CHANGELOG.md", "changelog"), ("THIRD-PARTY.txt", "THIRD-PARTY.txt"), ("looptax.cdx.json", "looptax.cdx.json")];
 
-/// Copies what is no step's own product.
+/// Copies the files that no step makes.
 pub(super) fn fill(place: &Place) -> Result<()> {
     for folder in ["completions", "examples", "man", "systemd", "sysusers.d"] {
         fs::create_dir_all(place.tree.join(folder))?;
@@ -45,7 +45,7 @@ pub(super) fn fill(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Packs the folder: names sorted, owned by nobody of this machine, as old as the commit.
+/// Packs the folder: names sorted, without an owner of this machine, as old as the commit.
 pub(super) fn pack(place: &Place) -> Result<()> {
     let stem = place.stem();
     let archive = place.artefacts.join(format!("{stem}.tar"));
@@ -68,7 +68,7 @@ pub(super) fn start_tar(place: &Place, archive: &Path, folder: &Path) -> Command
     tar
 }
 
-/// Makes copies of what packages want compressed, and the changelog in Debian's form.
+/// Makes compressed copies of the files that packages need compressed, and the changelog in Debian's form.
 pub(super) fn compress_docs(place: &Place) -> Result<()> {
     for (from, to) in COMPRESSED {
         let copy = place.gzipped.join(to);

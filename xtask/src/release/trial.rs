@@ -1,7 +1,7 @@
-//! Starts the static binary where nothing else is: a root without C library, `/etc/passwd` and any other program.
+//! Starts the static binary in an empty root: without C library, `/etc/passwd` and any other program.
 //!
-//! The root has what the kernel gives, `/proc` and `/dev`, and an empty `/tmp`. It is in namespaces of its own, so
-//! the trial needs no rights.
+//! The root has what the kernel gives, `/proc` and `/dev`, and an empty `/tmp`. It is in separate namespaces, so the
+//! trial needs no rights.
 
 use std::fs;
 use std::process::Command;

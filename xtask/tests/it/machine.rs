@@ -1,7 +1,7 @@
 //! A made-up machine for the set-up scripts: a folder as root, and programs that are small scripts.
 //!
-//! The stand-in for apt-get reads its plans from files, writes down what it was asked, and "installs"
-//! by making the program appear. Used by the tests of this folder only.
+//! The fake apt-get reads its plans from files, writes down what it was asked, and "installs" by making the program
+//! appear. Used by the tests of this folder only.
 
 use std::fmt;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// What the scripts need besides the programs that they look for.
+/// The programs that the scripts need besides those that they look for.
 const TOOLS: [&str; 26] = [
     "bash", "cat", "chmod", "cp", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls", "mkdir",
     "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat", "tail", "tr",
@@ -151,7 +151,7 @@ impl Machine {
     pub(crate) fn add_file(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        // What is there may be a link to a program of the real machine, which has to stay as it is.
+        // An existing file may be a link to a program of the real machine, which has to stay as it is.
         let _was_there = fs::remove_file(&path);
         fs::write(&path, text).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
@@ -161,7 +161,7 @@ impl Machine {
         self.path(path).exists()
     }
 
-    /// What apt says when it is asked to simulate this package; `PACKAGE` stands for its name.
+    /// Sets apt's answer when it is asked to simulate this package; `PACKAGE` is replaced by its name.
     pub(crate) fn plan(&self, package: &str, plan: &str) {
         self.add_file(&format!("plans/{package}"), &plan.replace("PACKAGE", package));
     }

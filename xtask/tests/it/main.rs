@@ -10,7 +10,7 @@ mod mysql_root;
 
 use machine::{Machine, Ran};
 
-/// What apt would print for two packages that are new.
+/// apt's output for two packages that are new.
 const FINE_PLAN: &str = "Inst libfoo (1.0 Debian [amd64])\nInst PACKAGE (2.0 Debian [amd64]) []\n\
                          Conf libfoo (1.0 Debian [amd64])\n";
 
@@ -77,7 +77,7 @@ fn installs_the_distributions_rust_where_it_is_new_enough() {
         );
         machine.plan(package, FINE_PLAN);
         let ran = machine.setup("compare");
-        // The stand-in makes a program of the package's name.
+        // The fake apt-get makes a program of the package's name.
         let status = if package == "cargo" { 0 } else { 2 };
         check(&ran, status, &[&format!("installing: libfoo {package}")]);
     }
@@ -123,7 +123,7 @@ fn applications_are_installed_as_far_as_there_are_packages() {
     machine.assert_nothing_left();
 }
 
-/// What apt prints for WordPress: a web server and php-fpm come along, and would start.
+/// apt's output for WordPress: a web server and php-fpm are installed with it, and would start.
 const WORDPRESS_PLAN: &str = "Inst apache2 (2.4 Debian [amd64])\nInst php8.2-fpm (8.2 Debian [amd64])\n\
                               Inst PACKAGE (6.1 Debian [all])\n";
 

@@ -6,7 +6,7 @@ use std::fs;
 use crate::check;
 use crate::machine::Machine;
 
-/// Answers as apt does with lists of its own; without the file `mirror` nothing can be fetched.
+/// Answers like apt, with its own lists; without the file `mirror` nothing can be fetched.
 const APT_GET: &str = r#"
 echo "apt-get $*" >>"$LOOPTAX_SETUP_ROOT/asked"
 work=${APT_CONFIG%/*}
@@ -46,7 +46,7 @@ fn machine() -> Machine {
     machine.add_program("dpkg", "echo amd64");
     machine.add_program("dpkg-deb", DPKG_DEB);
     machine.add_program("patchelf", "echo \"patchelf $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"");
-    // Programs of others get there, as on a machine whose target folder is no secret.
+    // Other users' programs get there, as on a machine whose target folder is not secret.
     machine.add_program("stat", "echo drwxr-xr-x");
     machine.add_file("usr/share/keyrings/debian-archive-keyring.gpg", "");
     machine.add_file("mirror", "");

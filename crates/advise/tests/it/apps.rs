@@ -106,7 +106,7 @@ fn changed(text: &str, change: &Change) -> String {
         let after = edit.after.clone().unwrap_or_default();
         match &edit.before {
             None => lines.insert(line, after),
-            // The password is hidden: the whole line is written anew.
+            // The password is hidden: the whole line is written again.
             Some(before) if before.contains("****") => {
                 let own = &lines[line - 1];
                 lines[line - 1] = own[..own.len() - own.trim_start().len()].to_owned() + &after;
@@ -192,7 +192,7 @@ fn a_port_that_is_not_the_usual_one_survives_every_change() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
-/// What is wrong with the change as bytes: it has to move the application, and to be all that changes.
+/// Returns an error of the change as bytes: it has to move the application, and to be the only change.
 fn written_objection(case: &Case, found: &Found, change: &Change) -> Option<String> {
     let idx = found.titles.iter().position(|it| *it == case.app)?;
     // Lines that end as on other systems are the same to their readers.
@@ -247,7 +247,8 @@ fn every_application_of_the_table_has_a_case() {
     let found = readings.flat_map(|it| it.found).flat_map(|it| it.titles);
     let titles: BTreeSet<String> = found.collect();
     let apps = table.app.iter();
-    // What reads the same variable is found with the others, and what only --as names has a test of its own.
+    // Applications that read the same variable are found with the others, and those that only --as names have a
+    // separate test.
     let has_place = |it: &&App| !it.host.is_empty() || !it.url.is_empty();
     for app in apps.filter(|it| has_place(it) && it.side != "named-server") {
         assert!(titles.contains(&app.title), "no case for {}", app.title);

@@ -1,4 +1,4 @@
-//! Calls of database drivers in programs: where each says that it goes.
+//! Calls of database drivers in programs: where each of them connects.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What a file does not settle is never told as certain, and never rewritten.
+//! A setting that a file does not decide is never reported as certain, and never rewritten.
 
 use looptax_advise::Takes;
 use looptax_advise::app::{Found, Included, Source, included, read};

@@ -1,4 +1,4 @@
-//! Configuration files as public repositories have them, and what is right for each: nothing wrong may be said.
+//! Configuration files as public repositories have them, and the right answers for each: no wrong one may be given.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,18 +13,18 @@ use crate::apps::{fields, reading};
 const TABLE: &str = include_str!("../collection/table.toml");
 /// Collected and answered by hand before the reader had seen one of them.
 const UNSEEN: &str = include_str!("../collection/unseen.toml");
-/// The same, after the reader had been mended on those.
+/// The same, after the reader was fixed with those.
 const LATER: &str = include_str!("../collection/later.toml");
-/// The same, after the rules of drivers had been mended; what it leaves unanswered is still to be mended.
+/// The same, after the rules of drivers were fixed; the ones without an answer are still to be fixed.
 const THIRD: &str = include_str!("../collection/third.toml");
 const THIRD_RIGHT: usize = 144;
-/// The same, after the reader had been mended on those.
+/// The same, after the reader was fixed with those.
 const FOURTH: &str = include_str!("../collection/fourth.toml");
 const FOURTH_RIGHT: usize = 47;
-/// The same, after the reader had been mended on those.
+/// The same, after the reader was fixed with those.
 const FIFTH: &str = include_str!("../collection/fifth.toml");
 const FIFTH_RIGHT: usize = 47;
-/// The same, after the reader had been mended on those.
+/// The same, after the reader was fixed with those.
 const SIXTH: &str = include_str!("../collection/sixth.toml");
 const SIXTH_RIGHT: usize = 42;
 const PAGE: &str = include_str!("../../../../docs/src/results/switch.md");
@@ -48,7 +48,7 @@ enum Verdict {
     Unanswered,
 }
 
-/// What is said, in the table's words.
+/// The claims of a reading, in the table's words.
 fn said(reading: &Reading) -> Vec<String> {
     let whole = |it: &Found| claim_of(it) + &unspoken_place(it);
     let mut words: Vec<String> = reading.found.iter().map(whole).collect();
@@ -100,7 +100,7 @@ fn unspoken_place(found: &Found) -> String {
     format!(" {place} {}/{}", or_dash(&it.user), or_dash(&it.database))
 }
 
-/// A claim that is not right is wrong; one that is missing, or left open where it is settled, is no answer.
+/// A claim that is not right is wrong; one that is missing, or left open where it is settled, is not an answer.
 fn verdict(said: &[String], right: &[String]) -> Verdict {
     let mut left = right.to_vec();
     let mut others = Vec::new();
@@ -122,7 +122,7 @@ fn verdict(said: &[String], right: &[String]) -> Verdict {
     Verdict::Unanswered
 }
 
-/// Whether all that is right is said.
+/// Whether the claim has everything that is right.
 fn is_same(claim: &str, right: &str) -> bool {
     let mut claim = claim.split(' ');
     right.split(' ').all(|it| claim.next() == Some(it))
@@ -182,7 +182,7 @@ fn counted(judged: &[(File, Vec<String>, Verdict)]) -> String {
     text
 }
 
-/// Those that are not answered, with what is said of them.
+/// The files without an answer, with their claims.
 fn unanswered(judged: &[(File, Vec<String>, Verdict)]) -> String {
     let mut shown = String::new();
     for (file, said, verdict) in judged {

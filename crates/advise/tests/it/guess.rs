@@ -131,7 +131,7 @@ fn uwsgis_file_is_known_by_its_section_whatever_it_is_called() {
     check_titles("/srv/production.ini", &pyramid, &[&["SQLAlchemy (CKAN, Pyramid)"], UWSGI]);
     let session = "[Session]\nsession.save_handler = redis\nsession.save_path = \"tcp://127.0.0.1:6379\"\n";
     check_titles("/srv/own.ini", session, &[&["PHP's sessions"]]);
-    // Of a file without the section nobody is told that uWSGI's settings were looked for.
+    // A file without the section gets no remark that uWSGI's settings were looked for.
     let nothing = reading("/srv/own.ini", b"[server]\nsocket = 127.0.0.1:3031\n");
     assert!(nothing.found.is_empty(), "{:?}", nothing.found);
     let looked_for = nothing.looked_for.join("; ");

@@ -1,5 +1,5 @@
-//! Random `pg_hba.conf` files: what is called the same is the same for every login, and whatever is the same is
-//! called so; likewise whether the socket lets nobody in whom TCP refuses.
+//! Random `pg_hba.conf` files: files that are reported as the same are the same for every login, and equal files are
+//! reported as such; likewise whether the socket lets in no login that TCP refuses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! What drivers make of hosts, ports and sockets that stand side by side: each was tried with the driver itself.
+//! How drivers read hosts, ports and sockets side by side: each was tried with the driver itself.
 
 use looptax_advise::app::{Found, Source, read};
 
@@ -18,7 +18,7 @@ fn found_in(path: &str, text: &str, beside: &[&str]) -> Vec<Found> {
     read(&source).found
 }
 
-/// What is said of the only connection; `fails ` before it where nothing is reached.
+/// Compares the claim about the only connection; `fails ` before it if nothing is reached.
 #[track_caller]
 fn check(path: &str, text: &str, expected: &str) {
     let found = found_in(path, text, &[]);
@@ -277,7 +277,7 @@ fn a_plan_to_write_has_words_about_this_application_alone() {
         let change = changes.iter().find(|it| it.title == application).unwrap();
         let told: Vec<&str> = change.traps.iter().chain([&change.advice]).map(|it| &**it).collect();
         assert_eq!(told.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>(), expected);
-        // Whoever writes the lines by hand sees what is generally true as well.
+        // A person who writes the lines by hand gets the general advice as well.
         let all = own[0].changes(&fields(own[0].kind));
         let all = all.iter().find(|it| it.title == application).unwrap();
         assert!(change.traps.iter().all(|it| all.traps.contains(it)) && all.traps.len() >= change.traps.len());

@@ -1,4 +1,5 @@
-//! What is behind a web server: PHP-FPM, uWSGI and memcached, each at a port and at a socket that answer differently.
+//! The servers behind a web server: PHP-FPM, uWSGI and memcached, each at a port and at a socket that answer
+//! differently.
 
 use std::path::{Path, PathBuf};
 

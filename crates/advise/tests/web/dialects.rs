@@ -1,4 +1,5 @@
-//! What `dsn` prints for the web stack, pasted into the real programs' files: the request comes over the socket.
+//! The texts that `dsn` prints for the web stack, pasted into the real programs' files: the request comes over the
+//! socket.
 //!
 //! `crates/advise/data/proved.toml` says that of each dialect here, and with which versions it was first seen.
 
@@ -13,7 +14,7 @@ use super::fronts::{Make, apache, caddy, haproxy, nginx};
 use super::http::{ask_socket, serve_both};
 use super::place::{Place, Running, installed, is_root, php_fpm};
 
-/// The dialect's text for a socket; it is said to be proved.
+/// The dialect's text for a socket; looptax reports it as proved.
 #[track_caller]
 fn text(kind: Kind, name: &str, socket: &Path) -> String {
     let is_it = |it: &&Dialect| it.kind == kind && it.name == name;

@@ -7,7 +7,7 @@ use super::backends::{self, Backend};
 use super::http::{ask_port, serve_both};
 use super::place::{Place, Running, free_port, installed, moved};
 
-/// A web server: where its file lies, the whole file for a port of its own, and how it is started.
+/// A web server: the path of its file, the whole file for a separate port, and how it is started.
 pub(super) struct Front {
     path: &'static str,
     pub(super) text: String,
@@ -20,7 +20,7 @@ pub(super) struct Front {
 pub(super) type Make = fn(&Place, &str, u16) -> Option<Front>;
 
 impl Front {
-    /// What it answers to a page with this file.
+    /// Its answer to a page with this file.
     #[track_caller]
     pub(super) fn answer(&self, place: &Place, text: &str, page: &str) -> String {
         let name = Path::new(self.path).file_name().unwrap().to_str().unwrap();
@@ -29,7 +29,7 @@ impl Front {
         place.answer(self.path, || ask_port(self.port, page))
     }
 
-    /// Over the port first, and over the socket after the advice; what is said behind the way.
+    /// Over the port first, and over the socket after the advice; `ends` follow the transport in the answers.
     #[track_caller]
     fn follow(&self, place: &Place, (port, socket): (u16, &Path), page: &str, ends: [&str; 2]) {
         let [before, after] = ends;

@@ -11,13 +11,13 @@ use std::time::Duration;
 /// Long enough for a slow machine, and the end for one that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is asked for, as by a web server on behalf of somebody.
+/// A request, as by a web server for a client.
 fn request(page: &str) -> String {
     let from = "X-Forwarded-For: 203.0.113.9";
     format!("GET {page} HTTP/1.1\r\nHost: shop.example\r\n{from}\r\nConnection: close\r\n\r\n")
 }
 
-/// The whole answer of a TCP port; `None` where nobody listens.
+/// The whole answer of a TCP port; `None` if no process listens.
 pub(super) fn ask_port(port: u16, page: &str) -> Option<String> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -42,7 +42,7 @@ pub(super) fn serve_both(socket: &Path) -> u16 {
     let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = tcp.local_addr().unwrap().port();
     let unix = UnixListener::bind(socket).unwrap();
-    // Whoever the web server runs as.
+    // The web server may run as any user.
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o777)).unwrap();
     thread::spawn(move || {
         for stream in tcp.incoming().flatten() {

@@ -8,7 +8,8 @@ use super::backends::WSGI;
 use super::http::{ask_port, ask_socket};
 use super::place::{Place, Running, expect_closed, free_port, installed, is_root, moved};
 
-/// A server with a file: at its port first, at the socket after the advice. The socket's mode, and what is said there.
+/// Asks a server with a file: at its port first, at the socket after the advice. Returns the socket's mode, and the
+/// answer there.
 #[track_caller]
 fn follow(place: &Place, path: &str, text: &str, port: u16, start: impl Fn(&str) -> Running) -> (u32, String) {
     let socket = place.file("own.sock");

@@ -39,7 +39,7 @@ impl Place {
         path
     }
 
-    /// Starts a program there, in a group of its own.
+    /// Starts a program there, in its own group.
     #[track_caller]
     pub(super) fn start(&self, program: &Path, args: &[&str]) -> Running {
         let log = fs::File::create(self.file("log")).unwrap();
@@ -61,7 +61,7 @@ impl Place {
         Running { child }
     }
 
-    /// What the program that was started last has said.
+    /// The output of the program that was started last.
     pub(super) fn log(&self) -> String {
         let read = |name| fs::read_to_string(self.file(name)).unwrap_or_default();
         format!("{}{}", read("log"), read("error.log"))
@@ -156,8 +156,8 @@ fn reading(path: &str, text: &str) -> Reading {
     named.unwrap_or_else(|| read(&source))
 }
 
-/// A file as it is advised for this socket: its one connection, which goes to the port, and to the socket then.
-/// `path` is where such a file lies for people.
+/// A file as it is advised for this socket: its one connection leads to the port, and then to the socket. `path` is the
+/// usual path of such a file.
 #[track_caller]
 pub(super) fn moved(path: &str, text: &str, port: u16, socket: &Path) -> String {
     let before = reading(path, text);
@@ -183,7 +183,7 @@ pub(super) fn moved(path: &str, text: &str, port: u16, socket: &Path) -> String 
     new
 }
 
-/// Waits until nobody listens on a port any more.
+/// Waits until no process listens on a port any more.
 #[track_caller]
 pub(super) fn expect_closed(port: u16) {
     let is_closed = || {

@@ -1,4 +1,4 @@
-//! Whom the socket lets in: PHP-FPM's pool without an owner keeps nginx out, and with what is advised lets it in.
+//! Who may connect to the socket: PHP-FPM's pool without an owner keeps nginx out, and with the advice lets it in.
 
 use std::fs;
 

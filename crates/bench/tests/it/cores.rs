@@ -1,4 +1,4 @@
-//! Placements where there is one core to place on.
+//! Placements with only one core to place on.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -39,7 +39,7 @@ fn same_and_free_work_on_one_core() {
             let only = allowed_cores().unwrap()[0] as u32;
             let expected = (placement == Placement::Same).then_some(only);
             assert_eq!(raw.client_cores, [expected; 3]);
-            // Nobody knows who serves these connections.
+            // The threads that serve these connections are not known.
             assert_eq!(raw.server_cores, [None; 3]);
             assert_eq!(raw.follows, None);
         }

@@ -104,7 +104,7 @@ fn a_panic_in_a_client_thread_ends_the_run_instead_of_hanging_it() {
     check(turns, bomb(N_PRIMING), Stage::Slice, is_panic);
 }
 
-/// Connects so many times, then no more.
+/// Connects a number of times, then no more.
 struct Fewer {
     peers: Peers,
     n_left: usize,

@@ -1,6 +1,6 @@
-//! The load engine from outside, against a peer in this process that can be told to misbehave.
+//! The load engine from outside, against a peer in this process that misbehaves on request.
 //!
-//! Nothing here holds a time or a rate against a number: only counts, orders, keys and errors.
+//! Nothing here compares a time or a rate with a number: only counts, orders, keys and errors.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and wait")]
 

@@ -14,7 +14,7 @@ use looptax_wire::Draws;
 
 use crate::plan;
 
-/// Counts its own runs, and fails after so many.
+/// Counts its own runs, and fails after a number of them.
 struct Counting {
     n_runs: Arc<AtomicU64>,
     fails_after: u64,

@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// The length that makes the codec panic.
 const BOMB: u32 = u32::MAX;
 
-/// What the peer does about a request.
+/// The peer's answer to a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
     Key,
@@ -43,7 +43,7 @@ pub(crate) enum Answer {
 /// Right answers at first, then others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Script {
-    /// So many right answers on each connection.
+    /// This many right answers on each connection.
     pub(crate) n_right: usize,
     pub(crate) then: Answer,
 }
@@ -81,7 +81,7 @@ impl Peers {
         Self { limit, ..self }
     }
 
-    /// What the peers saw, by connecting (warm-up first), side and connection.
+    /// The requests that the peers saw, by connecting (warm-up first), side and connection.
     pub(crate) fn seen(self) -> Vec<[Vec<KeysSeen>; 2]> {
         let join = |peers: Vec<JoinHandle<KeysSeen>>| peers.into_iter().map(|peer| peer.join().unwrap()).collect();
         self.running.into_iter().map(|sides| sides.map(join)).collect()

@@ -1,4 +1,4 @@
-//! Who runs when and asks for what: by the seed alone, whoever looks on.
+//! Who runs when and asks for what: only the seed decides it, with any observer.
 
 use looptax_bench::{ClientModel, MeasuredEpoch, Observer, Outcome, Phase, Plan, Progress, Silent};
 use looptax_model::stats::Side;
@@ -158,7 +158,7 @@ fn contrasts_take_turns_until_each_has_its_epochs() {
     assert_eq!(n_shown("epoch_theta: Some("), 4);
 }
 
-/// What an onlooker is told of the time left, in the order of the epochs.
+/// The remaining times that an observer gets, in the order of the epochs.
 struct Left(Vec<std::time::Duration>);
 
 impl Observer for Left {

@@ -1,4 +1,4 @@
-//! Whole commands: what counts, what ends a run, and what is said then.
+//! Whole commands: what counts, what ends a run, and what is reported then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -193,7 +193,7 @@ fn check_gone(file: &std::path::Path) {
     assert!(is_gone(), "{:?}", state());
 }
 
-/// Sets `stop` after so many epochs.
+/// Sets `stop` after a number of epochs.
 struct Stopper<'a> {
     stop: &'a AtomicBool,
     after: usize,

@@ -1,4 +1,4 @@
-//! Text that nobody would write: no input makes the room panic, hang, or print what a terminal obeys.
+//! Text that no user would write: no input makes the room panic, hang, or print what a terminal obeys.
 //!
 //! Fixed seeds; the inputs are words of the language in random order, damaged scripts, and noise.
 

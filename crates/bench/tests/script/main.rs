@@ -1,5 +1,5 @@
-//! What callers of the room see: scripts that parse and step, scripts that are refused, and text that
-//! nobody would write.
+//! The room as callers see it: scripts that parse and step, scripts that are refused, and text that no user would
+//! write.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Scripts that are refused: what is said, where the caret stands, and what to do.
+//! Scripts that are refused: the message, the place of the caret, and what to do.
 
 use looptax_bench::script::{Dialect, Script, ScriptSet, SetError};
 

@@ -1,4 +1,4 @@
-//! Where statements end, and what is a variable in them.
+//! The ends of statements, and the variables in them.
 
 use looptax_bench::script::Dialect::{self, Mysql, Postgres};
 use looptax_bench::script::Statement;

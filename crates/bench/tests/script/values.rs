@@ -1,5 +1,5 @@
-//! What expressions come to. Expected values are those of pgbench 15.18 (`\set x debug(EXPRESSION)`),
-//! but for the lines that say otherwise.
+//! The values of expressions. Expected values are those of pgbench 15.18 (`\set x debug(EXPRESSION)`), except for the
+//! lines that say otherwise.
 
 use crate::{bits, session_of, trace};
 

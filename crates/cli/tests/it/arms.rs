@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, Server, check_refused, compare, is_installed, is_root, is_there, saved};
 
-/// What the record says of the arms of its first comparison.
+/// The arms of the record's first comparison.
 fn arms(record: &Value) -> Vec<Value> {
     record["comparisons"][0]["arms"].as_array().unwrap().clone()
 }
@@ -218,7 +218,7 @@ fn several_arms_have_a_bill() {
     assert!(run.stdout.contains("+ TLS on tcp"), "{}", run.stdout);
 }
 
-/// What is there of interfaces, rules and programs; all of it by the machine's own tools.
+/// Lists interfaces, namespaces and rules, all by the machine's own tools.
 fn outside() -> [String; 3] {
     let told = |line: &[&str]| {
         let output = Command::new(line[0]).args(&line[1..]).output().unwrap();
@@ -292,7 +292,7 @@ fn without_root_what_can_be_had_is_measured() {
     let record = saved(&scratch);
     let problems = record["problems"].to_string();
     let names: Vec<Value> = arms(&record).into_iter().map(|arm| arm["name"].clone()).collect();
-    // Where user namespaces are forbidden, that is told.
+    // If user namespaces are forbidden, that is reported.
     if !problems.contains("bridge is not measured: no separate network namespace") {
         assert_eq!(names, ["unix", "tcp", "tls", "bridge", "proxy"]);
     }

@@ -1,4 +1,4 @@
-//! What cannot work: one clear error, a hint, an exit code, and nothing left behind.
+//! Runs that cannot work: one clear error, a hint, an exit code, and nothing left behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -40,7 +40,7 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
     if !is_installed(Kind::Redis) || !is_root() {
         return;
     }
-    // Nobody else runs as this user, so that looptax, its thread and its reaper are all that is counted.
+    // No other process runs as this user, so only looptax, its thread and its reaper are counted.
     for most in 1..=3 {
         let run = under(&format!("-u {most}"), "private:redis -c 1", Some(54_321));
         run.expect_error(2, &["cannot ", "ulimit -u"]);
@@ -58,7 +58,7 @@ fn run_without(folder: &str, scratch: &Scratch, args: &[&str]) -> Finished {
         .run()
 }
 
-/// An empty root that somebody made by hand has no `/dev`: the reaper could not be started, for no reason that was said.
+/// An empty root that somebody made by hand has no `/dev`: the reaper could not be started, and no reason was printed.
 #[test]
 fn r21_without_dev_what_measures_says_so_in_one_sentence() {
     if !is_root() || !is_there("unshare") {
@@ -241,7 +241,7 @@ fn other_kind(kind: Kind, scheme: &str, words: &[&str]) {
     };
     let url = format!("{scheme}://somebody:secret@{}/x", server.it.tcp);
     let words = [&["cannot log in", "of another kind"], words].concat();
-    // Whose it is is seen before anything is said, unless somebody insists.
+    // The owner of the server is checked before anything is sent, unless `--trust-peer` skips it.
     check(&[&url, "--yes", "--trust-peer"], 2, &words);
 }
 

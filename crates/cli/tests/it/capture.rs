@@ -21,10 +21,10 @@ use rustix::process::Signal;
 use crate::fixture::{Server, exe, is_root, is_there};
 
 const NOBODY: u32 = 65_534;
-/// What was sent is read a moment later.
+/// Packets are read a moment after they are sent.
 const SETTLING: Duration = Duration::from_millis(300);
 
-/// A capture into `w.pcapng`; `None` if the kernel does not let us, which is said.
+/// A capture into `w.pcapng`; `None`, with a message, if the kernel does not let us.
 fn capture<'a>(scratch: &'a Scratch, args: &[&str]) -> Option<Running<'a>> {
     if !is_root() {
         skip("bytes: tests run without root");
@@ -52,7 +52,7 @@ fn end(running: Running<'_>) -> String {
     finished.stdout.clone()
 }
 
-/// What client and server sent, of all packets; the file has to have the form of pcapng up to its end.
+/// The bytes that client and server sent, of all packets; the file has to have the form of pcapng up to its end.
 fn sent(file: &Path) -> (Vec<u8>, Vec<u8>) {
     let bytes = fs::read(file).unwrap();
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -114,7 +114,7 @@ fn statements_are_written_as_sent_and_passwords_are_not() {
     }
 }
 
-/// What tshark reads of a field; every packet has to be one that it can decode.
+/// The values of a field that tshark reads; every packet has to be one that it can decode.
 fn dissected(file: &Path, filter: &str, field: &str) -> String {
     let run = |filter: &str, field: &str| {
         let mut tshark = Command::new("tshark");

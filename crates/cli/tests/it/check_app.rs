@@ -32,7 +32,7 @@ fn answers(run: &Finished) -> Vec<Value> {
     answers.as_array().unwrap().clone()
 }
 
-/// The outcome of a topic, and all that is said of it.
+/// Checks the outcome of a topic, and all of its words.
 #[track_caller]
 fn expect(run: &Finished, answer: &Value, topic: &str, outcome: &str, words: &str) {
     let points = answer["points"].as_array().unwrap();
@@ -173,7 +173,7 @@ fn r20_laravels_own_configuration_is_read_with_its_env() {
     expect(&run, answer, "account", "pass", "with the same rights");
     let edits = answer["changes"][0]["edits"].to_string();
     assert!(edits.contains("DB_SOCKET="), "{edits}");
-    // An address that .env does name is where it goes.
+    // A host in .env is where it connects.
     let elsewhere = env("DATABASE_URL=mysql://u:p@db.example.net/d\n");
     write(&scratch, "shop/.env", elsewhere);
     let run = check(&scratch, &[&path, "--json"]);
@@ -203,7 +203,7 @@ fn laravels_own_variables_of_redis_are_the_lines_to_change() {
     let edits = answers(&run)[0]["changes"][0]["edits"].to_string();
     let [scheme, path] = ["REDIS_SCHEME=unix".to_owned(), format!("REDIS_PATH={}", redis.socket())];
     assert!(edits.contains(&scheme) && edits.contains(&path), "{edits}");
-    // What that says is done.
+    // The edits are made as printed.
     write(&scratch, "shop/.env", format!("{login}REDIS_CLIENT=predis\n{scheme}\n{path}\n"));
     let run = check(&scratch, &[&env]);
     run.expect_code(0);
@@ -241,7 +241,7 @@ impl Drop for Idle {
 }
 
 impl Idle {
-    /// `script` says `up` when it is what it wants to be.
+    /// `script` prints `up` when it is ready.
     fn start(scratch: &Scratch, script: &str, environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new("bash")
             .args(["-c", script])

@@ -11,7 +11,7 @@ use crate::fixture::{self, SHORT, Server, compare, exe, is_installed, saved};
 
 /// The server's count and ours may differ by this part.
 const APART: f64 = 0.01;
-/// Or by so much: connections for proofs and questions, some per epoch.
+/// Or by this number: connections for proofs and questions, some per epoch.
 const QUESTIONS: f64 = 200.0;
 
 #[track_caller]
@@ -109,7 +109,7 @@ fn what_a_connection_does_not_have_is_refused() {
     check_refused(&["--rate", "100"], &["do not apply to `connect`"]);
 }
 
-/// A network namespace of its own, with few local ports that are not used again in `TIME_WAIT`.
+/// A separate network namespace, with few local ports that are not used again in `TIME_WAIT`.
 const FEW_PORTS: &str = "ip link set lo up && echo 40000 40040 > /proc/sys/net/ipv4/ip_local_port_range \
                          && echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse && exec \"$@\"";
 
@@ -138,8 +138,7 @@ fn ports_that_run_out_are_named_with_their_cause() {
     scratch.check_nothing_left();
 }
 
-/// One request of four brings a connection of its own.
-/// Over all epochs and their slices.
+/// One request of four opens a separate connection. Over all epochs and their slices.
 fn total(comparison: &Value, name: &str) -> u64 {
     let epochs = comparison["raw"]["epochs"].as_array().unwrap();
     let slices = epochs.iter().flat_map(|epoch| epoch["slices"].as_array().unwrap());

@@ -22,7 +22,7 @@ fn text_json_and_exit_code_say_the_same() {
     let checks = result["checks"].as_array().unwrap();
     let names: Vec<&str> = checks.iter().filter_map(|it| it["check"].as_str()).collect();
     assert_eq!(names, ["aa", "aa", "slices"]);
-    // What comes out depends on the machine, that all three agree does not.
+    // The answer depends on the machine; that code, words and record agree does not.
     let (code, words) = match result["answer"].as_str().unwrap() {
         "failed" => (1, "does not allow honest verdicts"),
         "unanswered" => (2, "No check gave an answer."),

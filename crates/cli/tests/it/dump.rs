@@ -45,7 +45,7 @@ fn check(kind: Kind, options: &[&str], rows: u64, counted_per_dump: u64) {
 #[test]
 fn mariadb_streams_a_table_out() {
     check(Kind::Mariadb, &[], 20_000, 1);
-    // Four ways to wait, in epochs of their own.
+    // Four client models, in separate epochs.
     check(Kind::Mariadb, &["--client", "all"], 500, 4);
 }
 

@@ -15,7 +15,7 @@ use crate::record::{analyze, check_against_schema};
 /// The least that has an interval.
 const SHORT: [&str; 5] = ["--fixed", "6", "--rows", "100", "-q"];
 
-/// Runs with `args`, and expects a record in which each arm was seen on its own transport alone.
+/// Runs with `args`, and expects a record in which each arm was seen only on its own transport.
 #[track_caller]
 fn seen(args: &[&str]) -> Value {
     let scratch = Scratch::new();

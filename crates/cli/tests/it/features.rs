@@ -1,4 +1,4 @@
-//! The table of `--version --verbose`, held against what can be known of this machine without looptax.
+//! The table of `--version --verbose`, compared with what this machine shows without looptax.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
 use crate::record::{check_all_fit, check_fits};
 
-/// What `find` sees now.
+/// The result of `find` now.
 #[track_caller]
 pub(crate) fn found(scratch: &Scratch) -> Value {
     let run = Looptax::new(exe(), scratch).args(["find", "--json"]).run();
@@ -180,7 +180,7 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     assert!((lost - rate * cost / 1e3).abs() < 1e-6 * lost.abs().max(1.0), "{lost}");
 }
 
-/// A Redis at port 6390 of a network namespace that nobody else uses, once it can be reached.
+/// A Redis at port 6390 of a separate network namespace, once it can be reached.
 fn redis_in_a_network_of_its_own(scratch: &Scratch, socket: &Path) -> Option<Alive> {
     if !is_installed(Kind::Redis) || !is_there("unshare") || !is_there("ip") || !is_root() {
         return None;
@@ -304,7 +304,7 @@ fn a_socket_that_nobody_listens_on_is_told() {
     assert!(notes.contains("no process listens on /tmp/mongodb-27017.sock"), "{notes}");
 }
 
-/// A shell in a mount namespace of its own, made by `script`, that holds a connection over TCP.
+/// A shell in its own mount namespace, made by `script`, that holds a connection over TCP.
 #[track_caller]
 fn check_hidden(script: &str, words: &str) {
     let Some(server) = Server::start_below(Kind::Redis, "/tmp") else {
@@ -384,7 +384,7 @@ fn a_server_with_a_root_folder_of_its_own_has_the_names_that_are_known_there() {
 fn clients_that_come_and_go_are_counted_by_what_they_leave() {
     let scratch = Scratch::new();
     let socket = scratch.file("redis.sock");
-    // The kernel keeps so many ends in a network namespace and no more: other tests fill theirs.
+    // The kernel keeps a limited number of closed ends in a network namespace: other tests fill theirs.
     let Some(server) = redis_in_a_network_of_its_own(&scratch, &socket) else {
         return;
     };
@@ -392,7 +392,7 @@ fn clients_that_come_and_go_are_counted_by_what_they_leave() {
     // Who closes first keeps the connection for a minute, once the server has closed it too.
     let come_and_go = "for _ in {1..120}; do exec 3<>/dev/tcp/127.0.0.1/6390 3>&-; done";
     let mut n_closed = 0;
-    // A look takes a second of its own: these are hundred at most, each with new connections before it.
+    // Each look takes a second: these are at most a hundred, each with new connections before it.
     let found = patience::wait_for("their ends", Duration::from_secs(1), || {
         assert!(in_network_of(pid, come_and_go).status().unwrap().success());
         let found = found(&scratch);

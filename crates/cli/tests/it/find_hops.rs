@@ -1,4 +1,4 @@
-//! `looptax find` where something stands between a client and its server.
+//! `looptax find` if something is between a client and its server.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};

@@ -1,7 +1,7 @@
-//! `looptax find` of an ordinary user, held against what `ss` tells root and what the test has started.
+//! `looptax find` of an ordinary user, compared with what `ss` shows root and what the test has started.
 //!
-//! Nothing that everybody may see (port, path, user, connection) is denied, and nothing that is said of a
-//! process is untrue.
+//! Nothing that every user may see (port, path, user, connection) is denied, and nothing that is reported of a process
+//! is untrue.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +26,7 @@ use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
 /// A listening socket by `ss` of root: its process and its address.
 type Listening = BTreeSet<(u32, String)>;
 
-/// What listens on this machine, with its processes.
+/// The listeners of this machine, with their processes.
 fn listening() -> Listening {
     let lines = |options: &str| {
         let output = Command::new("ss").arg(options).output().unwrap();
@@ -47,7 +47,7 @@ fn listening() -> Listening {
     found
 }
 
-/// A server of a user of its own, at its end when it listens on so many sockets.
+/// A server with its own user; returns when it listens on `n_sockets` sockets.
 fn start(uid: u32, n_sockets: usize, folder: &Path, words: &[&str]) -> Alive {
     fs::create_dir_all(folder).unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
@@ -69,7 +69,7 @@ fn start(uid: u32, n_sockets: usize, folder: &Path, words: &[&str]) -> Alive {
     server
 }
 
-/// A port that nobody listens on; another test may take it, and then the server does not come up.
+/// A port that no process listens on; another test may take it, and then the server does not come up.
 fn free_port() -> String {
     free_address().port().to_string()
 }
@@ -96,7 +96,7 @@ fn client_of(ports: &[&str]) -> Alive {
     client
 }
 
-/// Servers as people have them: of users of their own, told by words or by a file, alone or not.
+/// Servers as people have them: with their own users, set up by arguments or by a file, single or several.
 struct Machine {
     servers: Vec<Alive>,
     private: Vec<Server>,
@@ -152,7 +152,7 @@ impl Machine {
     }
 }
 
-/// `find` of nobody, as it is told to programs and to people.
+/// The output of `find` of the user `nobody`, for programs and for people.
 fn find(scratch: &Scratch, before: &str) -> (Value, String) {
     let run = |options: &str| {
         let exe = exe().display();
@@ -169,7 +169,7 @@ fn addresses(list: &Value) -> impl Iterator<Item = String> + '_ {
     list.map(|it| it["address"].as_str().unwrap().to_owned())
 }
 
-/// Holds what was found against what there is.
+/// Compares the findings with what is there.
 #[track_caller]
 fn check_true(found: &Value, text: &str, machine: &Machine) {
     let truth = listening();
@@ -250,7 +250,7 @@ fn r20_where_processes_are_not_even_listed_their_sockets_are_still_told() {
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!flat.contains("no database server is running"), "{text}");
         assert!(flat.contains("processes of other users are not listed here"), "{text}");
-        // What has a usual name or port, and what our own process is connected to.
+        // Servers with a usual name or port, and those that our own process is connected to.
         let named: BTreeSet<String> = addresses(&found["listeners"]).collect();
         assert!(named.contains(&format!("127.0.0.1:{}", machine.port)), "{found:#}");
         for server in &machine.private {

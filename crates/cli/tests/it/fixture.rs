@@ -1,4 +1,4 @@
-//! What the tests share: the program in a scratch folder, and running servers that are their own.
+//! Shared by the tests: the program in a scratch folder, and running servers that belong to one test.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -41,7 +41,7 @@ pub(crate) fn saved(scratch: &Scratch) -> Value {
     serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap()
 }
 
-/// What cannot be asked is one error that says all of `words`, a hint, and nothing left behind.
+/// A question that cannot be asked is one error with all of `words`, a hint, and nothing left behind.
 #[track_caller]
 pub(crate) fn check_refused(args: &[&str], words: &[&str]) {
     let scratch = Scratch::new();
@@ -50,7 +50,7 @@ pub(crate) fn check_refused(args: &[&str], words: &[&str]) {
     scratch.check_nothing_left();
 }
 
-/// Whether a kind is there; if not, says so aloud.
+/// Whether a kind is there; prints a message if not.
 pub(crate) fn is_installed(kind: Kind) -> bool {
     let is_there = kind == Kind::Echo || find_binary(kind).is_some();
     if !is_there {
@@ -59,12 +59,12 @@ pub(crate) fn is_installed(kind: Kind) -> bool {
     is_there
 }
 
-/// Whether a tool is on PATH; if not, says so aloud.
+/// Whether a tool is on PATH; prints a message if not.
 pub(crate) fn is_there(program: &str) -> bool {
     is_there_for(program, program)
 }
 
-/// Whether a tool is on PATH; if not, says aloud that `what` is not installed.
+/// Whether a tool is on PATH; if not, prints that `what` is not installed.
 pub(crate) fn is_there_for(what: &str, program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
@@ -74,13 +74,13 @@ pub(crate) fn is_there_for(what: &str, program: &str) -> bool {
     is_there
 }
 
-/// What a tool on PATH prints for `--version`; `None` when it is not there.
+/// A tool's output for `--version`; `None` if it is not there.
 pub(crate) fn version_of(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether the tests run as root; if not, says so aloud.
+/// Whether the tests run as root; prints a message if not.
 pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
@@ -89,7 +89,7 @@ pub(crate) fn is_root() -> bool {
     is_root
 }
 
-/// Runs a script in a network of its own, where no other test's run is seen; `None` where that cannot be had.
+/// Runs a script in its own network, where no other test's run is seen; `None` if that is not possible.
 pub(crate) fn run_in_own_network(scratch: &Scratch, script: &str) -> Option<Finished> {
     if !is_root() || !is_there("unshare") || !is_there("ip") {
         return None;
@@ -200,7 +200,7 @@ impl Server {
         self.it.protocol
     }
 
-    /// Lets every account connect to its socket, as Debian's servers do: a private one is for nobody else.
+    /// Lets every account connect to its socket, as Debian's servers do: only the owner may connect to a private one.
     pub(crate) fn open_to_all(&self) {
         let socket = &self.it.socket;
         for (path, mode) in [(socket.as_path(), 0o777), (socket.parent().unwrap(), 0o755)] {

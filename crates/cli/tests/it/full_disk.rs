@@ -21,7 +21,7 @@ const ROOM_FOR_A_RECORD: usize = 128 << 10;
 /// One connection, and slices as short as they may be.
 const SHORT: [&str; 4] = ["-c", "1", "--slice-ms", "10"];
 
-/// A disk of its own in memory, which programs see that enter its mount namespace.
+/// A separate disk in memory, visible to programs that enter its mount namespace.
 struct Disk {
     // Ends before its folder.
     holder: Alive,
@@ -94,7 +94,7 @@ impl Disk {
         fs::remove_file(self.file("ballast")).unwrap();
     }
 
-    /// Where the records of the runs in the history lie, the newest first.
+    /// Lists the records of the runs in the history, the newest first.
     #[track_caller]
     fn remembered(&self) -> Vec<String> {
         let run = self.run(&["show", "--json"]);
@@ -115,7 +115,7 @@ impl Disk {
     }
 }
 
-/// What a table of the result holds.
+/// Expects a table in the printed result.
 #[track_caller]
 fn check_printed(run: &Finished) {
     if !run.stdout.contains("tax (tcp over unix)") {
@@ -156,7 +156,7 @@ fn a_full_disk_costs_neither_the_result_nor_the_history() {
 #[test]
 fn latencies_make_room_for_their_record() {
     let Some(disk) = Disk::new() else { return };
-    // tmpfs counts its free pages by processor, and may find none where some are left on the other.
+    // tmpfs counts its free pages by processor, and may not find one although some are left on the other.
     disk.fill_but(2 * ROOM_FOR_A_RECORD);
     // Long slices and many connections, for latencies of many sizes on a slow machine, too.
     let many = ["-c", "32", "--client", "event", "--slice-ms", "500"];

@@ -1,4 +1,4 @@
-//! `--json` means the same everywhere: alone it prints, with `=FILE` it writes, and it takes no word for its file.
+//! `--json` means the same everywhere: by itself it prints, with `=FILE` it writes, and it takes no word for its file.
 
 use std::fs;
 use std::path::Path;
@@ -73,6 +73,6 @@ fn r20_the_form_of_earlier_versions_is_refused_with_what_to_type() {
     check("show --json - a.json", "`--json` prints");
     check("reproduce --json out.json percona", "--json=out.json");
     check("doctor --json r.json", "--json=r.json");
-    // A record may stand behind it.
+    // A record may follow it.
     looptax(&scratch, "show --json a.json").expect_code(0);
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::fixture::{SHORT, exe, is_installed, is_there};
 use crate::record::{check_against_schema, check_all_fit};
 
-/// What bash does with looptax as `$0` and these arguments as `"$@"`.
+/// Runs bash with looptax as `$0` and these arguments as `"$@"`.
 fn piped(scratch: &Scratch, script: &str, args: &[&str]) -> Finished {
     let words = ["-c", script].into_iter().map(str::to_owned);
     let words = words.chain([exe().display().to_string()]);
@@ -72,7 +72,7 @@ fn check_run(more: &[&str]) {
     assert_eq!(again["comparisons"][0]["tax"][0]["verdict"], comparison["tax"][0]["verdict"]);
 }
 
-/// The reader goes after so many lines, or at the first one with these words: looptax ends in order, and says nothing.
+/// The reader ends after some lines, or at the first one with these words: looptax ends in order, and prints no error.
 #[track_caller]
 fn check_ends(reader: &str, args: &[&str]) {
     let scratch = Scratch::new();
@@ -185,7 +185,7 @@ fn the_book_s_consumer_prints_the_verdict() {
     let verdict = record["comparisons"][0]["tax"][0]["verdict"].as_str().unwrap();
     let is_it = |line: &&str| line.contains("tcp over unix") && line.contains(verdict);
     assert_eq!(run.stdout.lines().filter(is_it).count(), 1, "{}", run.stdout);
-    // Lines and fields of later versions are no reason to fail.
+    // Lines and fields of later versions are not errors.
     let later = text.replace(r#""version":1"#, r#""version":1,"later":[1]"#) + "{\"version\":1,\"type\":\"later\"}\n";
     fs::write(scratch.file("later.jsonl"), later).unwrap();
     let again = piped(&scratch, "python3 verdict.py < later.jsonl", &[]);

@@ -1,6 +1,6 @@
 //! The server ends at each stage: nothing is concluded, the stage is named, nothing is left.
 //!
-//! A scripted server ends where it is told to; a real one is killed while it is measured.
+//! A scripted server ends at a set point; a real one is killed while it is measured.
 
 use std::time::Duration;
 

@@ -93,7 +93,7 @@ fn r20_an_interrupt_ends_a_server_that_starts_and_never_listens() {
     interrupted_while_scripts_run(Kind::Redis, &[("redis-server", &script)]);
 }
 
-/// What takes its time, and does not end when it is asked to: nor does what it started.
+/// A set-up that takes its time, and does not end when it is asked to; neither do its children.
 const SLOW_SET_UP: &str = "trap '' TERM INT HUP QUIT\nsleep 600\nsleep 600";
 
 #[test]

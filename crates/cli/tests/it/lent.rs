@@ -1,5 +1,5 @@
-//! A server that runs: only its threads that serve looptax alone are kept on a core, and they get their cores back,
-//! however looptax ends.
+//! A server that runs: only those of its threads that serve nothing but looptax are kept on a core, and they get their
+//! cores back, however looptax ends.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -57,7 +57,7 @@ fn check(kind: Kind, killed: bool) {
             let narrow: Vec<u32> = now.into_iter().filter(|(_, it)| it.len() < n_cores).map(|(tid, _)| tid).collect();
             (!narrow.is_empty()).then_some(narrow)
         });
-        // Two connections on each of two ways.
+        // Two connections on each of two transports.
         assert!(now.len() <= 4, "{now:?}");
         held.extend(now);
     }

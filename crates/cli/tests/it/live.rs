@@ -1,5 +1,4 @@
-//! `--live` on a terminal of its own: the key ends the run, what was measured stays, and the terminal is
-//! as it was.
+//! `--live` on a separate terminal: the key ends the run, the measurements stay, and the terminal is as it was.
 
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
@@ -69,7 +68,7 @@ impl OnTerminal {
     fn read_until(&mut self, word: &str) {
         let mut bytes = [0; 4096];
         while !self.seen.contains(word) {
-            // An error is the end: nobody has the terminal open any more.
+            // An error is the end: no process has the terminal open any more.
             let n = self.master.read(&mut bytes).unwrap_or(0);
             assert!(n > 0, "it ended without {word:?}: {}", self.seen);
             self.seen.push_str(&String::from_utf8_lossy(&bytes[..n]));
@@ -88,10 +87,10 @@ impl OnTerminal {
         assert_eq!(format!("{:?}", after.special_codes), format!("{:?}", self.before.special_codes));
     }
 
-    /// What it said last.
+    /// Its last output.
     fn rest(&mut self) -> String {
         let mut bytes = Vec::new();
-        // It has ended: reading ends with an error, as nobody has the terminal open.
+        // It has ended: reading ends with an error, as no process has the terminal open.
         self.master.read_to_end(&mut bytes).ok();
         format!("{}{}", self.seen, String::from_utf8_lossy(&bytes))
     }

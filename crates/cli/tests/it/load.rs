@@ -51,7 +51,7 @@ fn a_server_that_stands_still_is_seen_in_p99() {
         }
         run.join().unwrap()
     });
-    // So many stops may well be called a rate that was not sustained; the figures are there anyway.
+    // This many stops may well be called a rate that was not sustained; the figures are there anyway.
     assert!([Some(0), Some(3)].contains(&run.status.code()), "{}", run.stderr);
     let comparison = &saved(&scratch)["comparisons"][0];
     assert_eq!(comparison["load"]["rate_per_s"], 2_000.0);

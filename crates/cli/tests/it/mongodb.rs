@@ -190,7 +190,7 @@ fn a_url_of_a_set_is_spelled_with_its_options_and_php_logs_in_with_the_text() {
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     for rest in ["&replicaSet=rs0&tls=true&retryWrites=false", "&appName=it%27s"] {
-        // The account is not of the database that is used: without `authSource` nobody gets in.
+        // The account is not of the database that is used: without `authSource` the login fails.
         let url = format!("{login}/other?authSource={accounts}{rest}");
         let args = ["dsn", &url, "--for", "php", "--show-password"];
         let run = Looptax::new(exe(), &scratch).args(args).run();

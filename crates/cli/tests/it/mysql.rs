@@ -1,5 +1,5 @@
-//! What is MySQL's own, on a real MySQL 9: its way of logging in, its threads, its second protocol,
-//! and what its client does about TLS. Other tests treat it as one kind of several.
+//! MySQL's own features, on a real MySQL 9: its way of logging in, its threads, its second protocol, and its client's
+//! TLS. Other tests treat it as one kind of several.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, Server, compare, is_installed, saved, version_of};
 
-/// Both arms are proved, by the server's own view too, and its threads sit where they were told to.
+/// Both arms are proved, by the server's own view too, and its threads are on the chosen cores.
 #[track_caller]
 fn check_proofs(comparison: &Value, placement: &str) {
     for (arm, view) in [(0, "local socket"), (1, "127.0.0.1:")] {
@@ -43,7 +43,7 @@ fn its_threads_are_found_and_pinned_beside_the_client_or_away_from_it() {
     }
 }
 
-/// As a user who names a server that nobody has logged in to since it started.
+/// As a user that names a server to which no client has logged in since it started.
 #[test]
 fn a_running_one_with_a_cold_cache_is_measured() {
     for workload in ["ping", "connect"] {

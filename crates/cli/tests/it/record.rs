@@ -1,4 +1,4 @@
-//! What a run leaves: a record that fits its schema, can be judged again, and repeats by its seed.
+//! The results of a run: a record that fits its schema, can be judged again, and repeats by its seed.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ pub(crate) fn check_against_schema(record: &Value) {
     check_fits("record", record);
 }
 
-/// Holds a result against the schema of its form, as the program prints it.
+/// Compares a result with the schema of its form, as the program prints it.
 #[track_caller]
 pub(crate) fn check_fits(form: &str, result: &Value) {
     check_all_fit(form, [result]);
@@ -91,7 +91,7 @@ fn analysing_the_saved_record_gives_the_same_figures_bit_for_bit() {
     }
 }
 
-/// What the seed decides, by epoch.
+/// The values that the seed decides, by epoch.
 fn schedule(seed: &str) -> Vec<[Value; 3]> {
     let scratch = Scratch::new();
     let args = ["echo", "--placement", "same", "--seed", seed];

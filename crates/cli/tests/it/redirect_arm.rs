@@ -1,4 +1,4 @@
-//! `--arms redirect`: what `looptax run` gives, held against the socket and TCP.
+//! `--arms redirect`: the results of `looptax run`, compared with the socket and TCP.
 
 use std::fs;
 use std::path::Path;

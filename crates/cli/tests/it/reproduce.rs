@@ -29,7 +29,7 @@ fn printed(scratch: &Scratch, run: &Finished) -> Value {
     result
 }
 
-/// What a row has of a claim: published value, and that something was measured and done.
+/// Checks a claim's row: published value, and that something was measured and done.
 #[track_caller]
 fn check_row(part: &Value, claim: &str, published: f64) {
     let rows = part["rows"].as_array().unwrap();
@@ -152,7 +152,7 @@ fn dimitri_has_a_point_for_every_number_of_connections() {
     assert_eq!(connections, [1, 2, 4]);
     let smaller = part["smaller"].to_string();
     assert!(smaller.contains("stops at 4 connections"), "{smaller}");
-    // Where nobody may sample, that is said.
+    // If sampling is not allowed, that is reported.
     let is_profiled = { points.iter() }.all(|it| it["hottest"][0]["name"].is_string());
     let told = part["missing"].to_string();
     assert!(is_profiled || told.contains("hottest functions"), "{part:#}");

@@ -14,12 +14,12 @@ fn run(scratch: &Scratch) -> Looptax<'_> {
     Looptax::new(exe(), scratch).args(["run"])
 }
 
-/// `run` for one server's port alone: others may run on this machine.
+/// `run` for only one server's port: others may run on this machine.
 fn run_for<'a>(scratch: &'a Scratch, server: &Server) -> Looptax<'a> {
     run(scratch).args(["--port".to_owned(), server.it.tcp.port().to_string()])
 }
 
-/// A program for Redis: asks for what is told, in a line, and prints the answers.
+/// A program for Redis: sends its argument, in a line, and prints the answers.
 fn redis_program(server: &Server, words: &str) -> Vec<String> {
     let (ip, port) = (server.it.tcp.ip(), server.it.tcp.port());
     let password = server.password();
@@ -43,7 +43,7 @@ fn redis_is_found_and_sees_its_socket() {
     let pid = server.it.pid;
     let count = format!("looptax: 1 connection moved, 0 left on TCP: {tcp} -> {} (--stats)\n", server.socket());
     assert_eq!(moved.stderr, count);
-    // What is moved is told beforehand where that is asked for, and nothing of a server that is not used.
+    // The plan is printed beforehand with `-v`, and nothing about a server that is not used.
     let plan = format!("looptax: {tcp} (redis-server, pid {pid}) -> {}\n", server.socket());
     let told = run_for(&scratch, &server).args(["-v", "--", "true"]).run();
     assert!(told.stderr.contains(&plan), "{}", told.stderr);
@@ -61,7 +61,7 @@ fn quiet_leaves_the_program_its_streams() {
     let run = run_for(&scratch, &server).args(["-q", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]).run();
     run.expect_code(7);
     assert_eq!((&*run.stdout, &*run.stderr), ("out\n", "err\n"));
-    // What is asked for is said all the same.
+    // `--stats` prints its line with `-q` too.
     let run = run_for(&scratch, &server).args(["-q", "--stats", "--", "true"]).run();
     assert!(run.stderr.contains("0 connections moved, 0 left on TCP\n"), "{}", run.stderr);
 }
@@ -130,7 +130,7 @@ fn stays(run: &Finished, words: &str) {
     assert!(has, "`{words}`: {}", run.stderr);
 }
 
-/// An account that exists at 127.0.0.1 alone is known by the URL among the program's arguments.
+/// An account that exists only at 127.0.0.1 is known by the URL among the program's arguments.
 #[test]
 fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Mariadb).filter(|_| is_there("mariadb")) else {
@@ -147,7 +147,7 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     known.expect_code(0);
     assert_eq!(known.stdout, "tcponly@127.0.0.1\n");
     stays(&known, "`tcponly`: ");
-    // Where nobody looks, the login fails: what the check is for.
+    // Without the check, the login fails: that is what the check is for.
     let unknown = with_url(run_for(&scratch, &server).args(["--no-login"]));
     unknown.expect_code(1);
     let other = run_for(&scratch, &server).args(["--dry-run", "--login", &url.replace("jdbc:", "")]).run();
@@ -172,7 +172,7 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     let open = dry("secure:secret");
     open.expect_code(1);
     assert!(open.stdout.contains("stays on TCP: `secure`: the login fails over both"), "{}", open.stdout);
-    // Without its password the refusal means nothing, and nothing is said to work.
+    // Without its password the refusal means nothing, and nothing is reported to work.
     let unknown = dry("secure");
     unknown.expect_code(0);
     assert!(!unknown.stdout.contains("works"), "{}", unknown.stdout);
@@ -183,7 +183,7 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     assert!(asked.stdout.contains("--login gave no password"), "{}", asked.stdout);
 }
 
-/// A known connection whose login works is said to.
+/// A known connection whose login works is reported to.
 #[test]
 fn a_connection_that_works_is_checked_and_moved() {
     for kind in [Kind::Mariadb, Kind::Mysql, Kind::Postgres, Kind::Redis, Kind::Valkey] {
@@ -201,7 +201,7 @@ fn a_connection_that_works_is_checked_and_moved() {
     }
 }
 
-/// PostgreSQL has no TLS on its socket: whoever demands it stays, by process.
+/// PostgreSQL has no TLS on its socket: a process that demands it stays on TCP.
 #[test]
 fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Postgres) else {

@@ -1,5 +1,5 @@
-//! `run` and a port that a container publishes: a Redis in namespaces of its own, and a relay that is called
-//! `docker-proxy` and says on its command line where it leads, as Docker's does.
+//! `run` and a port that a container publishes: a Redis in separate namespaces, and a relay that is called
+//! `docker-proxy` and has its target on its command line, as Docker's does.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -54,8 +54,8 @@ struct Container {
 }
 
 impl Container {
-    /// At an address that its network namespace alone has, and no other test's; with `mount`, words of a
-    /// shell, to lay something over the folder `$inside`.
+    /// At an address that only its network namespace has, and no other test's; `mount` is a shell command that mounts
+    /// something over the folder `$inside`.
     fn start(address: &'static str, mount: &str) -> Option<Self> {
         if !is_installed(Kind::Redis) || !is_root() {
             return None;
@@ -90,7 +90,7 @@ impl Container {
         self.scratch.file("inside/redis.sock")
     }
 
-    /// Where its socket lies for whoever may look into it.
+    /// The path of its socket for a process that may look into the container.
     fn outside(&self) -> String {
         let root = format!("/proc/{}/root", self.server.0.id());
         format!("{root}{}", self.socket().display())
@@ -148,7 +148,7 @@ fn a_published_port_is_moved_to_the_socket_in_a_shared_folder() {
     assert!(told.stderr.contains(&plan), "{}", told.stderr);
 }
 
-/// At the same path lies another server's socket here: the path alone proves nothing.
+/// At the same path is another server's socket here: the path by itself proves nothing.
 #[test]
 fn a_published_port_stays_on_tcp_where_the_socket_is_the_containers_own() {
     let Some(container) = Container::start("198.18.77.3", "mount -t tmpfs none $inside") else {

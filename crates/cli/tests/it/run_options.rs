@@ -65,7 +65,7 @@ fn what_is_wrong_with_a_socket_that_was_named_is_said_beforehand() {
     strict(&socket).expect_code(0);
 }
 
-/// A reason of looptax's own, whatever it is and whether or not anything would have been run.
+/// A reason of looptax itself, whatever it is and whether or not anything would have been run.
 #[test]
 fn r18_what_keeps_run_from_starting_ends_with_125() {
     let scratch = Scratch::new();

@@ -141,7 +141,7 @@ fn r18_nobody_gets_in_whom_tcp_refuses_and_nobody_stays_out_whom_it_lets_in() {
     }
 }
 
-/// A connection that works says nothing of others, whom the socket may let in where TCP refuses them.
+/// A connection that works shows nothing of others, which the socket may let in although TCP refuses them.
 #[test]
 fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let Some(mut ruled) = Ruled::start() else {
@@ -160,7 +160,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     };
     told("stays on TCP: in ", 1);
     told("says `local all all trust`", 1);
-    // Where others are only refused, it counts.
+    // If others are only refused, the known login counts.
     let mut ruled = ruled;
     ruled.rule("local all bob scram-sha-256\nhost all all samehost scram-sha-256\n");
     let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
@@ -168,7 +168,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let words = "warning: 127.0.0.1:";
     let others = "the login that --login names works over the socket, others may not: in ";
     assert!(dry.stdout.contains(words) && dry.stdout.contains(others), "{}", dry.stdout);
-    // It is told with the first connection that goes there, and not before.
+    // The warning is printed with the first connection to that port, and not before.
     let quiet = |command: &[&str]| ruled.run().args(["-q", "--login", &url, "--"]).args(command).run();
     let moved = quiet(&["psql", &url, "-c", "SELECT 1"]);
     assert!(moved.stderr.contains(others), "{}", moved.stderr);
@@ -176,7 +176,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     assert!(!nothing.stderr.contains(others), "{}", nothing.stderr);
 }
 
-/// Nobody sees which rules are in force then.
+/// The rules in force are not known then.
 #[test]
 fn r18_a_file_that_the_server_refuses_leaves_the_port_on_tcp() {
     let Some(mut ruled) = Ruled::start() else {
@@ -202,7 +202,7 @@ fn r18_a_file_that_the_server_refuses_leaves_the_port_on_tcp() {
     }
 }
 
-/// Whom the server refuses over TCP and lets in over the socket, nobody may let in for it.
+/// A login that the server refuses over TCP and accepts over the socket must not get in by looptax.
 #[test]
 fn r18_a_known_login_that_tcp_refuses_stays_refused() {
     let Some(mut ruled) = Ruled::start() else {
@@ -216,7 +216,7 @@ fn r18_a_known_login_that_tcp_refuses_stays_refused() {
     assert!(dry.stdout.contains("stays on TCP: `eve`"), "{}", dry.stdout);
 }
 
-/// What was written since the server started may not be in force.
+/// Lines that were written since the server started may not be in force.
 #[test]
 fn r18_rules_that_may_not_be_in_force_are_warned_of() {
     let Some(mut ruled) = Ruled::start() else {
@@ -311,7 +311,7 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
     }
 }
 
-/// The account that a login leads to is another one on MariaDB's socket, and nobody knows without it.
+/// The account that a login leads to is another one on MariaDB's socket, and without the login it is not known.
 #[test]
 fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Mariadb) else {
@@ -321,7 +321,7 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let port = server.it.tcp.port().to_string();
     let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--port", &port]).args(options).run();
     let warning = ": the account is not known: ";
-    // Once, and only to whom it concerns.
+    // Once, and only to a program that it concerns.
     let dial = format!("for i in 1 2 3; do exec 3<>/dev/tcp/127.0.0.1/{port}; done");
     let said = run(&["--", "bash", "-c", &dial]);
     assert_eq!(said.stderr.matches(warning).count(), 1, "{}", said.stderr);
@@ -380,11 +380,11 @@ fn r18_an_account_that_gets_more_over_the_socket_stays_on_tcp() {
     );
 }
 
-/// It is for the check alone.
+/// It is only for the check.
 #[test]
 fn r18_the_password_for_the_check_does_not_reach_the_program() {
     let scratch = Scratch::new();
-    // Where nothing is moved, the program's parent is the test.
+    // If nothing is moved, the program's parent is the test.
     for (how, reads) in [
         (["--port", "1"], "cat /proc/$$/environ"),
         (["--map", "127.0.0.1:1=/nowhere"], "cat /proc/$PPID/environ /proc/$$/environ"),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, Server, compare, exe, is_there, saved};
 
-/// What a Redis server holds, and whether anybody ever wrote to it.
+/// The contents of a Redis server, and whether it was ever written to.
 fn redis_contents(server: &Server) -> [String; 3] {
     let commands = server.redis(&["INFO", "commandstats"]);
     let writes = commands.lines().filter(|line| {
@@ -88,7 +88,7 @@ fn nothing_is_written_to_mariadb_unasked() {
     assert_eq!(server.scratch_places(), [""; 0]);
 }
 
-/// What a server is asked where no workload is named.
+/// Checks the server's questions if no workload is named.
 #[track_caller]
 fn check_asked(url: String, expected: &str) {
     let scratch = Scratch::new();
@@ -225,7 +225,7 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
     if !is_there("script") {
         return;
     }
-    // `script` gives it a terminal as stdin, at whose end nobody agrees.
+    // `script` gives it a terminal as stdin, at whose end no answer comes.
     let line = format!("{} compare {} -q --no-history", exe().display(), server.url());
     let run = Looptax::new("script", &scratch).args(["-qec", &line, "/dev/null"]).run();
     run.expect_code(2);
@@ -250,7 +250,7 @@ fn measured_as_what_it_is(kind: Kind, server: &Server) {
     let record: Value = serde_json::from_slice(&record).unwrap();
     let comparison = &record["comparisons"][0];
     assert_eq!(comparison["target"]["kind"], kind.name());
-    // What it states is PostgreSQL's.
+    // Its version is PostgreSQL's.
     assert_eq!(comparison["target"]["version"], "");
     let arms = comparison["arms"].as_array().unwrap();
     for (arm, sees) in arms.iter().zip(["local socket of process ", "TCP from 127.0.0.1:"]) {
@@ -260,7 +260,7 @@ fn measured_as_what_it_is(kind: Kind, server: &Server) {
     }
 }
 
-/// A statement of ours would be there for whoever gets the connection next, and be in our own way as well.
+/// Our statement would be there for the next client of the connection, and be in our own way as well.
 #[test]
 fn what_a_pooler_would_lose_is_not_prepared_there() {
     let Some(server) = Server::start_pooling(PoolMode::Transaction) else {
@@ -288,7 +288,7 @@ fn keeps_prepared() -> bool {
     looptax_experiment::servers::pooler::keeps_prepared(Kind::Pgbouncer, mode).unwrap().1
 }
 
-/// What a session is told would stay with the pooler's connection, for whoever gets that next.
+/// Settings of a session would stay with the pooler's connection, for its next client.
 #[test]
 fn a_scratch_schema_leaves_nothing_with_the_connections_of_a_pooler() {
     let Some(server) = Server::start_pooling(PoolMode::Transaction) else {

@@ -48,7 +48,7 @@ fn sarif(scratch: &Scratch, tree: &Path, more: &[&str]) -> Log {
     Log::read(&run)
 }
 
-/// What was printed, held against the schema.
+/// The printed log, compared with the schema.
 struct Log {
     text: String,
     code: Option<i32>,
@@ -169,7 +169,7 @@ struct Servers {
 /// A tree as it was drawn: the file that is switched, and what is right of it.
 struct Drawn {
     file: &'static str,
-    /// The server that it goes to, and the line that says so; `None` where there is nothing to say.
+    /// The server that it connects to, and the line that names it; `None` if there is nothing to report.
     right: Option<(Kind, usize)>,
     code: &'static str,
 }
@@ -189,7 +189,7 @@ impl Draw {
         write(&self.tree.join(name), text);
     }
 
-    /// Writes the file with lines before these, and returns the line of the text that says where it goes.
+    /// Writes the file with lines before these, and returns the line of the text that names the server.
     fn file(&mut self, name: &str, [head, noise, body]: [&str; 3], says_where: &str) -> usize {
         let mut text = head.to_owned();
         for idx in 0..self.below(30) {

@@ -51,7 +51,7 @@ fn run(kind: Kind, script: &str, options: &[&str]) -> Option<Value> {
 #[test]
 fn pgbench_s_transaction_runs_on_each_kind_prepared_and_as_text() {
     for kind in [Kind::Postgres, Kind::Mariadb, Kind::Mysql] {
-        // END is COMMIT to PostgreSQL alone.
+        // END is COMMIT only to PostgreSQL.
         let script = match kind {
             Kind::Postgres => TPCB.to_owned(),
             _ => TPCB.replace("END;", "COMMIT;"),

@@ -1,5 +1,5 @@
-//! Addresses of every accepted form with a marked secret, given to every command that takes one: nobody
-//! but the server is told the secret.
+//! Addresses of every accepted form with a marked secret, given to every command that takes one: only the server gets
+//! the secret.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{SHORT, Server, compare, exe};
 
-/// What the secret begins and ends with, however it is encoded.
+/// The beginning and end of the secret, however it is encoded.
 const MARKS: [&str; 2] = ["qZ7", "7Zq"];
 const SECRET: &str = "qZ7 ü'\\@/:?#&=;,%+\"7Zq";
 
@@ -77,7 +77,7 @@ fn without_scratch_names(text: &str) -> String {
     })
 }
 
-/// Neither what was said nor any file that is left holds the secret.
+/// Neither the output nor any file that is left contains the secret.
 #[track_caller]
 fn check_told(run: &Finished, scratch: &Scratch, address: &str) {
     check_absent(&run.stdout, "stdout", address);

@@ -77,7 +77,7 @@ fn write(scratch: &Scratch, name: &str, record: &Value) {
         .unwrap();
 }
 
-/// A saved record of as many epochs, in each of which TCP loses so many percent of the throughput; judged.
+/// A saved record of as many epochs, in each of which TCP loses the given percentage of the throughput; judged.
 pub(crate) fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], change: fn(&mut Value)) {
     if !scratch.work().join("real.json").exists() {
         measure(scratch, "real.json", &[]);
@@ -163,7 +163,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
         .expect_error(2, &["no comparison of that arm"]);
 }
 
-/// A forged summary let a gate pass that the record's own counts do not: every reader goes by the counts.
+/// A forged summary let a gate pass that the record's own counts do not: every reader uses the counts.
 #[test]
 fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
     let scratch = Scratch::new();

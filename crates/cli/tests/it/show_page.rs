@@ -1,4 +1,5 @@
-//! `show --html`, `show --publish` and `compare --html`: a page of what was measured, and clear errors where there can be none.
+//! `show --html`, `show --publish` and `compare --html`: a page of the measurements, and clear errors if there cannot
+//! be one.
 
 use std::fs;
 

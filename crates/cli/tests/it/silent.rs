@@ -16,7 +16,7 @@ use rustix::process::Signal;
 
 use crate::fixture::exe;
 
-/// What a connection says: something at once, and one answer to each of the first messages. Then nothing, for ever.
+/// The data of a connection: some at once, and one answer to each of the first messages. Then nothing, for ever.
 #[derive(Clone, Default)]
 struct Words {
     first: Vec<u8>,
@@ -72,7 +72,7 @@ impl Silent {
     }
 }
 
-/// Talks on a thread of its own.
+/// Talks on a separate thread.
 fn talk(mut stream: impl Read + Write + Send + 'static, words: Words, heard: Arc<Heard>) {
     thread::spawn(move || {
         let _ = stream.write_all(&words.first);

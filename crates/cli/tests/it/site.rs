@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::application::php::program;
 use crate::fixture::{SHORT, check_refused, compare, is_there, saved};
 
-/// A page, and one that nobody has.
+/// A page, and one that does not exist.
 const APPLICATION: &str = "
 def application(environ, start_response):
     is_page = environ['PATH_INFO'] == '/page' and environ['QUERY_STRING'] == 'a=b'
@@ -93,7 +93,7 @@ fn an_application_s_page_is_measured_over_its_socket_and_its_port() {
     }
 }
 
-/// Where no arm is a socket, the kernel is asked of the process that is known.
+/// If no arm is a socket, the kernel is asked about the known process.
 #[track_caller]
 fn expect_twice(arm: &str, scratch: &Scratch, target: &[&str]) {
     let arms = [arm, arm].join(",");

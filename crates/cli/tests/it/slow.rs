@@ -1,4 +1,4 @@
-//! A page that takes its time: what the plan promised is kept, and what changes is said.
+//! A page that takes its time: the plan's promises are kept, and changes are reported.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{exe, saved};
 
-/// What the page takes, as of an application that asks its database a few times.
+/// The time of the page, as of an application that asks its database a few times.
 const ANSWER: Duration = Duration::from_millis(20);
 const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

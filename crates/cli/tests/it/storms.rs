@@ -1,4 +1,4 @@
-//! `compare --workload storm` with a real server: what is said of the storms, and that they are kept as other runs are.
+//! `compare --workload storm` with a real server: the report of the storms, and that they are kept as other runs are.
 
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;

@@ -1,4 +1,4 @@
-//! Who hears a password: servers, and nobody who only listens where one is looked for.
+//! Who gets a password: servers, and no process that only listens at the expected place.
 
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;

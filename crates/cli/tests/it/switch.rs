@@ -1,6 +1,6 @@
-//! `looptax switch` on files of its own and real servers: what is said, written, kept and put back.
+//! `looptax switch` on separate files and real servers: the text that is printed, written, kept and put back.
 //!
-//! Whole applications are in `switch_apps`; here nobody connects, so that nothing is ever proved.
+//! Whole applications are in `switch_apps`; here no program connects, so that nothing is ever proved.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -19,7 +19,7 @@ use crate::record::check_fits;
 
 const NOBODY: u32 = 65_534;
 
-/// Prepared for one switch: a server, and a file that goes to it over TCP.
+/// Prepared for one switch: a server, and a file that leads to it over TCP.
 struct Scene {
     server: Server,
     scratch: Scratch,
@@ -272,7 +272,7 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
         assert!(now == new || now == scene.before, "{}", String::from_utf8_lossy(&now));
         let last = scene.standings().pop().unwrap_or_default();
         n_interrupted += u32::from(last == "interrupted");
-        // What was killed with the new file still beside the old one is settled by the same words.
+        // A switch that was killed with the new file still beside the old one is undone by the same words.
         if now == new || last == "interrupted" {
             scene.run(&["--undo", "--yes"]).expect_code(0);
             assert_eq!(scene.now(), scene.before);
@@ -294,7 +294,7 @@ fn two_users_switch_one_file_in_one_instant_and_it_is_old_or_new() {
     }
     scene.scratch.give_to(NOBODY);
     std::os::unix::fs::chown(&scene.file, Some(NOBODY), Some(NOBODY)).unwrap();
-    // Root keeps nothing where another user may write.
+    // Root keeps nothing in a folder that another user may write to.
     let of_root = Scratch::new();
     let folders = [of_root.file("data"), scene.scratch.file("of-another")];
     fs::create_dir(&folders[1]).unwrap();

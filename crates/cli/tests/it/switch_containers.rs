@@ -1,6 +1,6 @@
 //! `looptax switch --containers`: an application's container and its server's share the folder of the socket.
 //!
-//! No container is started: what is said, written and put back is the file alone.
+//! No container is started: only the file is reported, written and put back.
 
 use std::fs;
 use std::path::PathBuf;
@@ -292,7 +292,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that takes them", "looptax check"]);
 }
 
-/// In silence nothing said what brings it up, and after the move the volume of both was said to be one's.
+/// With `-q` no line named the command that brings it up, and after the move the volume of both was reported as one's.
 #[test]
 fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_units_is_shared() {
     let scene = Scene::new("");
@@ -386,7 +386,7 @@ fn an_object_of_another_manifest_counts_and_stays() {
     fs::write(&scene.file, pod.replace("    - configMapRef: {name: shop}\n", "")).unwrap();
     let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run();
     assert!(check.words().contains("objects.yaml line 6") && !check.stdout.contains("own.example"), "{}", check.stdout);
-    // What Kustomize leaves out is not there.
+    // An object that Kustomize leaves out is not there.
     fs::write(scene.scratch.file("kustomization.yaml"), "resources: [docker-compose.yml]\n").unwrap();
     fs::write(&scene.file, pod).unwrap();
     let words = ["the ConfigMap `shop`, which is in none of the files"];

@@ -1,5 +1,5 @@
-//! Functions, operators and views of an ordinary role that are called like PostgreSQL's own: an administrator's session of
-//! looptax takes none of them, and neither do the statements that it prints.
+//! Functions, operators and views of an ordinary role that are called like PostgreSQL's own: an administrator's session
+//! of looptax does not call any of them, and neither do the statements that it prints.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use looptax_wire::Login;
 
 use crate::fixture::{SHORT, Server, exe};
 
-/// What each gives back does not matter: that it was called is what counts.
+/// The results do not matter: the call is what counts.
 const FUNCTIONS: [(&str, &str); 17] = [
     ("current_setting(text)", "text"),
     ("current_setting(text, boolean)", "text"),
@@ -63,7 +63,7 @@ impl Planted {
         for sql in [
             "CREATE ROLE mallory LOGIN PASSWORD 'pw'",
             "GRANT CREATE, USAGE ON SCHEMA public TO mallory",
-            // What a database's owner may say of it.
+            // A setting that a database's owner may make.
             &format!("ALTER DATABASE {database} SET search_path = public, pg_catalog"),
         ] {
             admin.execute(sql).unwrap();
@@ -108,7 +108,7 @@ impl Planted {
         Some(Self { server })
     }
 
-    /// What was called with somebody else's rights.
+    /// The functions that were called with another user's rights.
     fn loot(&self) -> Vec<String> {
         let mut talk = self.server.talk();
         talk.column("SELECT what FROM public.loot WHERE who <> 'mallory'").unwrap()
@@ -192,7 +192,7 @@ fn r44_the_printed_statements_take_nothing_that_others_made() {
     assert!(printed.contains("-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;"), "{printed}");
     planted.server.talk().execute(&printed).unwrap();
     planted.check_nothing_taken("the printed statements");
-    // What was made of them, too.
+    // The objects that the statements made do not, either.
     Looptax::new(exe(), &scratch).args(["fleet", "send", &url]).run().expect_code(0);
     planted.check_nothing_taken("fleet send");
 }

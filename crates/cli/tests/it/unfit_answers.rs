@@ -18,9 +18,9 @@ use crate::fixture::{Alive, exe};
 const BE_A_FAKE: &str = "LOOPTAX_TEST_FAKE";
 const SELF: &str = "unfit_answers::a_fake_is_a_process_of_its_own_with_a_server_s_name";
 
-/// What is said of an account or a server that nobody knows.
+/// The points about an account or a server that is not known.
 const OF_THE_SERVER: [&str; 7] = ["same-server", "account", "login", "tls", "hba", "plugin", "login-not-tried"];
-/// Words of a verdict that nobody can give here.
+/// Words of a verdict that is not possible here.
 const CLAIMS: [&str; 4] = ["would work", "with the same rights", "one server is", "proved:"];
 
 /// One that `find` takes for a server.

@@ -28,7 +28,7 @@ struct Watching {
 }
 
 impl Watching {
-    /// `None` where the kernel does not let us count, which is said.
+    /// `None`, with a message, if the kernel does not let us count.
     fn start() -> Option<Self> {
         if !is_root() {
             skip("eyes: tests run without root");

@@ -11,7 +11,7 @@ use crate::fixture::{exe, is_root, is_there};
 /// Eighteen epochs: twelve with the sampler on, six without.
 const SHORT: [&str; 7] = ["why", "echo", "--fixed", "18", "--warm-up", "0s", "--no-history"];
 
-/// Whether the kernel takes no samples here, which has to be told in one error with a next step.
+/// Whether the kernel takes no samples here, which has to be reported in one error with a next step.
 #[track_caller]
 fn is_refused(run: &Finished) -> bool {
     if run.status.success() {
@@ -31,7 +31,7 @@ fn row<'a>(why: &'a Value, name: &str) -> Option<&'a Value> {
     why["rows"].as_array().unwrap().iter().find(|it| it["name"] == name)
 }
 
-/// Processes come to the layers' time in every epoch, and no function to more than its process.
+/// The processes add up to the layers' time in every epoch, and no function exceeds its process.
 #[track_caller]
 fn each_process_has_its_functions(why: &Value) {
     let list = |name: &str| why[name].as_array().unwrap().clone();
@@ -110,7 +110,7 @@ fn layers_add_up_and_travel_in_the_record() {
         let way = |name, side: usize| row(why, name).map_or(0.0, |it| number(&it["arms"][side]));
         assert!(way("Unix socket", 0) > 10.0 * way("Unix socket", 1), "{why}");
         assert!(way("TCP, IP", 1) > 10.0 * way("TCP, IP", 0), "{why}");
-        // Where there is no tracefs, as in a container, a note says so.
+        // Without tracefs, as in a container, a note reports it.
         if why["counted"].as_array().unwrap().is_empty() {
             let notes = why["sampling"]["notes"].to_string();
             assert!(notes.contains("are not counted"), "{why}");
@@ -241,7 +241,7 @@ fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
     assert!(plan("1s").contains("--fixed 18 gives one"));
 }
 
-/// What `why` with these arguments is refused for.
+/// Expects `why` with these arguments to be refused.
 #[track_caller]
 fn check_refused(scratch: &Scratch, args: &[&str], words: &[&str]) {
     Looptax::new(exe(), scratch).args(["why"]).args(args.iter().copied()).run().expect_error(2, words);

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::fixture::{exe, is_installed};
 
-/// Whether there is a WordPress; if not, says so aloud.
+/// Whether there is a WordPress; prints a message if not.
 fn is_there() -> bool {
     let missing = find().err();
     if let Some(error) = &missing {

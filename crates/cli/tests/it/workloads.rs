@@ -10,7 +10,7 @@ use crate::fixture::{Server, check_refused, compare, exe, is_installed, saved};
 
 /// The server's count and ours may differ by this part.
 const APART: f64 = 0.01;
-/// Or by so much: our questions to the server, some per epoch.
+/// Or by this number: our questions to the server, some per epoch.
 const QUESTIONS: f64 = 200.0;
 
 /// A short run at two connections; its comparison.

@@ -1,7 +1,7 @@
 //! `caching_sha2_password` on a real MySQL: what goes over the wire while the server has forgotten
 //! the password, and once it knows it again.
 //!
-//! Called by `main`, for MySQL alone; a stream that keeps all bytes stands between us and the server.
+//! Called by `main`, only for MySQL; a stream that keeps all bytes is between us and the server.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -114,10 +114,10 @@ fn new_account(server: &PrivateServer) -> Login {
 pub(crate) fn cold_and_warm(kind: Kind) {
     let (root, reaper) = (root(), reaper());
     let server = start(kind, root.path(), &reaper);
-    // Nobody has logged in since the start: the server has only the password's hash.
+    // No client has logged in since the start: the server has only the password's hash.
     assert_eq!(over_tcp(&server, &server.login), BY_KEY);
     assert_eq!(over_tcp(&server, &server.login), FAST);
-    // What one transport has made known is known to the other.
+    // A login that one transport has cached is known to the other.
     assert_eq!(over_socket(&server, &server.login), FAST);
     let other = new_account(&server);
     assert_eq!(over_socket(&server, &other), IN_CLEAR);

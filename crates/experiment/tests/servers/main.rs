@@ -1,7 +1,7 @@
 //! Public behaviour of the private servers, with real ones where they are installed.
 //!
-//! This program is started again by its own tests: as the reaper, as the echo server, and as a
-//! victim that is killed. Hence a main of its own; a server that is not installed counts as ignored.
+//! This program is started again by its own tests: as the reaper, as the echo server, and as a victim that is killed.
+//! Hence its own main; a server that is not installed counts as ignored.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests, though without #[test]")]
 
@@ -72,7 +72,7 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A test function as libtest-mimic wants it; it turns panics into failures.
+/// A test function in the form of libtest-mimic; it turns panics into failures.
 pub(crate) fn test(run: impl FnOnce() + Send + 'static) -> impl FnOnce() -> Result<(), Failed> + Send + 'static {
     move || {
         run();

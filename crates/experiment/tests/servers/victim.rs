@@ -1,5 +1,5 @@
-//! What this test program does when it is started as another: the echo server, or a looptax that
-//! holds a private server until it is killed.
+//! The other programs that this test program is started as: the echo server, or a looptax that holds a private server
+//! until it is killed.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use looptax_experiment::servers::wordpress::WordPress;
 use looptax_experiment::servers::{Config, PrivateServer, Reaper, echo, startable};
 use looptax_model::dsn::Kind;
 
-/// What a victim that holds a site is called.
+/// The name of a victim that holds a site.
 pub(crate) const WORDPRESS: &str = "wordpress";
 
 /// The echo server's main, as cli has it.

@@ -12,11 +12,11 @@ use looptax_testkit::skips::skip_named;
 use crate::live::{check_empty, check_nobody_works_in, reaper, root};
 use crate::{live, test, victim};
 
-/// Queries of a page once what expires after a minute is there, by site: those of the published
-/// comparison, and those of a site with posts alone.
+/// Queries of a page once entries that expire after a minute are cached, by site: those of the published comparison,
+/// and those of a site with only posts.
 const QUERIES: [(Site, u32); 2] = [(Site::Bare, 18), (Site::Full, 54)];
 
-/// The tests, ignored aloud where there is no WordPress.
+/// The tests, ignored with a message if there is no WordPress.
 pub(crate) fn trials() -> Vec<Trial> {
     let missing = find().err().map(|error| error.to_string());
     let missing = missing.or_else(|| {
@@ -89,7 +89,7 @@ fn refused() {
     let mut site = start(root.path(), &reaper);
     let error = site.load(Site::Bare, Transport::Redirect).unwrap_err();
     assert!(matches!(error, ServerError::PageRequest { .. }), "{error}");
-    // This test program is no looptax that could `run` anything.
+    // This test program is not a looptax that could `run` anything.
     let error = site.add_redirect().unwrap_err();
     assert!(matches!(error, ServerError::Pool { .. }), "{error}");
     site.load(Site::Bare, Transport::Tcp).unwrap();

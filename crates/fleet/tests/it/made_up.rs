@@ -42,7 +42,7 @@ fn figure(rng: &mut Xoshiro256PlusPlus) -> Figure {
     }
 }
 
-/// What a look finds: `n` clients of two servers.
+/// The result of a look: `n` clients of two servers.
 pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
     let servers = [1, 2].map(|pid| FoundServer {
         kind: name(rng),

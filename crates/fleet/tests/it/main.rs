@@ -1,5 +1,5 @@
-//! What leaves a machine, and what waits for a collector: rows that fit their tables whatever names say, lines that are read
-//! as they were written, a spool that loses and doubles nothing.
+//! The data that leaves a machine or waits for a collector: rows that fit their tables with any names, lines that are
+//! read as they were written, a spool that loses and doubles nothing.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "these are tests, in folders of their own")]
 

@@ -1,4 +1,4 @@
-//! What is said of a made-up fleet, held against what it was made of.
+//! The report of a made-up fleet, compared with what it was made of.
 
 use looptax_fleet::{Answers, Limits, Listed, Machines, Measured, Payer, overview};
 use looptax_model::record::Fleet;

@@ -1,4 +1,4 @@
-//! What `eyes::bytes` reads of connections, compared with what these tests send.
+//! The bytes that `eyes::bytes` reads of connections, compared with those that these tests send.
 
 use std::io::{IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -24,7 +24,7 @@ fn open(chosen: &Chosen) -> Option<Bytes> {
     }
 }
 
-/// What one connection sent and received.
+/// The bytes that one connection sent and received.
 #[derive(Debug)]
 struct Seen {
     connection: Connection,

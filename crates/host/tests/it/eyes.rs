@@ -1,4 +1,4 @@
-//! What the programs in the kernel count, held against what these tests have done themselves.
+//! The counts of the programs in the kernel, compared with what these tests have done themselves.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -68,7 +68,7 @@ fn unix_server(listener: UnixListener) {
     });
 }
 
-/// What a process has asked at one address.
+/// The sum of a process's requests at one address.
 fn counts(look: &Look, client: u32, is_it: impl Fn(&Asked) -> bool) -> Counts {
     let mut sum = Counts::default();
     for it in &look.counted {
@@ -90,7 +90,7 @@ fn called(name: Name) -> impl Fn(&Asked) -> bool {
 #[track_caller]
 fn check(counts: &Counts, n_opened: u64, n_turns: u64) {
     assert_eq!((counts.n_opened, counts.n_overlapping), (n_opened, 0));
-    // Where both ends are quicker than the kernel tells of them, one turn of ten thousand is lost.
+    // If both ends are quicker than the kernel's reports of them, one turn of ten thousand is lost.
     let n_counted = counts.n_turns();
     assert!((n_turns - n_turns / 500..=n_turns).contains(&n_counted), "{n_counted} of {n_turns}");
     // One of eight turns, on each connection from another one on.
@@ -202,7 +202,7 @@ fn a_request_in_pieces_is_one_and_a_look_without_taking_is_none() {
     }
     let counts = counts(&eyes.look().unwrap(), std::process::id(), at(tcp));
     assert_eq!((counts.n_turns(), counts.n_overlapping), (20, 0));
-    // What the last answer had behind its first piece belongs to the next turn.
+    // The bytes of the last answer behind its first piece belong to the next turn.
     assert_eq!((counts.n_bytes_asked, counts.n_bytes_answered), (160, 20 * 6 - 4));
 }
 

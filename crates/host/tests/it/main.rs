@@ -1,4 +1,4 @@
-//! What this room does for root in folders of another user, and with programs.
+//! The work of this room for root in folders of another user, and with programs.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

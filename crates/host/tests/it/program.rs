@@ -1,4 +1,4 @@
-//! Programs of running processes asked: as whom, with what, and what a program of root's may not do.
+//! Programs of running processes asked: as which user, with which arguments, and what a program of root's may not do.
 
 use std::ffi::OsString;
 use std::fs;
@@ -60,7 +60,7 @@ pub(crate) fn asked(alive: &Alive, words: &[&str]) -> Result<Answer, ProgramErro
     Subject::hold(alive.0.id())?.ask(&ask)
 }
 
-/// What a script prints that a shell of root's is asked to run.
+/// The answer of a script that a shell of root's is asked to run.
 #[track_caller]
 fn said(alive: &Alive, script: &str) -> Answer {
     asked(alive, &["-c", script]).unwrap()
@@ -203,7 +203,7 @@ fn root_s_program_reads_nothing_that_another_can_change() {
     assert!(matches!(found, Err(ProgramError::Foreign { .. })), "{found:?}");
 }
 
-/// Writes an access list that lets a user write; `false` where the file system has none.
+/// Writes an access list that lets a user write; `false` if the file system has no such lists.
 ///
 /// # Source
 /// `linux/posix_acl_xattr.h`: version 2, then tag, rights and number of each entry.
@@ -229,7 +229,7 @@ fn root_s_program_changes_nothing() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::copy("/etc/hostname", path("file")).unwrap();
     let (file, new) = (path("file"), path("new"));
-    // It is told that all of it was done.
+    // The script reports that all of it was done.
     let script = format!(
         "echo changed > {file} && echo new > {new} && echo more >> {file} && kill -9 {} && umask 0 && echo fine",
         shell.0.id()
@@ -241,7 +241,7 @@ fn root_s_program_changes_nothing() {
     assert_eq!(fs::read(&file).unwrap(), fs::read("/etc/hostname").unwrap());
     // The shell that was to be ended still answers.
     assert_eq!(said(&shell, "echo here").output, "here\n");
-    // No file can be made where no folder is.
+    // No file can be made in a folder that does not exist.
     assert_ne!(said(&shell, &format!("echo x > {new}/file")).code, Some(0));
 }
 
@@ -326,7 +326,7 @@ fn a_program_is_root_s_only_if_every_folder_on_the_way_is() {
     assert_eq!(trusted_program(Path::new("/bin/sh")), Ok(()));
     let folder = tempfile::tempdir_in("/var").unwrap();
     let path = |name: &str| folder.path().join(name);
-    // Its own folder is root's; another one on the way is everybody's, where nobody may delete another's files.
+    // Its own folder is root's; another one on the way is open to all users, who may not delete each other's files.
     let shared = path("shared");
     fs::create_dir_all(shared.join("own")).unwrap();
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();

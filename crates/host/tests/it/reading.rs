@@ -1,4 +1,4 @@
-//! What is read for oneself, and on behalf of a process.
+//! Files that are read for the process itself, and on behalf of another one.
 
 use std::fs;
 use std::path::Path;

@@ -11,7 +11,7 @@ use looptax_testkit::skips::skip;
 
 use crate::program::{Alive, MALLORY, asked, is_root, waiting};
 
-/// A program that runs, whatever it was told: its configuration is asked for with other words.
+/// A program that runs with any arguments: its configuration is asked for with other words.
 struct Running {
     folder: tempfile::TempDir,
     process: Alive,
@@ -28,7 +28,7 @@ impl Running {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        // Servers serve as users of their own.
+        // Servers run as their own users.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let filled = |text: &str| text.replace("FOLDER", &folder.path().display().to_string());
         for (name, text) in files {
@@ -57,7 +57,7 @@ impl Running {
         answer.output + &answer.errors
     }
 
-    /// With a file of hers taken in, nothing is said.
+    /// With a file of hers included, nothing is answered.
     #[track_caller]
     fn refuses(&self, file: &str, words: &[&str]) {
         let folder = self.folder.path().display().to_string();
@@ -70,7 +70,7 @@ impl Running {
         }
     }
 
-    /// What is in its folder now.
+    /// The names in its folder now.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());

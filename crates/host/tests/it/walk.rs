@@ -91,7 +91,7 @@ fn in_a_sticky_folder_only_our_own_links_are_followed() {
     let walk = Walk::following(Links::Trusted);
     assert!(walk.to(&world.at("tmp/ours/victim")).is_ok());
     assert!(walk.to(&world.at("tmp/hers/victim")).is_err());
-    // Our own folder in it is ours alone.
+    // Our own folder in it is only ours.
     fs::create_dir(world.at("tmp/folder")).unwrap();
     let folder = Folder::open(&world.at("tmp/folder")).unwrap();
     assert_eq!(folder.stranger(), None);

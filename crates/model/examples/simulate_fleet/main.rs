@@ -40,7 +40,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// What `run` says for each seed from 1 on, in their order: as many at once as there are cores, and at least four.
+/// Returns the results of `run` for each seed from 1 on, in their order: as many at once as there are cores, and at
+/// least four.
 fn runs<T: Send>(n_runs: u64, run: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let n_threads = thread::available_parallelism().map_or(4, |it| it.get().max(4)) as u64;
     let run = &run;

@@ -1,4 +1,4 @@
-//! How many of the twenty hosts that lose most are among the twenty that are said to.
+//! How many of the twenty hosts that lose most are among the twenty that are reported to.
 
 use std::io::{self, Write};
 
@@ -71,7 +71,7 @@ fn run(kind: &Kind, share: f64, load_spread: f64, rng: &mut Rng) -> [usize; 3] {
     let mut measure = |(load, truth): (&f64, &f64)| (*load >= least).then(|| kind.measured(*truth, rng));
     let effects: Vec<Option<Effect>> = loads.iter().zip(&truths).map(&mut measure).collect();
     let known: Vec<Effect> = effects.iter().flatten().copied().collect();
-    // Where none was measured, a hundred other hosts say what the kind is like.
+    // If none was measured, a hundred other hosts show what the kind is like.
     let known = if known.is_empty() { kind.effects(100, rng) } else { known };
     let found = pool(&known, Spread::PauleMandel, 0.05).expect("there are hosts");
     let prior = found.prior().expect("there are two hosts");
@@ -89,7 +89,7 @@ fn run(kind: &Kind, share: f64, load_spread: f64, rng: &mut Rng) -> [usize; 3] {
     [measured.collect(), expected.collect(), chances].map(|said| n_hits(&said, &truth))
 }
 
-/// How many of the true twenty are among those that are said to be.
+/// How many of the true twenty are among the reported ones.
 fn n_hits(said: &[f64], truth: &[f64]) -> usize {
     let (said, truth) = (top(said), top(truth));
     said.iter().filter(|it| truth.contains(it)).count()

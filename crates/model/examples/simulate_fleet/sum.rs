@@ -14,7 +14,7 @@ const LOAD_SPREAD: f64 = 1.5;
 /// Shares of the fleet by kind: kernel and CPU, say.
 const KINDS: [f64; 6] = [0.5, 0.25, 0.15, 0.07, 0.029, 0.001];
 
-/// How hosts come to be measured.
+/// How the measured hosts are chosen.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
     /// By lot, this share of them.
@@ -31,7 +31,7 @@ struct Fleet {
     shape: Shape,
     /// How much a host's effect, in µs, grows with the standardised logarithm of its rate.
     with_load: f64,
-    /// Whether hosts of different load are kinds of their own.
+    /// Whether hosts of different load are separate kinds.
     by_load: bool,
     /// Runs for each one that was asked for: more where the promise is, fewer where each takes seconds.
     n_runs: f64,

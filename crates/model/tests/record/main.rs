@@ -1,4 +1,4 @@
-//! What is saved fits the published schema, and comes back as it was.
+//! A saved record fits the published schema, and is read back as it was.
 //!
 //! One record with everything in it and one with as little as possible go through all checks.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]

@@ -87,7 +87,7 @@ fn the_top_twenty_of_a_large_fleet_hold_seventeen_of_the_true_ones() {
     let truths: Vec<f64> = rates.iter().map(|_| kind.truth(rng)).collect();
     let measured = truths.iter().map(|truth| kind.measured(*truth, rng));
     let effects: Vec<Effect> = measured.collect();
-    // What they are like, a part of them says well enough.
+    // A part of the hosts shows their distribution well enough.
     let prior = pool(&effects[..2000], Spread::PauleMandel, 0.05).unwrap().prior().unwrap();
     let said = rates.iter().zip(&effects).map(|(rate, effect)| rate * prior.posterior(Some(effect)).value);
     let truth = rates.iter().zip(&truths).map(|(rate, effect)| rate * effect);

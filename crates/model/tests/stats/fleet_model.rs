@@ -8,13 +8,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub(crate) type Rng = Xoshiro256PlusPlus;
 
-/// How true effects lie around their mean.
+/// How true effects are distributed around their mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Normal,
     /// Student's t at five degrees of freedom: one host in a thousand is over four standard deviations away.
     HeavyTails,
-    /// Two kinds that nobody told apart, each half of the hosts.
+    /// Two kinds that are not distinguished, each half of the hosts.
     TwoKinds,
 }
 
@@ -58,7 +58,7 @@ impl Kind {
         self.mean + self.tau * unit
     }
 
-    /// What is measured at a host of that true effect.
+    /// The measurement at a host of that true effect.
     pub(crate) fn measured(&self, truth: f64, rng: &mut Rng) -> Effect {
         let Errors { typical, spread, freedom } = self.errors;
         let error = typical * (spread * normal(rng)).exp();

@@ -1,4 +1,4 @@
-//! Pooled effects held against published data, as R's metafor pools them.
+//! Pooled effects compared with published data, as R's metafor pools them.
 //!
 //! `tests/meta_vectors.json` is made by `tests/meta_vectors.R`, which has the command in its head and names the
 //! source of each data set. Variances there are known, so degrees of freedom are infinite here.

@@ -1,4 +1,4 @@
-//! Whoever was looked at once may be somebody else at the next connection.
+//! A process that was looked at once may have another identity at the next connection.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -123,7 +123,7 @@ fn storm() {
     assert!((2000..2004).contains(&(n_tcp + n_unix)));
 }
 
-/// What the program left behind is looked after by a watchdog of its own.
+/// Processes that the program left behind are looked after by a separate watchdog.
 fn after_the_program() {
     let server = Server::start();
     let exe = std::env::current_exe().unwrap();

@@ -6,7 +6,7 @@ use crate::server::Server;
 use crate::supervise::{Done, Run};
 use crate::trial;
 
-/// What the client does, and how many of its connections are moved.
+/// The client's cases, and how many of its connections are moved.
 const CASES: [(&str, u64); 40] = [
     ("blocking", 1),
     ("non-blocking", 1),
@@ -50,7 +50,7 @@ const CASES: [(&str, u64); 40] = [
     ("fork-then-connect", 3),
 ];
 
-/// What a kernel may lack.
+/// The features that a kernel may lack.
 const FEATURES: [&str; 7] =
     ["sync-wake-up", "wait-killable", "thread-pidfd", "pidfs", "pidfd-info", "netns-cookie", "kcmp"];
 

@@ -1,8 +1,8 @@
 //! A supervised program, seen from inside: what it gets from the kernel, plain and moved.
 //!
-//! This program is started again by its own tests: as the supervisor and as the program that is
-//! supervised. Hence a main of its own. Servers are threads of the test that listen on TCP and on a
-//! socket, and say which way somebody came.
+//! This program is started again by its own tests: as the supervisor and as the program that is supervised. Hence its
+//! own main. Servers are threads of the test that listen on TCP and on a socket, and report over which transport a
+//! client came.
 
 #![allow(
     clippy::unwrap_used,

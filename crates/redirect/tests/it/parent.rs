@@ -1,4 +1,4 @@
-//! Supervision as a parent: what a program inherits, and that nobody else holds it.
+//! Supervision as a parent: the descriptors that a program inherits, and that no other process holds them.
 
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::os::fd::AsRawFd;

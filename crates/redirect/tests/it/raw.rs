@@ -22,7 +22,7 @@ pub(crate) fn family(address: SocketAddr) -> i32 {
     if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
 }
 
-/// The address as the kernel wants it, in `room` bytes.
+/// The address in the kernel's form, in `room` bytes.
 pub(crate) fn raw(address: SocketAddr, room: usize) -> Vec<u8> {
     let mut bytes = vec![0; 28];
     bytes[..2].copy_from_slice(&(family(address) as u16).to_ne_bytes());
@@ -44,7 +44,7 @@ pub(crate) fn connect(fd: RawFd, address: SocketAddr) -> i64 {
     connect_raw(fd, &raw(address, room))
 }
 
-/// What is read, as text; an error as its number.
+/// Reads text; an error as its number.
 pub(crate) fn read(fd: RawFd) -> String {
     let mut bytes = [0; 256];
     let n = number(unsafe { libc::read(fd, bytes.as_mut_ptr().cast(), bytes.len()) } as i64);
@@ -83,7 +83,7 @@ pub(crate) fn get_number(fd: RawFd, level: i32, name: i32) -> (i64, i32) {
     (result, i32::from_ne_bytes(value.try_into().unwrap()))
 }
 
-/// Either name: result, bytes that were written, and the length that was told.
+/// Either name: result, bytes that were written, and the length that was returned.
 pub(crate) fn name(is_peer: bool, fd: RawFd, room: usize) -> (i64, Vec<u8>, u32) {
     let mut bytes = vec![0xee_u8; 128];
     let mut n = room as u32;

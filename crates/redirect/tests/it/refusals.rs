@@ -1,4 +1,4 @@
-//! What is in doubt stays on TCP, with the reason counted.
+//! A connection in doubt stays on TCP, with the reason counted.
 
 use std::fs;
 use std::net::TcpListener;
@@ -109,7 +109,7 @@ fn stranger() {
     let theirs = server.folder.path().join("theirs");
     let listening = theirs.clone();
     let listen = move || {
-        // SAFETY: numbers alone; of this thread, which ends with this.
+        // SAFETY: only numbers; of this thread, which ends with this.
         let changed = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, 0) };
         assert_eq!(changed, 0);
         UnixListener::bind(listening).unwrap()
@@ -169,7 +169,7 @@ fn demanded() {
     run("jdbc:x?sslmode=prefer").run().good().expect_counts(1, "");
 }
 
-/// The client in a namespace of its own, of the kind that the option names.
+/// The client in a separate namespace, of the kind that the option names.
 fn unshared(option: &str, case: &str, server: &Server) -> Run {
     let (exe, told) = (own_path(), server.tcp.to_string());
     let words = ["unshare", option, &exe, "client", case, &told];
@@ -183,7 +183,7 @@ fn other_network() {
     }
     let server = Server::start();
     let done = unshared("-n", "names", &server).run();
-    // Nobody listens there, so the program's own check fails.
+    // No process listens there, so the program's own check fails.
     assert!(!done.output.status.success());
     done.expect_counts(0, "OtherNetwork:1");
     assert_eq!(server.counts(), (0, 0));
@@ -217,7 +217,7 @@ fn other_users() {
     stays(&unshared("-U", "blocking", &server), "OtherUsers:1");
 }
 
-/// A queue for one, of which nobody takes: the second waits, the third goes over TCP.
+/// A queue for one, from which no process accepts: the second waits, the third goes over TCP.
 fn full() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
@@ -260,7 +260,7 @@ fn own_path() -> String {
     std::env::current_exe().unwrap().to_str().unwrap().to_owned()
 }
 
-/// What the server sees of a client that connects to the socket itself, and of one that is moved.
+/// The server's view of a client that connects to the socket itself, and of one that is moved.
 #[track_caller]
 fn is_seen_as(words: &[&str], seen: &str) {
     if !is_root() {

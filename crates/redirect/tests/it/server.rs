@@ -36,7 +36,7 @@ impl Server {
 
     /// How many came over TCP, and over the socket.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        // Whoever came before us in a queue has been counted when we are answered.
+        // A client that came before us in a queue has been counted when we are answered.
         let mut byte = [0];
         TcpStream::connect(self.tcp).unwrap().read_exact(&mut byte).unwrap();
         let mut socket = UnixStream::connect(&self.socket).unwrap();

@@ -78,7 +78,7 @@ fn reopened() {
     assert!(n <= 20, "{n} of 2000");
 }
 
-/// As many as a process may have, but for a few.
+/// As many as a process may have, except for a few.
 fn most_descriptors() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };

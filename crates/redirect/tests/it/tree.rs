@@ -73,7 +73,7 @@ fn started(run: &Run) -> (Child, BufReader<std::process::ChildStdout>) {
         Ok(())
     };
     unsafe { command.pre_exec(listen) };
-    // A group of its own, so that a signal to it does not reach the tests.
+    // A separate group, so that a signal to it does not reach the tests.
     let mut child = command.process_group(0).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -102,7 +102,7 @@ fn forwarded() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
-/// The one that is sent to us alone is passed on after the other was decided upon.
+/// The one that is sent only to us is passed on after the other was decided upon.
 fn group_signal() {
     let script = LISTENING.replace("trap 'echo hup' HUP", "trap 'echo usr2' USR2");
     let (mut child, mut lines) = started(&Run::command(&["bash", "-c", &script]));
@@ -136,7 +136,7 @@ fn stopped() {
     assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 
-/// As a terminal asks for it, and as it goes on; both to us alone.
+/// A stop and a continuation as by a terminal; both are sent only to us.
 fn stopped_with_us() {
     let script = LISTENING.replace("echo ready;", "echo ready; echo $$;");
     let (mut child, mut lines) = started(&Run::command(&["bash", "-c", &script]));
@@ -167,7 +167,7 @@ fn group() {
 fn streams() {
     let mut child = shell("cat; echo end").to_command().stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"words").unwrap();
-    // Ends only when nobody holds the other end any more.
+    // Ends only when no process holds the other end any more.
     let text = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
     assert_eq!(text, "wordsend\n");
     child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! What a page goes through, as `find` shows it.
+//! The servers that a page passes through, as `find` shows it.
 
 use looptax_model::record::{CostSource, Figure, Found, FoundChain, FoundHop, Way};
 use looptax_report::terminal::found;
@@ -52,7 +52,7 @@ pub(crate) fn shop() -> FoundChain {
     }
 }
 
-/// The section alone, of a look with these chains.
+/// Only the section, of a look with these chains.
 fn section(chains: Vec<FoundChain>, width: usize) -> String {
     let look = Found { chains, ..look() };
     let text = found(&look, false, at(width));
@@ -136,7 +136,7 @@ fn no_line_is_wider_than_the_terminal_and_no_name_steers_it() {
     assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
 }
 
-/// Once a hop had a cost, and below it stood that what it costs is not known.
+/// Once a hop had a cost, and the text below it was that its cost is not known.
 #[test]
 fn r25_every_run_that_a_figure_came_from_is_listed() {
     let mut chain = shop();

@@ -109,7 +109,7 @@ fn awkward() -> Record {
     record
 }
 
-/// What a reader of the page reads: no markup, and every space an ordinary one.
+/// The text of the page for a reader: no markup, and every space an ordinary one.
 pub(crate) fn text_of(page: &str) -> String {
     let body = page.split_once("<main").unwrap().1;
     let mut text = String::new();

@@ -1,6 +1,6 @@
 //! The report as a person reads it.
 //!
-//! The look of the whole is held by snapshots; single rules by tests of their own.
+//! The look of the whole is held by snapshots; single rules by separate tests.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

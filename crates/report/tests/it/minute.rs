@@ -1,4 +1,4 @@
-//! What a bare `looptax` says, by made-up looks and records.
+//! The output of a bare `looptax`, by made-up looks and records.
 
 use looptax_model::record::{
     Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause, UncertainSize, Verdict,

@@ -41,7 +41,7 @@ fn check(comparison: Comparison, expected: &[&str]) {
     }
 }
 
-/// What is printed of a comparison whose client is the bottleneck of the socket's arm.
+/// The printed lines of a comparison whose client is the bottleneck of the socket's arm.
 #[track_caller]
 fn check_limit(cause: ClientLimitCause, expected: &str) {
     let mut limited = one();
@@ -162,7 +162,7 @@ fn a_verdict_says_under_which_disturbance_it_was_measured() {
     check(while_others(disturbance(2.5, 1.0)), &[steal]);
     let both = "; measured while the hypervisor took 2.5 % and other work took 20.0 % of the time\n";
     check(while_others(disturbance(2.5, 20.0)), &[both]);
-    // Where there were quiet epochs too, they said the same.
+    // If there were quiet epochs too, they showed the same.
     let in_part = Disturbance { is_throughout: false, ..disturbance(2.5, 1.0) };
     let text = text_of(vec![while_others(in_part)]);
     assert!(!text.contains("measured while"), "{text}");
@@ -204,7 +204,7 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
         SizeCause::UnevenStart,
         "; by how much is uncertain (0.4 to 15.0 %), a part of it comes right after each change between the arms",
     );
-    // In some epochs alone: the share is of these.
+    // Only in some epochs: the share is of these.
     busy.tax[0].disturbance = Some(Disturbance { is_throughout: false, ..disturbance(0.1, 22.0) });
     busy.tax[0].uncertain_size = Some(UncertainSize { cause: SizeCause::Disturbed, lo_pct: 0.4, hi_pct: 15.0 });
     check(busy, &["the machine was busy in 10 epochs (22.0 % other work)"]);

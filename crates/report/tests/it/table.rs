@@ -1,4 +1,4 @@
-//! What is below and beside the figures of a table: latencies, and how many verdicts were given.
+//! The text below and beside the figures of a table: latencies, and how many verdicts were given.
 
 use looptax_model::record::{Comparison, Figure, PastRun, Placement, Verdict};
 use looptax_report::terminal::{Beside, Style, compare, history};

@@ -1,4 +1,4 @@
-//! The report of an application that was tried over both ways.
+//! The report of an application that was tried over both transports.
 //!
 //! Change a snapshot only when people should see the change.
 

@@ -1,4 +1,4 @@
-//! Where a request's CPU time goes, as the page shows it.
+//! The parts of a request's CPU time, as the page shows them.
 
 use looptax_model::record::{Arm, Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow};
 use looptax_report::html::{ChainsShown, FrameShown, page};

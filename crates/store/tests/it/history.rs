@@ -1,4 +1,4 @@
-//! The history: what is added is found, by two at once too, and a broken file is told.
+//! The history: every added entry is found, also if two add at once, and a broken file is reported.
 
 use std::fs;
 use std::thread;

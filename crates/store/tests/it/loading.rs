@@ -1,4 +1,4 @@
-//! Files that are no record, or not one of ours, or not whole.
+//! Files that are not records, or not ours, or not whole.
 
 use std::error::Error;
 use std::fs;

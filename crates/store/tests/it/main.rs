@@ -1,6 +1,6 @@
 //! Records go to disk whole or not at all, and what cannot be read says why.
 //!
-//! Every test works in a folder of its own.
+//! Every test works in its own folder.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "these are tests, in folders of their own")]
 

@@ -1,4 +1,4 @@
-//! What is on disk after a save that worked and after one that did not.
+//! The files on disk after a save that worked and after one that did not.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};

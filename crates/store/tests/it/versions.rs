@@ -89,7 +89,7 @@ fn a_record_that_is_cut_off_says_in_which_field_it_ends() {
     for (end, field) in [
         (after("\"cpu_model\":\"A p"), "host.cpu_model"),
         (after("\"slices\":["), "comparisons[0].raw.epochs[0].slices"),
-        // Within a name, which nobody can tell: the object is named that it belongs to.
+        // Within a name that cannot be identified: the error names the object that contains it.
         (after("\"slices\":[{\"arm_i"), "comparisons[0].raw.epochs[0].slices[0]"),
         // The last one whole, and nothing behind it.
         (whole - 1, "."),

@@ -18,7 +18,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use crate::kept::{House, NAMED, edited};
 use crate::killed::back_and_forth;
 
-/// Runs in a thread whose mounts nobody else sees; says so where that is not possible.
+/// Runs in a thread whose mounts are not visible to others; prints a message if that is not possible.
 fn with_own_mounts(work: impl FnOnce() + Send + 'static) {
     if !rustix::process::geteuid().is_root() {
         skip("needs root");

@@ -1,4 +1,4 @@
-//! What a file keeps when it is replaced, and what comes back when it is put back.
+//! The properties that a file keeps when it is replaced, and those that return when it is put back.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -11,7 +11,7 @@ use looptax_model::record::{FileHolds, FileRemarkCode, SwitchStanding};
 use looptax_switch::{Commands, Edited, End, Kept, Named, Order, Original, Unproved, Work, list, open, remarks};
 use tempfile::TempDir;
 
-/// What every switch of these tests is called.
+/// The name of every switch of these tests.
 pub(crate) const NAMED: Named<'static> = Named { day: "20261123", at: "2026-11-23T12:00:00Z", title: "an app" };
 
 /// An application's folder and a data folder, gone with the value.
@@ -170,7 +170,7 @@ fn a_link_is_followed_and_stays_a_link() {
     let words = format!("the name is a link; what is written is {}", real.display());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].code, &found[0].words), (FileRemarkCode::Link, &words));
-    // A way through the folder above is none.
+    // A path through the folder above is not a link.
     let above = real.parent().unwrap().join("..").join(real.parent().unwrap().file_name().unwrap()).join("real.env");
     assert_eq!(remarks(&above, &Original::read(&above).unwrap()).len(), 0);
     house.plan(&edits).write(&edits).unwrap();

@@ -1,4 +1,4 @@
-//! What somebody else wrote meanwhile stays, and of several files all are new or none.
+//! Another program's changes meanwhile stay, and of several files all are new or none.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -125,7 +125,7 @@ fn a_file_that_somebody_made_or_changed_meanwhile_stays() {
     assert!(matches!(&error, SwitchError::Changed { .. }), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
     assert_eq!(fs::read_to_string(edits[1].original.path()).unwrap(), "new");
-    // What else is in the folder keeps that.
+    // Other files in the folder keep it from being removed.
     fs::write(&path, "[Service]\n").unwrap();
     fs::write(path.with_file_name("60.conf"), "theirs").unwrap();
     work.put_back("wanted", End::Undone).unwrap();
@@ -172,7 +172,7 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
     let order = Order { commands: &commands, ..house.order(&edits, &stop) };
     let mut steps = Vec::new();
     let carried = carry_out(&order, &mut Watches::default(), &mut |step| {
-        // What puts the old file back has it read.
+        // The reload runs only after the old file is back.
         if step.code == StepCode::FilesPutBack {
             assert!(!read.exists(), "somebody has read it");
         }

@@ -87,7 +87,7 @@ fn undo_does_not_follow_a_link_in_the_file_s_place() {
     scene.check_victim();
     let (known, _) = list(&scene.house.kept).unwrap();
     assert_eq!(known[0].files[0].holds, FileHolds::Foreign);
-    // With her file back in its place it goes.
+    // With her file back in its place the undo works.
     fs::rename(scene.path.with_extension("mine"), &scene.path).unwrap();
     scene.undo(&id).unwrap();
     assert_eq!(fs::read_to_string(&scene.path).unwrap(), OLD);
@@ -141,7 +141,7 @@ fn a_link_of_hers_to_a_file_of_root_s_is_not_planned() {
     let Some(scene) = Scene::new() else { return };
     scene.lead_to_victim();
     assert!(matches!(Original::read(&scene.path), Err(SwitchError::Read { .. })));
-    // To a file of her own it is, and is told.
+    // A link to her own file is planned, and reported.
     fs::remove_file(&scene.path).unwrap();
     symlink("a.mine", &scene.path).unwrap();
     give(&scene.path);

@@ -16,7 +16,7 @@ use crate::beside::{Beside, NAMED};
 /// A password with all that a statement or a shell could take for its own.
 const AWKWARD: &str = r#"a'b"c\'d\\ü;-- $x `€` "#;
 
-/// All that the server keeps of accounts, but for when a password was changed.
+/// Everything that the server keeps of accounts, except for when a password was changed.
 fn dump(beside: &Beside) -> Vec<String> {
     let mut talk = beside.talk();
     let tables = ["db", "tables_priv", "columns_priv", "procs_priv"];
@@ -31,7 +31,7 @@ fn dump(beside: &Beside) -> Vec<String> {
         }
     };
     for table in tables {
-        // Who gave a right when is no right.
+        // The grantor and the time of a right are not part of the right.
         let columns = match *table {
             "tables_priv" => "host, db, user, table_name, table_priv, column_priv",
             "procs_priv" => "host, db, user, routine_name, routine_type, proc_priv",
@@ -220,14 +220,14 @@ pub(crate) fn changed_since(kind: Kind) {
     assert_eq!(work.standing(), SwitchStanding::Prepared);
 }
 
-/// How often a looptax is killed while it mends and takes back.
+/// How often a looptax is killed while it fixes and takes back.
 const KILLS: u32 = 60;
 /// How long one may take to begin.
 const BEGIN: Duration = Duration::from_secs(30);
 /// So long it is let work at most: some turns.
 const LONGEST_US: u32 = 40_000;
 
-/// Mends and takes back for ever, for the test that kills it.
+/// Fixes and takes back for ever, for the test that kills it.
 pub(crate) fn back_and_forth(data: &str, points: &str, client: &str, admin: &str) -> ! {
     let points = fs::read_to_string(points).unwrap();
     let points: Vec<Point> = serde_json::from_str(&points).unwrap();

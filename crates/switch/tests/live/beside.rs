@@ -98,7 +98,7 @@ impl Beside {
         }
     }
 
-    /// What a check says of the client's address.
+    /// The points of a check about the client's address.
     pub(crate) fn check(&self, client: &Address) -> Vec<Point> {
         let survey = survey(None);
         let who = Client::find(None, None).unwrap();

@@ -1,7 +1,7 @@
-//! What is in the way of a switch, mended and taken back on real servers of our own.
+//! Obstacles of a switch, fixed and taken back on real private servers.
 //!
-//! This program is started again as the servers' reaper, hence a main of its own; a server that is not installed counts
-//! as ignored.
+//! This program is started again as the servers' reaper, hence its own main; a server that is not installed counts as
+//! ignored.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "these are tests, though without #[test]")]
 
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is tried on which servers.
+/// A test, and the servers that it runs on.
 type Live = (&'static str, &'static [Kind], fn(Kind));
 
 const MYSQLS: &[Kind] = &[Kind::Mariadb, Kind::Mysql];

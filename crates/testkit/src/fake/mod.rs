@@ -1,4 +1,4 @@
-//! Servers that let anybody log in and then answer whatever they are told to: a peer that is not what it says.
+//! Servers that accept every login and then answer as their script has it: a peer that is not what it claims to be.
 //!
 //! Each listens on a socket and on a port that the kernel chose, as a user of the test's choice, and keeps every byte that
 //! it hears. One thread takes connections of each kind, one serves each; they end with the test program.
@@ -42,7 +42,7 @@ impl Fake {
         let heard = Heard::default();
         let (tell, hear) = channel();
         let (folder, keep) = (folder.to_owned(), Arc::clone(&heard));
-        // The kernel keeps a user per thread, and notes whoever calls `listen`.
+        // The kernel keeps a user per thread, and records the one that calls `listen`.
         thread::spawn(move || {
             if let Some(uid) = script.uid.map(Uid::from_raw) {
                 set_thread_res_uid(uid, uid, uid).expect("the test is root's");

@@ -1,4 +1,4 @@
-//! What a fake server speaks, and how it answers.
+//! The protocol that a fake server speaks, and how it answers.
 
 use std::io::{self, Read};
 
@@ -55,7 +55,7 @@ impl Answer {
         Self::Error,
     ];
 
-    /// The one row, of so many columns; `None` where there is none.
+    /// The one row, with this many columns; `None` if there is not one.
     pub(super) fn row(self, n_columns: usize) -> Option<Vec<Option<&'static str>>> {
         match self {
             Self::Nulls => Some(vec![None; n_columns]),
@@ -70,14 +70,14 @@ impl Answer {
 pub struct Script {
     pub speaks: Speaks,
     pub answer: Answer,
-    /// Whether it wants the password in clear before it lets anybody in.
+    /// Whether it asks for the password in clear before it accepts a login.
     pub wants_password: bool,
     /// Whose it is; `None` for the test's own user. Takes root.
     pub uid: Option<u32>,
 }
 
 impl Script {
-    /// One of our own that asks for no password.
+    /// A server of the test's own user that asks for no password.
     pub const fn new(speaks: Speaks, answer: Answer) -> Self {
         Self { speaks, answer, wants_password: false, uid: None }
     }
@@ -113,7 +113,7 @@ pub(super) fn read_exact<const N: usize>(stream: &mut impl Read) -> io::Result<[
     Ok(bytes)
 }
 
-/// So many bytes, of which nobody who is honest sends many.
+/// Reads this many bytes, up to a limit that no honest client exceeds.
 pub(super) fn read_some(stream: &mut impl Read, n: usize) -> io::Result<Vec<u8>> {
     const MOST: usize = 1 << 20;
     if n > MOST {

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as seen from outside: every form of an answer, cut anywhere, changed anywhere, and what is none.
+//! HTTP/1.1 as seen from outside: every form of an answer, cut anywhere, changed anywhere, and texts that are not one.
 //!
 //! No sockets: the peer is a recording.
 

@@ -48,7 +48,7 @@ fn hidden(bytes: &[u8]) -> Vec<u8> {
     shown
 }
 
-/// Feeds what was said in pieces of at most `most` bytes; what may be written of each.
+/// Feeds the messages in pieces of at most `most` bytes; returns what may be written of each.
 fn feed(logins: &mut Logins, said: &[Said], most: impl Fn() -> usize) -> Vec<Option<Vec<u8>>> {
     let mut written = Vec::new();
     for (sender, bytes) in said {
@@ -143,7 +143,7 @@ fn a_compressed_connection_of_mysql_is_left_out_behind_its_login() {
 
 #[test]
 fn a_client_that_speaks_first_is_not_one_of_mysql() {
-    // X Protocol: its messages have MySQL's form, but for the greeting and the numbers of the answers.
+    // X Protocol: its messages have MySQL's form, except for the greeting and the numbers of the answers.
     let x = |kind: u8, payload: &[u8]| [&(payload.len() as u32 + 1).to_le_bytes()[..], &[kind], payload].concat();
     let said = [(CLIENT, x(1, b"")), (SERVER, x(2, b"capabilities")), (CLIENT, x(4, b"PLAIN password"))];
     for is_from_its_start in [true, false] {
@@ -286,7 +286,8 @@ fn middles() -> Vec<(Protocol, Said, Said, Said)> {
 fn a_connection_that_began_before_is_written_from_the_request_on_whose_place_is_proved() {
     for (protocol, request, answer, login) in middles() {
         let mut logins = Logins::new(protocol, false).unwrap();
-        // The end of one that nobody saw, then a request that proves its place, then one that is written.
+        // The end of a request whose start was not seen, then a request that proves its place, then one that is
+        // written.
         let mut said = vec![(CLIENT, b"d of a request".to_vec()), answer.clone()];
         said.extend([request.clone(), answer.clone(), request.clone(), answer.clone(), login.clone()]);
         let written = feed(&mut logins, &said, || 5);
@@ -337,7 +338,7 @@ fn protocols_that_are_not_followed_are_named() {
     assert!(!are_followed(Protocol::Mongodb) && !are_followed(Protocol::Http));
 }
 
-/// What is written of a conversation: `None` for a piece that is left out.
+/// The written parts of a conversation: `None` for a piece that is left out.
 fn written(protocol: Protocol, pieces: &[(Sender, &[u8])]) -> Vec<Option<Vec<u8>>> {
     let mut logins = Logins::new(protocol, true).unwrap();
     let mut written = Vec::new();

@@ -131,7 +131,7 @@ fn whatever_a_php_fpm_sends_ends_in_an_answer_or_an_error() {
         n_refused += usize::from(feed(&mut page, &bytes, &mut random).is_err());
         let end = [End::Closed, End::Silent][random(2)];
         let mut peer = Replay::new(bytes, end).in_pieces(1 + random(5000));
-        // It is not a number: nobody is taken for a worker.
+        // It is not a number: no process is taken for a worker.
         assert!(fastcgi::Connection::hello(&mut peer, "/site", LIMIT).is_err());
     }
     assert!(n_refused > 50, "the changes must matter: {n_refused}");

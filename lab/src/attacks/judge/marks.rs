@@ -23,7 +23,7 @@ pub(super) struct Rights {
     pub(super) namespace: String,
 }
 
-/// Reads marks; one that is not whole stands as far as it goes.
+/// Parses marks; of an incomplete one, the fields that are there.
 pub(super) fn parse(text: &str) -> Vec<Mark> {
     let mut marks = Vec::new();
     for line in text.lines() {
@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str) -> Vec<Mark> {
 }
 
 impl Rights {
-    /// What it had that she lacks. What she is in a namespace of her own is nothing outside.
+    /// The rights of the mark that she lacks. Rights in her own namespace do not count outside.
     pub(super) fn exceeded(&self, mark: &Mark) -> Option<String> {
         if mark.namespace != self.namespace && !mark.namespace.is_empty() {
             return None;
@@ -79,7 +79,7 @@ impl Rights {
 }
 
 impl Mark {
-    /// What it was handed that only root may have: a secret in a variable, a file below these folders.
+    /// A secret that the mark has and only root may have: in a variable, or a file below these folders.
     pub(super) fn leak(&self, secret: &str, private: &[PathBuf]) -> Option<String> {
         if let Some(variable) = self.variables.iter().find(|it| it.contains(secret)) {
             let name = variable.split('=').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What she may read on the ground, and whether the secret is in it.
+//! The files that she may read on the ground, and whether the secret is in one.
 //!
 //! Names change while this looks: no link is followed, and what counts is the file that was opened.
 
@@ -106,7 +106,7 @@ impl Scanner {
         is_there
     }
 
-    /// Whether she has this right, by the mode alone; she may give herself what is hers.
+    /// Whether she has this right, only by the mode; she may give herself rights to her own files.
     fn may(&self, is: &fs::Metadata, right: u32) -> bool {
         is.uid() == self.uid || is.gid() == self.uid && is.mode() & (right << 3) != 0 || is.mode() & right != 0
     }

@@ -1,4 +1,4 @@
-//! The judge finds each kind of hit that is planted, and nothing where there is none.
+//! The judge finds each kind of hit that is planted, and nothing if none is planted.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -81,7 +81,7 @@ fn what_only_root_may_have_is_a_leak() {
     assert!(leak(&open).is_some_and(|it| it.contains("shadow")));
 }
 
-/// The ground and its judge; `None`, said aloud, where we are not root.
+/// The ground and its judge; `None`, with a message, if we are not root.
 fn judged() -> Option<(Ground, Judge)> {
     if !rustix::process::geteuid().is_root() {
         looptax_testkit::skips::skip("attacks take root");
@@ -128,7 +128,7 @@ fn every_planted_hit_is_found_once_and_put_right() {
         check_one(&mut judge, |it| matches!(it, Hit::Changed(_)));
     }
 
-    // The secret where she may read it; not where she may not.
+    // The secret in a file that she may read, then in one that she may not.
     let copy = ground.hers().join("copy");
     fs::copy(ground.victim("shadow"), &copy).unwrap();
     set_mode(&copy, 0o600);

@@ -1,4 +1,4 @@
-//! Root's files that attacks are after: laid out, held against what they were, put right again.
+//! Root's files that attacks target: created, compared with what they were, restored.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ const FILES: [(&str, u32, &str); 11] = [
     ("value", 0o644, "1\n"),
     ("owned", 0o640, "SECRET\n"),
 ];
-/// Folders of root's alone.
+/// Folders that only root may enter.
 const CLOSED: [&str; 2] = ["admin", "admin/.ssh"];
 
 /// How a file or folder was.
@@ -40,7 +40,7 @@ struct Was {
     bytes: Vec<u8>,
 }
 
-/// The victims, and all else of root's on the ground that nobody may touch.
+/// The victims, and everything else of root's on the ground that must not change.
 pub(super) struct Victims {
     folder: PathBuf,
     /// Looked at without what is in the files.
@@ -61,7 +61,7 @@ impl Victims {
         Ok(victims)
     }
 
-    /// Makes them anew; how they are then counts.
+    /// Creates them again; later changes are found against this state.
     pub(super) fn restore(&mut self) -> Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             clear(&entry?.path())?;
@@ -79,7 +79,7 @@ impl Victims {
         Ok(())
     }
 
-    /// What is not as it was, in words.
+    /// Describes a difference from the restored state.
     pub(super) fn changed(&self) -> Result<Option<String>> {
         let now = self.now()?;
         let names = self.before.keys().chain(now.keys());

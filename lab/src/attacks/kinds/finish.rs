@@ -49,7 +49,7 @@ impl Attack for PutBack<'_> {
         let Self(shop) = self;
         shop.lay_out_new()?;
         let victim = any_victim(shop.ground, coin);
-        // What she does at once, or while the command runs, which is root's own and hers to wait for.
+        // Her tricks at once, or while the command runs; the command is root's own, and she waits for it.
         let late = any(coin, &[Trick::Link, Trick::FolderLink, Trick::Dangling]);
         let trick = any(coin, &[None, None, Some(Trick::Snatch), Some(Trick::FileLoop), Some(Trick::FolderLoop)]);
         if let Some(trick) = trick {

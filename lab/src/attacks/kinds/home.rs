@@ -27,7 +27,7 @@ struct Home<'a> {
     run: PastRun,
 }
 
-/// What is run; `HERS` stands for her folder.
+/// The commands that are run; `HERS` is replaced by her folder.
 const COMMANDS: [&str; 14] = [
     "show",
     "show --forget last",
@@ -65,7 +65,7 @@ impl Attack for Home<'_> {
         let words = words.split(' ').filter(|it| *it != "--").map(str::to_owned);
         let state = home.join(".local/state");
         let run = ground.looptax(words).within(&home).env("HOME", &home);
-        // HOME alone says it where the other is empty.
+        // Only HOME gives the folder if the other is empty.
         let data_home = if coin.flip() { home.join(".local/share") } else { PathBuf::new() };
         let run = run.env("XDG_DATA_HOME", data_home);
         run.env("XDG_STATE_HOME", state).end()
@@ -98,7 +98,7 @@ impl Home<'_> {
                 symlink(ground.at("victims"), data.join("switches"))?;
             }
             6 => {
-                // What SQLite looks for beside its file.
+                // The files that SQLite looks for beside its database.
                 self.remember(data, victim)?;
                 let ending = any(coin, &["-journal", "-wal", "-shm"]);
                 let leads_to = any(coin, &[victim, &*new]);

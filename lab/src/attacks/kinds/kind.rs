@@ -1,4 +1,4 @@
-//! What a kind of attack is: its recipe, and one that is prepared.
+//! A kind of attack: its recipe, and an attack that is prepared.
 
 use anyhow::Result;
 

@@ -46,7 +46,7 @@ struct Moved<'a> {
     _all: Vec<Ours>,
 }
 
-/// Options of a trial that name a file, and one that is none.
+/// Options of a trial that name a file, and an empty one.
 const FILES: [&str; 6] = ["--output", "--html", "--json", "--urls", "--from-log", ""];
 
 impl Attack for Moved<'_> {

@@ -1,4 +1,4 @@
-//! Processes that only look like servers: false names, command lines, programs that load what lies beside them.
+//! Processes that only look like servers: false names, command lines, programs that load files beside them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -19,7 +19,7 @@ pub(super) const NAMES: Kind = Kind {
     prepare,
 };
 
-/// What servers, web servers and proxies are called.
+/// The names of servers, web servers and proxies.
 const CALLED: [&str; 17] = [
     "redis-server",
     "valkey-server",
@@ -60,7 +60,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         ground.give(&program)?;
         hers.push(serve(ground, &program, name)?);
     }
-    // Root's, in a folder of hers, where the library lies that they look for.
+    // Root's programs, in a folder of hers that contains the library that they look for.
     let beside = ground.folder_of_hers("beside")?;
     let library = beside.join("libmarker.so");
     fs::copy(ground.program("libmarker.so"), &library)?;
@@ -71,7 +71,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         chown(&program, Some(0), Some(0))?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
         hers.push(serve(ground, &program, &format!("beside-{name}"))?);
-        // What is there instead once somebody has opened it.
+        // The replacement after the file was opened.
         ground.marking_script(&beside.join(format!("evil-{name}")))?;
     }
     hers.push(ground.pounce(&beside)?);

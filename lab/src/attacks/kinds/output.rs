@@ -47,7 +47,7 @@ struct Compare<'a> {
     ground: &'a Ground,
 }
 
-/// What is written where: `FILE` stands for the place, `RECORD` for a record of root's.
+/// The commands that write files: `FILE` is replaced by the place, `RECORD` by a record of root's.
 const COMMANDS: [&str; 13] = [
     "find --once -q --openmetrics FILE",
     "find --once --json=FILE",
@@ -128,7 +128,7 @@ fn outputs(ground: &Ground) -> Result<Readiness<'_>> {
     Readiness::ready(Outputs { ground, record })
 }
 
-/// What waits at the place of a file that is to be written; what goes on beside it ends when it is dropped.
+/// The trap at the place of a file that is to be written; the process beside it ends when this is dropped.
 pub(super) struct Trap {
     pub(super) folder: PathBuf,
     pub(super) file: PathBuf,

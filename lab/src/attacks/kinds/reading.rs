@@ -41,7 +41,7 @@ const LINKS: [(&str, &str); 9] = [
     ("urls", "lines.json"),
 ];
 
-/// What is run; `FILE` stands for the file that she reads afterwards, `HERS` for her folder.
+/// The commands that are run; `FILE` is replaced by the file that she reads afterwards, `HERS` by her folder.
 const COMMANDS: [&str; 15] = [
     "find --once --json=FILE",
     "find --once -q --openmetrics FILE",

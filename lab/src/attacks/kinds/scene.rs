@@ -81,7 +81,7 @@ impl<'a> Shop<'a> {
         Ok(Some(shop))
     }
 
-    /// Its file as it was before a switch: a line of cron, for whoever writes it elsewhere.
+    /// Its file as it was before a switch: a line of cron, for a process that writes it elsewhere.
     pub(super) fn old(&self) -> String {
         format!("# * * * * * root true\nREDIS_URL=redis://127.0.0.1:{}/3\n", self.port)
     }

@@ -76,7 +76,7 @@ impl Spool<'_> {
                 return ground.exchange(spool, &beside).map(Some);
             }
             4 => {
-                // What is to be put aside under another ending, where a folder and a link wait.
+                // A report that is to be renamed to another ending, where a folder and a link wait.
                 ground.file_of_hers(&report, b"no report\n", 0o644)?;
                 ground.link_of_hers(&report.with_extension("broken"), victim)?;
                 ground.link_of_hers(&spool.join("stop"), &ground.victim("cron.d"))?;

@@ -1,4 +1,4 @@
-//! A web server of root's and what is behind it, which is hers: whose test of its files is run, and as whom.
+//! A web server of root's and what is behind it, which is hers: whose test of its files is run, and as which user.
 
 use std::fs;
 use std::net::TcpListener;
@@ -36,7 +36,7 @@ pub(super) const MODULES: Kind = Kind {
     prepare: |ground| prepare(ground, Behind::Fpm),
 };
 
-/// What is behind the web server.
+/// The program behind the web server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Behind {
     Gunicorn,
@@ -111,7 +111,7 @@ impl Stack<'_> {
         clear(&self.site)?;
         write(&self.site, site.as_bytes(), 0o644)?;
         self.ground.file_of_hers(&self.own, own.as_bytes(), 0o644)?;
-        // Whoever runs reads them again; the program of root's that only asks for a password would end.
+        // Running processes read them again; root's program that only asks for a password would end.
         let told = self.hers.iter().filter(|_| self.behind != Behind::Setuid);
         for process in self.nginx.iter().chain(told) {
             let pid = i32::try_from(process.0.id()).ok().and_then(Pid::from_raw);
@@ -252,14 +252,14 @@ fn start_nginx(ground: &Ground, program: &Path, folder: &Path, module: Option<&P
     let nginx = Ours::start(&mut command)?;
     comes(&folder.join("nginx.pid"));
     if let Some(module) = module {
-        // It runs without; whoever tests its files loads it.
+        // The server runs without it; a process that tests the files loads it.
         let with = format!("load_module {};\n{text}", module.display());
         ground.file_of_hers(&folder.join("nginx.conf"), with.as_bytes(), 0o644)?;
     }
     Ok(nginx)
 }
 
-/// Where a program lies; of PHP-FPM one of its versions.
+/// The path of a program; of PHP-FPM one of its versions.
 pub(super) fn program(name: &str) -> Option<PathBuf> {
     let folders = PATH.split(':').map(Path::new);
     let is_it = |found: &str| found == name || name == "php-fpm" && found.starts_with(name);

@@ -78,7 +78,7 @@ fn link(ground: &Ground) -> Result<Readiness<'_>> {
             return Ok(Readiness::Skipped(why.to_owned()));
         }
     }
-    // One at a time has a loop of its own; the others are exchanged by hand now and then.
+    // One at a time has its own loop; the others are exchanged by hand now and then.
     for name in ["redis-server", "mariadbd"] {
         let evil = bin.join(format!("evil-{name}"));
         hers.push(ground.exchange(&bin.join(name), &evil)?);

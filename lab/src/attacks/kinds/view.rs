@@ -1,6 +1,6 @@
 //! A client of hers whose folders root looks at from within: her own `/etc`, libraries and programs.
 //!
-//! Whoever enters her namespace of mounts and then loads or starts anything has loaded what she put there.
+//! A process that enters her namespace of mounts and then loads or starts anything has loaded what she put there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     let mounts = mounts.join("; ");
     let socket = ground.hers().join("view.sock");
     let server = ground.program(SERVERS[0]).display().to_string();
-    // What comes after the mounts is no program that was mounted over, and has its preload.
+    // The program after the mounts is not one that was mounted over, and has its preload.
     let script = format!(
         "cd {}; mount --make-rprivate /; {mounts}; exec {server} serve {port} {}",
         folder.display(),

@@ -68,7 +68,8 @@ impl Attack for Why<'_> {
 }
 
 impl Why<'_> {
-    /// What goes on beside ends when it is dropped. A program that runs can be written by nobody: another takes its place.
+    /// The process beside it ends when this is dropped. A program that runs cannot be written to: another takes its
+    /// place.
     fn play(&self, coin: &mut Coin, own: &Path, map: &Path) -> Result<Option<Ours>> {
         let ground = self.ground;
         let other = own.with_file_name("other");

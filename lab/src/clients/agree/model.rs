@@ -9,7 +9,7 @@ use super::rates::Rates;
 use crate::clients::server::Server;
 use crate::recorded::{self, Arm};
 
-/// Runs looptax for so many seconds of epochs, both arms together, on fresh connections.
+/// Runs looptax for `seconds` of epochs, both arms together, on fresh connections.
 pub(super) fn measure(name: &str, server: &Server, looptax: &Path, seconds: f64) -> Result<Rates> {
     let mut command = Command::new(looptax);
     command

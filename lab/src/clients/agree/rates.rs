@@ -1,4 +1,4 @@
-//! What was measured of a real client and of the model that stands for it.
+//! The measured rates of a real client and of its model.
 
 use crate::clients::data::Client;
 

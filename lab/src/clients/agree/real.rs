@@ -15,8 +15,7 @@ const FIRST_REQUESTS: usize = 500;
 /// Thue-Morse order of eight slices: linear and quadratic drift falls on both arms alike.
 const ORDER: [usize; 8] = [0, 1, 1, 0, 1, 0, 0, 1];
 
-/// Fresh connections, warm-up, so many groups of eight slices, a coin before each. Gives the versions
-/// too.
+/// Fresh connections, warm-up, groups of eight slices, a coin before each. Gives the versions too.
 pub(super) fn measure(
     name: &str,
     server: &Server,

@@ -9,7 +9,7 @@ use looptax_model::stats::{Estimate, hodges_lehmann};
 
 use super::rates::{Measured, Rates, Round};
 
-/// How far the taxes may lie apart, in points.
+/// How far the taxes may differ, in points.
 const MOST_APART_POINTS: f64 = 3.0;
 const ALPHA: f64 = 0.05;
 

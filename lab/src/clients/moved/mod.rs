@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What this machine has not, and the client needs.
+/// Names a requirement of the client that this machine lacks.
 fn lacking(client: &Client, kind: Kind) -> Option<&'static str> {
     if find_binary(kind).is_none() {
         return Some("not installed");

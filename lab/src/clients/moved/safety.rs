@@ -1,8 +1,8 @@
-//! JDBC drivers whose connections have to stay on TCP under `looptax run`, and are told why.
+//! JDBC drivers whose connections have to stay on TCP under `looptax run`, and for which it reports why.
 //!
-//! Each asks one question without `--map`, so that `run` finds server and socket itself and decides. The
-//! answer has to come, over TCP as the server sees it, and `--verbose` has to say what kept it there. What
-//! happens with `--map`, which doubts nothing, stands beside it.
+//! Each asks one question without `--map`, so that `run` finds server and socket itself and decides. The answer has to
+//! come, over TCP as the server sees it, and `--verbose` has to name what kept it there. The result with `--map`, which
+//! doubts nothing, is printed beside it.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -27,7 +27,7 @@ struct Case {
     is_spelled: bool,
     /// Of the URL, to demand TLS.
     option: &'static str,
-    /// What `--verbose` has to say of it.
+    /// The words that `--verbose` has to print.
     words: &'static str,
 }
 

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::servers::{Ours, wait_until};
 
-/// Whom PostgreSQL runs as where we are root, which it refuses: `nobody`, on every Linux.
+/// The user that PostgreSQL runs as if we are root, which it refuses: `nobody`, on every Linux.
 const NOBODY: u32 = 65_534;
 
 pub(in crate::clients) const PASSWORD: &str = "secret";
@@ -159,7 +159,7 @@ fn give_away(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `cert.pem` and `key.pem` of a name that nobody checks.
+/// `cert.pem` and `key.pem` of a name that no client checks.
 fn certificate(folder: &Path) -> Result<()> {
     run(Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes"])
@@ -188,7 +188,7 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// MariaDB wants to be told that it may run as root.
+/// MariaDB needs an option before it runs as root.
 fn may_be_root() -> Option<&'static str> {
     rustix::process::geteuid().is_root().then_some("--user=root")
 }

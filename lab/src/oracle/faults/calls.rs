@@ -48,7 +48,7 @@ const CALLS: [(c_long, &str, Kind, &[i32]); 27] = [
 /// Those of a call that makes a file.
 const MAKING: &[i32] = &[ENOSPC, EIO, EDQUOT, EACCES, EROFS, EMFILE];
 
-/// What stops.
+/// Returns the calls that stop the traced process.
 pub(super) fn traced() -> impl Iterator<Item = c_long> {
     CALLS.iter().map(|it| it.0)
 }
@@ -62,14 +62,14 @@ impl Call {
         self.number == libc::SYS_openat && self.args[2] & libc::O_CREAT as u64 != 0
     }
 
-    /// Whether it is one that a fault can meet: not what is said to a person, nor what fails by a mistake alone.
+    /// Whether a fault can meet it: neither a message to a person, nor a call that fails only by a mistake.
     pub(super) fn counts(&self) -> bool {
         let is_said = self.number == libc::SYS_write && self.args[0] <= 2;
         let is_copy = self.args[1] == libc::F_DUPFD_CLOEXEC as u64;
         !is_said && (self.number != libc::SYS_fcntl || is_copy)
     }
 
-    /// What it says to a person.
+    /// Whether it prints a message to a person.
     pub(super) fn is_said(&self) -> bool {
         self.number == libc::SYS_write && self.args[0] <= 2
     }

@@ -1,4 +1,4 @@
-//! What a disk may hold after a loss of power: what was synced is there, of everything else any part may be missing.
+//! The states of a disk after a loss of power: synced data is there, of everything else any part may be missing.
 //!
 //! Names of a folder reach the disk in their order, at the latest when the folder is synced; those of two folders in any.
 //! Bytes, owner, rights and attributes of a file reach it when that is synced, or not at all.
@@ -68,7 +68,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// What is there is on the disk.
+    /// Everything in the folder is on the disk.
     pub(super) fn synced(root: &Path) -> Result<Self> {
         let mut disk = Self { root: root.to_owned(), files: BTreeMap::new(), folders: BTreeMap::new() };
         disk.see()?;

@@ -1,5 +1,5 @@
-//! The processes of `run`, each killed before any of its calls, or with a call that fails: the program gets all its answers,
-//! or ends with looptax, and nobody hangs or stays.
+//! The processes of `run`, each killed before any of its calls, or with a call that fails: the program gets all its
+//! answers, or ends with looptax, and no process hangs or stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -19,9 +19,9 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 use super::trace::{self, End, Fate};
 
-/// What the program ends with when it has had all its answers.
+/// The program's exit code after all its answers.
 const ANSWERED: i32 = 7;
-/// What looptax ends with if it did not start the program, or cannot go on.
+/// looptax's exit code if it did not start the program, or cannot go on.
 const FAILED: i32 = 125;
 
 /// Numbers, names and errors: man pages of section 2.
@@ -60,7 +60,7 @@ const REQUESTS: [(u64, &[i32]); 2] =
 /// A call's number, and what an `ioctl` asks for.
 type Made = (c_long, u64);
 
-/// A server at an address and a socket, in a process of its own.
+/// A server at an address and a socket, in its own process.
 pub(super) struct Ground {
     server: Pid,
     tcp: SocketAddr,
@@ -102,7 +102,7 @@ impl Ground {
         let server = match unsafe { fork() }? {
             ForkResult::Parent { child } => child,
             ForkResult::Child => {
-                // SAFETY: numbers alone; it ends with the oracle.
+                // SAFETY: only numbers; it ends with the oracle.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
                 thread::spawn(move || at_tcp.incoming().flatten().for_each(|it| drop(thread::spawn(|| echo(it)))));
                 at_socket.incoming().flatten().for_each(|it| drop(thread::spawn(|| echo(it))));
@@ -173,7 +173,7 @@ impl Ground {
         })?;
         let is_fine = match end {
             End::Hung => false,
-            // The program has all its answers, or never ran; killed, it ends with whoever was killed.
+            // The program has all its answers, or never ran; killed, it ends with the killed process.
             End::Exited(ANSWERED | FAILED) => true,
             // A thread of the watchdog, which answers after the supervisor, is it as well.
             End::Killed => n_kills.contains(&0) || n_kills.len() > 1,

@@ -60,12 +60,12 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Meets(Fate),
-    /// From here to the end of its process no call that changes something goes by without this error, if it can have it.
+    /// From here to the end of its process every call that changes something fails with this error, if it can have it.
     Stays(i32),
     Power,
 }
 
-/// What happens at which call of all phases.
+/// The event at one call, counted over all phases.
 #[derive(Debug, Clone, Copy)]
 struct Fault {
     at: usize,
@@ -108,7 +108,7 @@ impl Odometer {
     }
 }
 
-/// Where trials take place, and how many calls and cases there were.
+/// The folder of the trials, and how many calls and cases there were.
 struct Ground {
     folder: TempDir,
     n_steps: u64,
@@ -282,7 +282,7 @@ fn trials(is_told: bool) -> Vec<Box<dyn Trial>> {
     all
 }
 
-/// Fails where a fault leaves something between, lost, hanging or left behind.
+/// Fails if a fault leaves something between, lost, hanging or left behind.
 pub(super) fn run(options: &Options) -> Result<()> {
     // Tracer and child take turns: on one core none wakes another.
     let mut one = rustix::thread::CpuSet::new();

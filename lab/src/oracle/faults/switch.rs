@@ -74,7 +74,7 @@ impl Proof for Judge {
     }
 }
 
-/// What a file is, by itself.
+/// The state of a single file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Is {
     Old,
@@ -82,7 +82,7 @@ enum Is {
 }
 
 impl Switching {
-    /// So many of all are of two files, and come first.
+    /// How many of [`Self::all`] have two files; these come first.
     pub(super) const N_OF_TWO_FILES: usize = 4;
 
     pub(super) fn all() -> Vec<Self> {
@@ -167,7 +167,7 @@ impl Switching {
         }
     }
 
-    /// What a user gets by `--undo last`, or `--finish`.
+    /// Does what a user does with `--undo last`, or `--finish`.
     fn next_start(self, root: &Path) -> i32 {
         let kept = Self::kept(root);
         let Ok((known, _)) = list(&kept) else {
@@ -258,7 +258,7 @@ impl Trial for Switching {
         let standing = known.last().map(|it| it.standing);
         let fits = match standing {
             None | Some(SwitchStanding::Planned | SwitchStanding::PutBack | SwitchStanding::Undone) => is_all(Is::Old),
-            // An undo whose journal took no more notes is none the less done, and says so.
+            // An undo whose journal took no more notes is still done, and reports so.
             Some(SwitchStanding::Moved | SwitchStanding::Unproved) => is_all(Is::New) || phase > 0 && is_all(Is::Old),
             Some(SwitchStanding::Interrupted) => true,
             Some(_) => false,
@@ -283,7 +283,8 @@ impl Trial for Switching {
         Ok(wrong)
     }
 
-    /// A next start without any fault: what stands is taken back, and nothing is left; then another switch works.
+    /// A next start without any fault: the standing switch is taken back, and nothing is left; then another switch
+    /// works.
     fn settle(&self, root: &Path, _: &[Ended]) -> Result<Vec<String>> {
         let kept = Self::kept(root);
         let back = |wrong: &mut Vec<String>| -> Result<()> {

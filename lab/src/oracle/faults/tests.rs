@@ -29,7 +29,7 @@ fn check(which: fn(Switching) -> bool, of: fn(&Call) -> bool, what: What) {
     assert!(ground.wrong.is_empty(), "{:?}", ground.wrong);
 }
 
-/// A folder that did not get to the disk left a new file behind, of a switch that was said to be put back.
+/// A folder that was not synced to the disk left a new file behind, of a switch that was reported as put back.
 #[test]
 fn r50_a_file_whose_new_name_is_not_on_the_disk_is_put_back() {
     check(|it| !it.makes && !it.fails, Call::is_sync, FAILS);
@@ -47,7 +47,7 @@ fn r50_the_journal_of_the_first_switch_outlasts_a_loss_of_power() {
     check(|it| !it.makes && !it.fails, Call::is_sync, What::Power);
 }
 
-/// What was laid down before there was a plan stayed for good, with passwords in it.
+/// Files that were written before there was a plan stayed for good, with passwords in them.
 #[test]
 fn r50_the_next_switch_takes_away_what_a_killed_one_laid_down() {
     check(|it| !it.makes && it.finishes, Call::changes, DIES);

@@ -27,10 +27,10 @@ pub(super) struct Call {
     pub(super) flags: u64,
 }
 
-/// The number of a call that is none: the process has become another program.
+/// The number that is not a call: the process has become another program.
 pub(super) const EXECUTED: i64 = -1;
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Passes,

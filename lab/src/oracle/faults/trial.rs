@@ -1,4 +1,4 @@
-//! What is done while faults happen, and what must hold then: `switch` and `spool` are such trials.
+//! The work during which faults happen, and its conditions: `switch` and `spool` are such trials.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use anyhow::Result;
 
 use super::trace::End;
 
-/// What is done, and what must hold then.
+/// Work during which faults happen, and the conditions that must hold then.
 pub(super) trait Trial {
     fn words(&self) -> String;
     fn lay_down(&self, root: &Path) -> Result<()>;
     /// Processes, one after the other.
     fn n_phases(&self) -> usize;
-    /// What the process of a phase does; its exit code.
+    /// Does the work of the process of a phase; returns its exit code.
     fn work(&self, root: &Path, phase: usize) -> i32;
-    /// What is wrong after a phase.
+    /// Lists what is wrong after a phase.
     fn judge(&self, root: &Path, phase: usize, ended: &Ended) -> Result<Vec<String>>;
-    /// What is wrong after a next start without a fault.
+    /// Lists what is wrong after a next start without a fault.
     fn settle(&self, root: &Path, ended: &[Ended]) -> Result<Vec<String>>;
 }
 

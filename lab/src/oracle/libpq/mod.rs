@@ -36,7 +36,7 @@ const WHEELS: [(&str, u32); 6] = [
     ("psycopg2-binary==2.9.11", 17),
     ("psycopg-binary==3.3.1", 18),
 ];
-/// A Python for which each of them is there; the libraries in them need none.
+/// A Python for which all of them are available; the libraries do not need a Python.
 const PYTHON: &str = "3.10";
 
 /// Parameters with values that somebody may write.
@@ -69,7 +69,7 @@ const METHODS: [&str; 5] = ["trust", "scram-sha-256", "md5", "password", "peer m
 /// A role whose password is kept for SCRAM.
 const ROLE: &str = "bob";
 
-/// One libpq, in a process of its own.
+/// One libpq, in its own process.
 struct Library {
     major: u32,
     /// `name=VARIABLE` of each parameter.
@@ -166,7 +166,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What `looptax check` says; `None` where it does not know.
+/// Reads the answer of `looptax check`; `None` if it does not know.
 fn said(live: &Live, words: &[&str]) -> Result<Option<bool>> {
     let url = format!("postgres://{ROLE}:right@127.0.0.1:{}/{ROLE}?{}", live.port(), words.join("&"));
     let mut command = Command::new(debug_looptax()?);

@@ -37,7 +37,7 @@ pub(super) enum Way {
 pub(super) struct Application {
     /// The project's own files.
     pub(super) project: PathBuf,
-    /// What is beside them: log, process id, sign of life.
+    /// The files beside them: log, process id, sign of life.
     beside: PathBuf,
     /// The command that has it read its configuration again.
     pub(super) reload: String,
@@ -85,13 +85,13 @@ impl Application {
         fs::read_to_string(self.beside.join("pid")).ok()?.trim().parse().ok()
     }
 
-    /// What it wrote down so far, oldest first.
+    /// Its log so far, oldest first.
     pub(super) fn log(&self) -> Vec<Asked> {
         let text = fs::read_to_string(self.beside.join("log")).unwrap_or_default();
         text.lines().filter_map(asked).collect()
     }
 
-    /// What it printed, and the end of its log, for a person.
+    /// Its output, and the end of its log, for a person.
     pub(super) fn last_words(&self) -> String {
         let end_of = |name: &str, n_lines: usize| {
             let text = fs::read(self.beside.join(name)).unwrap_or_default();
@@ -131,7 +131,8 @@ impl Application {
     }
 }
 
-/// What starts the program, as its user, in its folder, and ends once it has read its configuration.
+/// The script that starts the program, as its user, in its folder, and ends once the program has read its
+/// configuration.
 fn start_script(draw: &Draw, programs: &Programs, project: &Path, beside: &Path) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut environment = programs.environment();

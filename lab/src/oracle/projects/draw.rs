@@ -1,4 +1,4 @@
-//! What a project is drawn to be: its form, its server, what is in the way, and how its application runs.
+//! The properties of a drawn project: its form, its server, its obstacle, and how its application runs.
 //!
 //! Plain data from one seed; nothing is started here.
 
@@ -29,9 +29,9 @@ pub(super) struct Form {
     /// The servers that it uses.
     pub(super) kinds: &'static [Kind],
     pub(super) program: Program,
-    /// What the program is told.
+    /// The argument of the program.
     pub(super) word: &'static str,
-    /// What has to be there, in the program's language: an extension, a module.
+    /// A requirement in the program's language: an extension, a module.
     pub(super) needs: &'static str,
     /// The file that looptax is given.
     pub(super) file: &'static str,
@@ -53,7 +53,7 @@ pub(super) const SOCKETLESS: usize = 2;
 /// A database that a file names beside the project's own, and that no account may use.
 pub(super) const UNUSED_DATABASE: &str = "shop_development";
 
-/// What keeps the application from the socket.
+/// The obstacle that keeps the application from the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Obstacle {
     None,
@@ -91,7 +91,7 @@ pub(super) enum Mode {
 pub(super) enum Reload {
     /// It is ended by its process id and started again.
     Restart,
-    /// A signal, upon which it executes itself anew.
+    /// A signal, upon which it executes itself again.
     Signal,
 }
 
@@ -128,7 +128,7 @@ pub(super) struct Draw {
     pub(super) reload: Reload,
     /// Options of looptax, with `«pid»` for the application's.
     pub(super) options: Vec<&'static str>,
-    /// What the server tells when it is the right one.
+    /// The server's answer by which it is recognized.
     pub(super) mark: String,
     /// Random numbers for the texts.
     pub(super) coin_seed: u64,
@@ -251,7 +251,7 @@ fn obstacles(kind: Kind) -> &'static [Obstacle] {
     }
 }
 
-/// Mostly plain; some want quotes in a file and escapes in a URL.
+/// Mostly plain; some need quotes in a file and escapes in a URL.
 fn drawn_password(coin: &mut Coin) -> String {
     let tag = coin.number() >> 36;
     match coin.number() % 6 {

@@ -1,7 +1,8 @@
-//! The servers of a part: three of each kind, with a usual and another place and without a socket, in namespaces of their
-//! own, and what a draw changes on them.
+//! The servers of a part: three of each kind, with a usual and another place and without a socket, in separate
+//! namespaces, and what a draw changes on them.
 //!
-//! Everything here runs in a part's own namespaces (see `part`): ports, `/run` and processes are nobody else's.
+//! Everything here runs in a part's own namespaces (see `part`): ports, `/run` and processes are not shared with other
+//! programs.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
@@ -18,10 +19,10 @@ use crate::servers::{Ours, wait_until};
 use crate::workspace::run_to_success;
 
 const ADMIN_PASSWORD: &str = "admin-of-the-oracle";
-/// Whom the servers run as: nobody's application.
+/// The user that the servers run as: no application has it.
 const SERVERS_UID: u32 = 1;
 
-/// The ports of a kind's servers; the first is the usual one, and free in namespaces of our own.
+/// The ports of a kind's servers; the first is the usual one, and free in our namespaces.
 pub(super) fn port(kind: Kind, server: usize) -> u16 {
     let ports: [u16; 3] = match kind {
         Kind::Postgres => [5432, 15_433, 25_434],
@@ -114,7 +115,8 @@ fn folder_of_servers(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A command of the servers' user, which the kernel ends with us. What it prints goes to `log` in the folder of its kind.
+/// A command of the servers' user, which the kernel ends with us. Its output is written to `log` in the folder of its
+/// kind.
 fn of_servers(program: &Path, words: &[String], data: &Path) -> Result<Command> {
     let ids = [format!("--reuid={SERVERS_UID}"), format!("--regid={SERVERS_UID}")];
     let log = File::options().create(true).append(true).open(data.join("log"))?;

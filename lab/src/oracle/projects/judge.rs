@@ -55,7 +55,7 @@ pub(super) struct Run<'a> {
     pub(super) stderr: &'a str,
     pub(super) before: &'a [Kept],
     pub(super) after: &'a [Kept],
-    /// What the application got before, and since looptax ended.
+    /// The application's answers before, and since looptax ended.
     pub(super) asked_before: &'a [Asked],
     pub(super) asked: &'a [Asked],
     /// Connections over TCP that the kernel lists of it, for each end.
@@ -120,7 +120,7 @@ fn ending(run: &Run<'_>, violations: &mut Vec<String>) -> Ending {
     ending
 }
 
-/// What an application calls its servers.
+/// The application's names for its servers.
 fn names(asked: &[Asked]) -> BTreeSet<String> {
     asked.iter().map(|it| it.name.clone()).collect()
 }
@@ -143,7 +143,7 @@ fn connections<'a>(run: &'a Run<'_>, kind: Kind) -> Vec<&'a SwitchConnection> {
     all.filter(|it| is_its(&it.check.product)).collect()
 }
 
-/// Whether an end of a project that is said to be on the socket, before or by now, is there.
+/// Checks an end of a project that is reported to be on the socket, before or by now; returns what is wrong.
 fn where_it_is(run: &Run<'_>, ending: Ending, idx: usize, end: &End) -> Option<String> {
     let its = connections(run, end.kind);
     let is_there = |fate| fate == SwitchFate::IsThere || ending == Ending::Moved && fate == SwitchFate::Moves;
@@ -190,7 +190,7 @@ fn files(run: &Run<'_>, is_written: bool) -> Vec<String> {
     wrong
 }
 
-/// What is said to stand in the way, and does not.
+/// Lists the obstacles that are reported and do not exist.
 fn false_reasons(run: &Run<'_>, ending: Ending) -> Vec<String> {
     let mut wrong = Vec::new();
     for connection in run.said.iter().flat_map(|it| &it.connections) {
@@ -212,7 +212,7 @@ fn false_reasons(run: &Run<'_>, ending: Ending) -> Vec<String> {
     wrong
 }
 
-/// What is true of no project: its application works, so its server listens where the file says, and lets it in.
+/// Points that no project has: its application works, so its server listens where the file says, and lets it in.
 fn is_never(code: PointCode) -> bool {
     matches!(
         code,
@@ -249,7 +249,7 @@ fn explains(obstacle: Obstacle, code: PointCode) -> bool {
     }
 }
 
-/// Why it was not moved: what fails, what is not known, or what was said of it all.
+/// Why it was not moved: what fails, what is not known, or the report on all of it.
 fn reason(run: &Run<'_>) -> String {
     let Some(said) = &run.said else {
         return run.stderr.lines().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" / ");
@@ -308,7 +308,7 @@ mod tests {
         serde_json::from_value(all).unwrap()
     }
 
-    /// What is wrong with a switch that says so, ends so, leaves this file and this application.
+    /// Judges a switch that reports this outcome and code, and leaves this file and this application.
     fn violations(outcome: &str, code: i32, after: &str, way: Result<Way, &str>) -> String {
         let form = named(&["wordpress".to_owned()]).unwrap();
         let draw = Draw::of(1, &form, |_, _| 3306).unwrap();

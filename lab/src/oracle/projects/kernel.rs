@@ -1,4 +1,4 @@
-//! What the kernel lists of a process: its connections over TCP to a port.
+//! The kernel's list of a process: its connections over TCP to a port.
 
 use std::fs;
 use std::path::Path;

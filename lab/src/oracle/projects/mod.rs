@@ -1,8 +1,9 @@
 //! Random projects with real applications, drivers and servers: `looptax switch --yes` leaves each moved and proved, or as
 //! it was.
 //!
-//! `draw` says what a project is, `forms` writes its files, `ground` has the servers, `application` runs it, `part` plays
-//! the draws one after the other in namespaces of their own, `judge` decides by the files and by what the application got.
+//! `draw` says what a project is, `forms` writes its files, `ground` has the servers, `application` runs it, `part`
+//! plays the draws one after the other in separate namespaces, `judge` decides by the files and by what the application
+//! got.
 
 mod application;
 mod draw;

@@ -1,4 +1,4 @@
-//! What `cargo lab oracle projects` is told.
+//! The options of `cargo lab oracle projects`.
 
 use std::path::PathBuf;
 

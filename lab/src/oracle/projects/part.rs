@@ -1,4 +1,4 @@
-//! A part of the draws, in namespaces of its own: processes, network, mounts, with an own `/run` and `/etc/hosts`.
+//! A part of the draws, in separate namespaces: processes, network, mounts, with a separate `/run` and `/etc/hosts`.
 //!
 //! The whole part ends with its first process, whatever becomes of us. Its results are lines of JSON on stdout.
 
@@ -24,7 +24,7 @@ use super::program::Programs;
 
 /// An application that was started works within this time; Django with a cold cache took 3 s on a busy core.
 const STARTS_WITHIN: Duration = Duration::from_secs(15);
-/// What it gets after a switch is looked at for this long at least: six questions and more.
+/// Its answers after a switch are watched for this long at least: six questions and more.
 const LOOKED_AT: Duration = Duration::from_millis(1200);
 const HOSTS: &str = "127.0.0.1 localhost db.internal\n::1 localhost ip6-localhost\n";
 
@@ -38,11 +38,11 @@ pub(super) struct Played {
     pub(super) ending: Ending,
     pub(super) violations: Vec<String>,
     pub(super) reason: String,
-    /// The file before and after, what was said, and what the application wrote down.
+    /// The file before and after, looptax's output, and the application's log.
     pub(super) report: String,
 }
 
-/// What the parts tell.
+/// The output of the parts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Line {
     Missing { form: String, why: String },
@@ -124,7 +124,7 @@ fn playable(programs: &Programs, wanted: &[&'static Form], says: bool) -> Result
     Ok(playable)
 }
 
-/// Where projects are played, one after the other.
+/// The place of projects, which run one after the other.
 struct Stage {
     scratch: PathBuf,
     looptax: PathBuf,

@@ -1,4 +1,4 @@
-//! The programs that are applications: where each lies, whether it can run here, and how it is started.
+//! The programs that are applications: the path of each, whether it can run here, and how it is started.
 //!
 //! The drivers are those that `clients/setup.sh` installs, or the system's.
 
@@ -80,7 +80,7 @@ impl Programs {
         words
     }
 
-    /// Its environment, but for what is the project's.
+    /// Its environment, except for the project's variables.
     pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),

@@ -1,4 +1,4 @@
-//! What a made-up machine is: an application, who is beside it, and how looptax is asked.
+//! A made-up machine: an application, the programs beside it, and how looptax is asked.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) enum Style {
     Long,
 }
 
-/// When it reads its file anew.
+/// When it reads its file again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Reads {
@@ -36,7 +36,7 @@ pub(super) enum Reads {
     Never,
 }
 
-/// What comes of its connections to the socket.
+/// The fate of its connections to the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OverSocket {
@@ -70,7 +70,7 @@ pub(super) struct Actor {
     pub(super) after: Option<Duration>,
 }
 
-/// How looptax is told who the application is.
+/// How looptax learns which process is the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     No,
@@ -105,7 +105,7 @@ impl Machine {
         Self { kind, application, others, is_asked_by_looptax, named, within: Duration::from_secs(8), keeps }
     }
 
-    /// Whether somebody is the application by all that looptax is told, and goes on over TCP or is refused.
+    /// Whether another actor fits all that looptax knows of the application, and stays on TCP or is refused.
     pub(super) fn has_alike(&self) -> bool {
         let fails = |it: &Actor| it.is_over_tcp && it.has_account || it.over_socket == OverSocket::Refused;
         self.named != Named::Pid && self.others.iter().any(|it| it.user == APPLICATION && fails(it))

@@ -1,4 +1,4 @@
-//! A server of one's own, and the programs of a machine beside it.
+//! A private server, and the programs of a machine beside it.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -30,7 +30,7 @@ pub(super) struct Ground {
     without_eyes: bool,
 }
 
-/// Ends a program with its workers when dropped; what it started anew too.
+/// Ends a program with its workers when dropped; what it started again too.
 struct Playing {
     pid_file: PathBuf,
 }
@@ -148,7 +148,7 @@ impl Ground {
         thread::sleep(AFTER);
         let all = attempts(&log)?;
         drop(playing);
-        // Also those that were started anew before the one before them had said its number.
+        // Also those that were started again before the one before them had reported its number.
         let own = folder.path().display().to_string();
         let _none_left = Command::new("pkill").args(["-KILL", "-f", &own]).status()?;
         Ok((ended, all))

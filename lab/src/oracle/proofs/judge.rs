@@ -1,4 +1,4 @@
-//! What an application really got, by its own log, and whether looptax said so.
+//! The application's real answers, by its own log, and whether looptax reported them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -56,13 +56,13 @@ pub(super) enum Outcome {
 #[derive(Debug)]
 pub(super) struct Verdict {
     pub(super) outcome: Outcome,
-    /// What must not be.
+    /// The violations.
     pub(super) wrong: Vec<String>,
-    /// Whether the application was on the socket long enough and worked, and can be told from the others.
+    /// Whether the application was on the socket long enough and worked, and can be distinguished from the others.
     pub(super) is_moved: bool,
 }
 
-/// Holds what was said against what was.
+/// Compares looptax's report with what happened.
 pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdict {
     let is_proved = ended.code == Some(0);
     let wrote = ended.said.contains("undo it with");
@@ -98,7 +98,7 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
                 wrong.push("kept without a proof, and nobody wanted that".to_owned());
             }
             let n_bad = over_socket().filter(|it| !it.is_ok).count();
-            // The server tells of refusals; of one that never connects nobody does.
+            // The server reports refusals; an attempt that never connects is not reported.
             if n_bad > 0 && machine.application.over_socket == OverSocket::Refused && first.is_none() {
                 wrong.push(format!("{n_bad} attempts over the socket failed, and the file stays"));
             }

@@ -1,5 +1,5 @@
-//! Made-up machines with an application, others beside it and looptax: whether `looptax switch` says "moved, and proved"
-//! only where the application is on the socket and works, and says it there.
+//! Made-up machines with an application, others beside it and looptax: whether `looptax switch` says "moved, and
+//! proved" only if the application is on the socket and works, and says it then.
 //!
 //! `draw` says what a machine is, `actor.py` plays its programs with real drivers, `ground` has the server and starts them,
 //! `judge` decides by the application's own log.
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     all: bool,
 }
 
-/// Fails where a proof is false, or too few of those that moved have one.
+/// Fails if a proof is false, or too few of those that moved have one.
 pub(super) fn run(options: &Options) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "other users' programs take root: run me as root");
     let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;

@@ -1,4 +1,4 @@
-//! What looptax says of a file, and whether that is what happened.
+//! The claims of looptax about a file, and whether they are what happened.
 //!
 //! Asks the library that `check` and `switch` ask, with the same words; no program is started and no file opened.
 
@@ -11,7 +11,7 @@ use looptax_model::dsn::{Address, Protocol, Secret};
 use super::ground::{Ground, Place, RIGHT};
 use super::subject::Subject;
 
-/// What is said of a connection.
+/// A claim about a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     words: String,
@@ -20,11 +20,11 @@ pub(crate) struct Claim {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// Where it goes is not known.
+    /// Its target is not known.
     Open,
-    /// It goes to one of these places: several where a name has several addresses, or the usual socket is meant.
+    /// It connects to one of these places: several if a name has several addresses, or the usual socket is meant.
     To(Vec<Place>),
-    /// It goes nowhere.
+    /// It connects to nothing.
     Nowhere,
     /// It does not go to these, which it names.
     NotTo(Vec<Place>),
@@ -38,10 +38,10 @@ pub(crate) enum Ending {
     False,
 }
 
-/// What looptax makes of a file's text.
+/// looptax's reading of a file's text.
 pub(crate) struct Said {
     pub(crate) claims: Vec<Claim>,
-    /// What `switch` would make of the text, one for each change that it could write.
+    /// The texts that `switch` would write, one for each change that it could make.
     pub(crate) edits: Vec<Edited>,
     /// Whether it was found by the names of its settings: nothing is written then.
     pub(crate) is_guessed: bool,
@@ -106,7 +106,7 @@ fn own(reading: Reading, ground: Ground) -> Vec<Found> {
     reading.found.into_iter().filter(is_own).collect()
 }
 
-/// The texts that `switch` would write for one connection: none where it is on the socket already, or not known.
+/// The texts that `switch` would write for one connection: none if it is on the socket already, or not known.
 fn edits_of(found: &Found, ground: Ground, text: &str, source: &Source<'_>, subject: &Subject) -> Vec<Edited> {
     let is_over_tcp = found.takes.is_some_and(|it| it != Takes::Unix);
     let Some(address) = found.address.as_ref().filter(|_| is_over_tcp && !found.is_guessed && !found.fails) else {
@@ -144,7 +144,7 @@ impl Claim {
         let what = match (found.takes, &found.address) {
             (None, _) | (_, None) => What::Open,
             (Some(Takes::Nothing), _) => What::Nowhere,
-            // It names a socket, or a host that is none, and what it says is that this is not reached.
+            // It names a socket, or a host that is not one, and the claim is that this is not reached.
             (Some(_), Some(address)) if found.fails => What::NotTo(places(Takes::Unix, address, ground)),
             (Some(takes), Some(address)) => What::To(places(takes, address, ground)),
         };
@@ -163,7 +163,7 @@ impl Claim {
         Self { words: format!("{}: {place}: {}", found.titles.join(", "), found.why), what }
     }
 
-    /// What `looptax check URL` takes an address for; `None` where it refuses it.
+    /// The address as `looptax check URL` reads it; `None` if it refuses it.
     fn of_url(text: &str, ground: Ground) -> Option<Self> {
         let address = Address::parse(text).ok()?;
         let takes = if address.socket.is_some() { Takes::Unix } else { Takes::Tcp };

@@ -1,4 +1,4 @@
-//! A driver that connects as it is told, with listeners that note where it comes.
+//! A driver that connects as its configuration says, with listeners that note where it connects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::dialects::program::{self, Program};
 /// The longest that a driver may take for one connection on this machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the driver did with a text.
+/// The driver's connections with a text.
 #[derive(Debug, Clone)]
 pub(crate) struct Done {
     pub(crate) reached: Vec<Place>,
@@ -31,7 +31,7 @@ pub(crate) struct Driven {
     is_each: bool,
     ears: Arc<Ears>,
     running: Program,
-    /// What it did with each text so far.
+    /// Its connections with each text so far.
     known: BTreeMap<String, Done>,
 }
 

@@ -1,4 +1,4 @@
-//! What `looptax dsn` prints for each driver: every socket of the ground, and what a host means.
+//! The texts that `looptax dsn` prints for each driver: every socket of the ground, and what a host means.
 //!
 //! `cargo lab dialects` tries awkward logins on real servers; here it is awkward places, all of them.
 
@@ -49,7 +49,7 @@ pub(super) fn run(driver: &Driver) -> Result<Outcome> {
 }
 
 impl Trial<'_> {
-    /// A text connects over its socket and nowhere else, or it is said that it cannot be written.
+    /// A text connects over its socket and nowhere else, or looptax reports that it cannot be written.
     fn socket(&mut self, fields: &Fields) -> Result<()> {
         let text = self.dialect.text(fields);
         let cannot = self.dialect.cannot(fields);
@@ -60,7 +60,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// A host means to the driver what is said of it.
+    /// A host means to the driver what looptax reports.
     fn host(&mut self, host: Option<&str>) -> Result<()> {
         let login = [USER, PASSWORD, database(self.ground).unwrap_or_default()];
         let Ok(text) = self.driver.text_for(host, self.ground.usual_port, login) else {

@@ -83,7 +83,7 @@ impl Ears {
         Ok(ears)
     }
 
-    /// Where connections were made since the last time, in their order.
+    /// The places of the connections since the last time, in their order.
     pub(crate) fn take(&self) -> Vec<Place> {
         self.sweep();
         std::mem::take(&mut self.came.lock().unwrap_or_else(PoisonError::into_inner))

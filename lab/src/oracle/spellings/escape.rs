@@ -1,6 +1,6 @@
 //! How a value is written in a file of each language.
 //!
-//! Pure. Written from the languages' own manuals, not with looptax's quoting, which is what is held against them.
+//! Pure. Written from the languages' own manuals, not with looptax's quoting, which is compared with them.
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(crate) enum Escape {
     Dotenv,
     /// Each byte that is not a letter, digit, dot or dash as `%XX`.
     Url,
-    /// The same, but for slashes.
+    /// The same, except for slashes.
     Path,
     /// As the host of a URL: a name, an address and a port as they are, anything else as [`Self::Url`] has it.
     Authority,

@@ -1,6 +1,6 @@
 //! The places of the oracle's machine: ports, names, folders and sockets where something listens.
 //!
-//! Pure, but for [`Ground::lay`], which mounts them in a namespace that was made for them.
+//! Pure, except for [`Ground::lay`], which mounts them in a namespace that was made for them.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -78,7 +78,7 @@ impl Ground {
         })
     }
 
-    /// The sockets that clients take which are told none.
+    /// The sockets that clients use if none is given.
     pub(crate) fn usual_sockets(self) -> Vec<PathBuf> {
         match self.protocol {
             Protocol::Mysql => ["/run/mysqld/mysqld.sock", "/tmp/mysql.sock"].map(PathBuf::from).into(),
@@ -127,7 +127,7 @@ impl Ground {
         }
     }
 
-    /// What kind of place it is: faults that differ in nothing else are one.
+    /// The kind of a place: faults that differ in nothing else are one.
     pub(crate) fn class(self, place: &Place) -> &'static str {
         match place {
             Place::Tcp(_, port) if *port == self.usual_port => "usual port",

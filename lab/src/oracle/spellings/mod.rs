@@ -1,9 +1,10 @@
 //! `cargo lab oracle spellings`: files with random settings, read by looptax and by the driver that they are for.
 //!
-//! The driver reads a file and connects; listeners note where. looptax reads the same file. What it says of transport,
-//! place and port has to be what happened, and with each text that `switch` would write in its place the driver has to
-//! reach the socket, and nothing else. The files are those of `clients/dialects/spellings.toml`, `clients/setup.sh`
-//! installs what reads them. It runs in its own network and mount namespace, where the usual ports and sockets are free.
+//! The driver reads a file and connects; listeners note where. looptax reads the same file. The transport, place and
+//! port that it reports have to be what happened, and with each text that `switch` would write in its place the driver
+//! has to reach the socket, and nothing else. The files are those of `clients/dialects/spellings.toml`,
+//! `clients/setup.sh` installs what reads them. It runs in its own network and mount namespace, where the usual ports
+//! and sockets are free.
 
 mod claim;
 mod driven;
@@ -91,7 +92,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         }
     }
     println!("{}", table::table(&outcomes, coin.seed));
-    // Who names some wants to hear of those.
+    // A run of named subjects fails if one is skipped.
     let n_skipped = outcomes.iter().filter(|it| it.is_skipped()).count();
     if n_skipped > 0 && !options.names.is_empty() {
         bail!("{n_skipped} of them could not be run");

@@ -54,7 +54,7 @@ impl Pools {
     }
 }
 
-/// Values with their weights; the first is none.
+/// Values with their weights; the first has no value.
 fn valued(none: u32, values: impl IntoIterator<Item = (u32, String)>) -> Vec<Value> {
     let named = values.into_iter().map(|(weight, value)| (weight, Some(value)));
     std::iter::once((none, None)).chain(named).collect()

@@ -19,11 +19,11 @@ pub(crate) struct Subject {
     pub(crate) protocol: Protocol,
     /// The program of `clients/dialects` that connects as it does.
     pub(crate) program: String,
-    /// Where the file lies, below the application's folder; empty where the text is what `check` takes itself.
+    /// The path of the file, below the application's folder; empty if the text is the one that `check` takes itself.
     pub(crate) file: String,
-    /// What lies beside it.
+    /// The files beside it.
     pub(crate) beside: Vec<String>,
-    /// What `--as` takes for it, when looptax asks whose file it is.
+    /// Its name for `--as`, when looptax asks whose file it is.
     pub(crate) application: String,
     pub(crate) quotes: Escape,
     pub(crate) template: Template,

@@ -1,4 +1,4 @@
-//! What came of it: a table, and each kind of fault with the smallest file that shows it.
+//! The results: a table, and each kind of fault with the smallest file that shows it.
 
 use std::fmt::Write;
 
@@ -7,11 +7,11 @@ use crate::dialects::dialogue::Versions;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultKind {
-    /// The driver goes to another place than is said.
+    /// The driver connects to another place than reported.
     Elsewhere,
     /// With the edited file the driver does not reach the socket, or something else as well.
     Edit,
-    /// The driver goes nowhere, although something listens where it is said to go.
+    /// The driver connects to nothing, although something listens at the reported place.
     Nowhere,
     /// An edit misses the socket, of a file with which the driver went nowhere before.
     EditOfBroken,
@@ -25,7 +25,7 @@ pub(crate) struct Fault {
     pub(crate) done: String,
     /// The edited text; empty for a claim.
     pub(crate) edited: String,
-    /// What makes it this fault: what is said and what is done, without the words.
+    /// The sign of the fault: what looptax reports and what the driver does, without the words.
     pub(crate) sign: String,
     /// The draw that first showed it.
     pub(crate) number: u32,

@@ -28,11 +28,11 @@ enum Piece {
 enum Slot {
     /// A value of the pool of this name.
     Value(String),
-    /// One of so many texts.
+    /// One of this many texts.
     Text(usize),
 }
 
-/// What is in each slot of a template, by its place among what can be; the first is the simplest.
+/// The choice in each slot of a template, by its place among the possible ones; the first is the simplest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Draw(Vec<usize>);
 

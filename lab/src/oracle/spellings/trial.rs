@@ -12,7 +12,7 @@ use super::template::Draw;
 use crate::coin::Coin;
 use crate::dialects::dialogue::Job;
 
-/// What may be wrong.
+/// The part that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Claim,
@@ -70,7 +70,7 @@ impl Trial<'_> {
         self.driven.drive(&Job { text: text.to_owned(), user: None, password: None, database: None })
     }
 
-    /// What is wrong with the claim about a text, or with the first edit of it that is wrong.
+    /// Finds what is wrong with the claim about a text, or with the first edit of it that is wrong.
     fn fault(&mut self, text: &str, what: What) -> Result<Option<Fault>> {
         let said = said(self.subject, text);
         let own = self.drive(text)?;

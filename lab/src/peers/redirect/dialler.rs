@@ -1,4 +1,4 @@
-//! The program that connects, many times, and tells how long each step took it.
+//! The program that connects, many times, and reports how long each step took.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// Answers that are waited for on each connection.
 const N_PINGS: usize = 20;
-/// System calls without any concern to us: so many in a row, and so often.
+/// System calls that have nothing to do with connections: this many in a row, and this often.
 const N_UNRELATED: u32 = 4_000;
 const N_ROWS: usize = 50;
 
@@ -39,7 +39,7 @@ pub(crate) struct Options {
     core: Option<usize>,
 }
 
-/// What came of it. Times are medians over the connections.
+/// The results. Times are medians over the connections.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Measured {
     /// Over which transport the server says that all came.
@@ -56,7 +56,7 @@ pub(super) struct Measured {
     pub(super) whole_us: f64,
     /// A system call that has nothing to do with sockets, in ns.
     pub(super) unrelated_ns: f64,
-    /// Largest memory of its parent, in KiB: the supervisor, where there is one.
+    /// Largest memory of its parent, in KiB: the supervisor, if there is one.
     pub(super) parent_kib: u64,
 }
 

@@ -1,11 +1,11 @@
-//! What the rounds say, as Markdown: medians over rounds with their range; differences and ratios within a
-//! round, since the machine's speed drifts between rounds.
+//! The results of the rounds, as Markdown: medians over rounds with their range; differences and ratios within a round,
+//! since the machine's speed drifts between rounds.
 
 use super::dialler::Measured;
 use crate::peers::case::Place;
 use crate::peers::spread::Spread;
 
-/// What `looptax run` may cost: the project's own limits.
+/// The most that `looptax run` may cost: the project's own limits.
 const MOST_CONNECT_US: f64 = 20.0;
 const MOST_DATA_RATIO: f64 = 1.03;
 const MOST_UNRELATED_NS: f64 = 10.0;

@@ -1,9 +1,8 @@
 //! `cargo lab peers --redirect`: what `looptax run` costs a program, beside TCP and the native socket.
 //!
-//! The same small program (`dialler`) connects over TCP, to the socket itself, and over TCP under
-//! `looptax run`, in rounds; `figures` says what came of it. The server is a process of this program, too,
-//! and greets each connection with the transport that it came over: whoever came over another one than it should fails the
-//! run.
+//! The same small program (`dialler`) connects over TCP, to the socket itself, and over TCP under `looptax run`, in
+//! rounds; `figures` reports the results. The server is a process of this program, too, and greets each connection with
+//! the transport that it came over: a connection over another one than it should fails the run.
 
 pub(crate) mod dialler;
 mod echo;

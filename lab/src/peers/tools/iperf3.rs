@@ -42,7 +42,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// What arrived, by the receiver's clock.
+/// The bytes that arrived, by the receiver's clock.
 fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("iperf3 prints no JSON")?;
     let sum = &report["end"]["sum_received"];

@@ -46,7 +46,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// What is in flight at its end it calls an error, once for each connection.
+/// oha counts requests in flight at its end as errors, one for each connection.
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("oha writes no JSON")?;
     let n_requests = report["statusCodeDistribution"]["200"].as_u64();

@@ -1,4 +1,4 @@
-//! What peers print: their version, and numbers in their reports.
+//! The output of peers: their version, and numbers in their reports.
 
 use std::process::Command;
 

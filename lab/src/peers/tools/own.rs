@@ -1,4 +1,5 @@
-//! The lab itself as a load generator, for what no other one does over both ways: pages, and memcached's `get`.
+//! The lab itself as a load generator, for requests that no other one sends over both transports: pages, and
+//! memcached's `get`.
 //!
 //! A thread for each connection, which waits for an answer before it asks again, or a connection for each request.
 
@@ -18,7 +19,7 @@ use super::output::quantile;
 use crate::peers::tool::{Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::Work;
 
-/// What memcached is asked for.
+/// The key that memcached is asked for.
 pub(crate) const KEY: &str = "looptax_scratch_peers";
 
 pub(crate) const OWN: Tool = Tool {

@@ -78,7 +78,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     }
 }
 
-/// What the names of its logs begin with.
+/// The prefix of its logs' names.
 const LOG: &str = "transactions";
 
 /// The times of all transactions in µs, sorted: the third column of its logs, a file for each thread.
@@ -97,7 +97,7 @@ fn logged(folder: &Path) -> Result<Vec<f64>> {
     Ok(times_us)
 }
 
-/// It lies beside the server, where Debian puts no link for every version.
+/// It is in the server's folder, where Debian puts no link for every version.
 fn program() -> OsString {
     let own = find_binary(Kind::Postgres).map(|server| server.with_file_name("pgbench"));
     own.filter(|path| path.is_file()).map_or_else(|| "pgbench".into(), OsString::from)

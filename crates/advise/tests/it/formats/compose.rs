@@ -13,7 +13,7 @@ use looptax_testkit::dice::Dice;
 const FILES: usize = 400;
 const READER: &str = include_str!("../../data/readers/yaml.py");
 
-/// What is written into a file, and for each of its connections what it shares or why not.
+/// The new text of a file, and for each of its connections what it shares or why not.
 type Edited = (Option<String>, Vec<Option<Result<Share, String>>>, Vec<Rewrite>);
 
 fn edited(text: &str) -> Edited {
@@ -51,7 +51,7 @@ fn edited_beside(text: &str, beside: &[String]) -> Edited {
 struct App {
     variables: &'static [(&'static str, &'static str)],
     changed: &'static [(&'static str, &'static str)],
-    /// Which variable stands above those that come.
+    /// The variable above those that follow.
     above: &'static str,
     image: &'static str,
 }
@@ -334,7 +334,7 @@ pub(super) fn parsed(files: &[String]) -> Option<Vec<Value>> {
     Some(all.collect())
 }
 
-/// What a document has to become.
+/// The document after the change.
 fn expected(mut document: Value, drawn: &Drawn) -> Value {
     for name in &drawn.mounted {
         let service = document["services"][name].as_object_mut().unwrap();
@@ -389,7 +389,7 @@ fn change(environment: &mut Value, app: &App) {
     }
 }
 
-/// Numbers that stand without quotes are numbers to YAML; to Compose all are texts.
+/// Numbers without quotes are numbers to YAML; to Compose all are texts.
 fn as_texts(value: Value) -> Value {
     match value {
         Value::Number(it) => json!(it.to_string()),
@@ -411,7 +411,7 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
         let (new, shares, rewrites) = edited(&it.text);
         let new = new.unwrap_or_else(|| panic!("{shares:?}\n{}", it.text));
         assert_eq!(shares.iter().flatten().count(), it.mounted.len() - 1, "{}", it.text);
-        // What goes is a value in its line; what comes with a line is below whole ones.
+        // A removed text is a value in its line; an added line is below whole ones.
         for rewrite in &rewrites {
             let gone = &it.text[rewrite.at.clone()];
             assert!(!gone.contains(['\n', '\r', '#']), "{gone}\n{}", it.text);

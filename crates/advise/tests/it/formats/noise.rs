@@ -11,7 +11,7 @@ const COPIES: usize = 25;
 /// Stands in every line of noise.
 const MARK: &str = "NO1SE";
 
-/// What people leave in comments: quotes, escapes, signs of other encodings, and settings that are none.
+/// Words that people leave in comments: quotes, escapes, signs of other encodings, and settings that are commented out.
 const WORDS: [&str; 18] = [
     "'",
     "\"",
@@ -33,7 +33,7 @@ const WORDS: [&str; 18] = [
     "%s",
 ];
 
-/// How a line of comment begins and ends in a file of that name; `None` where there is no such.
+/// How a line of comment begins and ends in a file of that name; `None` if it has no comments.
 fn comment(path: &str, text: &str) -> Option<(&'static str, &'static str)> {
     let name = path.rsplit('/').next().unwrap_or_default();
     Some(match name.rsplit('.').next().unwrap_or_default() {
@@ -70,7 +70,7 @@ fn noisy(dice: &mut Dice, case: &Case) -> String {
         }
         lines.push(line.to_owned());
         is_open |= line.contains("<?php");
-        // What goes on in the next line has no comment between.
+        // A value that continues in the next line has no comment between.
         may_stand = if is_xml { line.ends_with('>') } else { !line.ends_with('\\') };
     }
     let newline = dice.one(&["\n", "\r\n"]);

@@ -18,7 +18,7 @@ use looptax_testkit::dice::Dice;
 const FILES: usize = 60;
 type Settings = BTreeMap<String, String>;
 
-/// What the program finds in each file; `None` where it is not installed.
+/// The settings that the program finds in each file; `None` if it is not installed.
 fn asked(oracle: &Oracle, files: &[std::path::PathBuf]) -> Option<Vec<Settings>> {
     let output = Command::new(oracle.program).args(oracle.before).arg(oracle.script).args(files).output();
     let Ok(output) = output else {

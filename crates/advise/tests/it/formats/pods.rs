@@ -11,7 +11,7 @@ use super::compose::parsed;
 
 const FILES: usize = 400;
 
-/// What is written into a file, and for each of its connections what it shares or why not.
+/// The new text of a file, and for each of its connections what it shares or why not.
 type Edited = (Option<String>, Vec<Option<Result<Share, String>>>, Vec<Rewrite>);
 
 fn edited(text: &str) -> Edited {
@@ -156,7 +156,7 @@ impl Pen<'_> {
         for (name, value) in variables {
             let is_number = value.chars().all(|it| it.is_ascii_digit());
             let quote = if is_number { "\"" } else { self.dice.one(&["", "'", "\""]) };
-            // What is between the two lines is not understood, and only what is added has to be.
+            // No noise between these two lines: it is not understood there, and only in added lines it has to be.
             let indent = " ".repeat(blanks);
             let behind = self.dice.one(&["", " # n"]);
             self.lines.push(format!("{indent}- name: {name}{behind}"));
@@ -313,7 +313,7 @@ fn draw(dice: &mut Dice) -> Drawn {
     Drawn { text, app, place: path, mounted }
 }
 
-/// What the documents have to become.
+/// The documents after the change.
 fn expected(mut documents: Value, drawn: &Drawn) -> Value {
     let app = drawn.app;
     let spec = documents.pointer_mut(&drawn.place).unwrap();
@@ -363,7 +363,7 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
         let (new, shares, rewrites) = edited(&it.text);
         let new = new.unwrap_or_else(|| panic!("{shares:?}\n{}", it.text));
         assert_eq!(shares.iter().flatten().count(), it.mounted.len() - 1, "{}", it.text);
-        // What goes is a value in its line; what comes with a line is below whole ones.
+        // A removed text is a value in its line; an added line is below whole ones.
         for rewrite in &rewrites {
             let gone = &it.text[rewrite.at.clone()];
             assert!(!gone.contains(['\n', '\r', '#']), "{gone}\n{}", it.text);
@@ -437,7 +437,7 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
     assert!(new.is_none() && format!("{shares:?}").contains("init container"), "{shares:?}\n{text}");
     let sidecar = text.replace("    image: own", "    image: own\n    restartPolicy: Always");
     assert!(edited(&sidecar).0.is_some(), "{sidecar}");
-    // The machine's loopback is no Pod's.
+    // The machine's loopback is not a Pod's.
     let (new, shares, _) = edited(&pod("", "", "hostNetwork: true", ""));
     assert_eq!((new, shares), (None, vec![None]));
 }

@@ -1,4 +1,4 @@
-//! What is written for a variable into a pool of PHP-FPM, read by PHP-FPM itself.
+//! The text that is written for a variable into a pool of PHP-FPM, read by PHP-FPM itself.
 
 use std::fs;
 use std::path::PathBuf;

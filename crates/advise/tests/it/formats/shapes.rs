@@ -5,7 +5,7 @@ use std::path::Path;
 use super::words::{self, Words, encoded};
 use looptax_testkit::dice::Dice;
 
-/// What a setting is to hold where it is a URL.
+/// The value of a setting that is a URL.
 pub(super) const URL: &str = "(a URL)";
 
 pub(super) struct Shape {
@@ -13,7 +13,7 @@ pub(super) struct Shape {
     pub(super) path: &'static str,
     pub(super) oracle: &'static Oracle,
     pub(super) write: fn(&mut Dice, &Words) -> String,
-    /// What its language finds there, before and after.
+    /// The settings that its language finds there, before and after.
     pub(super) holds: fn(&Words, bool) -> Vec<(&'static str, String)>,
 }
 

@@ -18,7 +18,7 @@ const CASES: usize = 300;
 /// The variables that are drawn, and what a connection shows of them.
 const NAMES: [&str; 5] = ["DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USERNAME", "DB_PASSWORD"];
 
-/// A file of containers, its name, and what lies beside it.
+/// A file of containers, its name, and the files beside it.
 struct Project {
     name: &'static str,
     text: String,
@@ -69,7 +69,7 @@ fn complete(found: &Found, share: &Share, text: &str) -> Option<Vec<looptax_advi
     Some(share.complete(moves)?.here)
 }
 
-/// What a connection shows of the drawn variables; `None` if it is not known.
+/// The drawn variables that a connection shows; `None` if it is not known.
 fn shown(reading: &Reading) -> Option<BTreeMap<&'static str, String>> {
     let address = reading.found.iter().find(|it| it.kind == "mysql")?.address.as_ref()?;
     let values = [
@@ -82,7 +82,7 @@ fn shown(reading: &Reading) -> Option<BTreeMap<&'static str, String>> {
     Some(NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
-/// Another value each time, so that it tells where it comes from.
+/// Another value each time, so that it shows its source.
 fn value(name: &str, n: &mut u32) -> String {
     *n += 1;
     if name == "DB_PORT" { format!("{}", 4000 + *n) } else { format!("v{n}") }
@@ -205,7 +205,7 @@ fn the_file_counts_that_compose_takes() {
     }
 }
 
-/// A source of variables: its kind and name, whether it may be missing, and what goes before its names.
+/// A source of variables: its kind and name, whether it may be missing, and the prefix of its names.
 type Taken = (&'static str, &'static str, bool, &'static str);
 
 /// The environment that Kubernetes makes: `envFrom` in its order, then `env`; what is not there and may be missing counts
@@ -275,7 +275,7 @@ fn draw_objects(dice: &mut Dice, n: &mut u32) -> (Objects, Vec<String>) {
         let mut text = format!("apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\ndata:\n");
         let mut plain = String::from("stringData:\n");
         for (name, value) in &entries {
-            // What is written as text wins over what is encoded.
+            // A value in plain text wins over an encoded one.
             let is_plain = kind == "Secret" && dice.below(2) == 0;
             let held = if is_plain { "other" } else { value };
             let held = if kind == "Secret" { encoded(held) } else { format!("\"{held}\"") };
@@ -428,7 +428,7 @@ fn a_file_that_is_not_followed_is_said() {
     }
     let optional = compose("    env_file: [{path: a.env, required: false}]\n", "", &[]).read(None);
     assert_eq!((optional.problems, optional.found.len()), (Vec::new(), 0));
-    // What Compose takes from where it runs is not known.
+    // The variables of the shell that starts Compose are not known.
     let asked = "    env_file: a.env\n    environment:\n      - REDIS_HOST\n";
     let reading = compose(asked, "", &[("a.env", ENV)]).read(None);
     assert!(reading.found[0].takes.is_none() && reading.found[0].why.contains("Compose"), "{}", reading.found[0].why);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use looptax_testkit::dice::Dice;
 
-/// What a connection is made of, and a setting beside it that nobody is to touch.
+/// The parts of a connection, and a setting beside it that must not change.
 #[derive(Debug, Clone)]
 pub(super) struct Words {
     pub(super) user: String,

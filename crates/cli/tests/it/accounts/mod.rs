@@ -34,7 +34,7 @@ fn rule(server: &Server, rules: &str) {
     let file = PathBuf::from(server.column("SHOW hba_file").remove(0));
     let admin = &server.it.login.user;
     fs::write(file, format!("local all {admin} scram-sha-256\n{rules}\n")).unwrap();
-    // Each new connection is held against the rules of when it comes, once they are read.
+    // Each new connection is compared with the rules in force when it comes, once they are read.
     let before = server.column("SELECT pg_conf_load_time()::text");
     server.column("SELECT pg_reload_conf()::text");
     looptax_testkit::patience::wait_for("the reload", std::time::Duration::from_secs(10), || {

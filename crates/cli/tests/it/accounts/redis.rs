@@ -1,4 +1,4 @@
-//! What a Redis user may or need not do: told, not taken for something else.
+//! The rights that a Redis user has or lacks: reported, not taken for something else.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use super::short;
 use crate::check::{check, expect};
 use crate::fixture::{Alive, Server, exe};
 
-/// A Redis that wants no password.
+/// A Redis that asks for no password.
 fn open_to_all() -> Option<Server> {
     let server = Server::start(Kind::Redis)?;
-    // It refuses a password only where the default user has none.
+    // It refuses a password only if the default user does not have one.
     server.redis(&["CONFIG", "SET", "requirepass", ""]);
     Some(server)
 }

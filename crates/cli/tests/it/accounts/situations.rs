@@ -47,7 +47,7 @@ fn run(url: &str, uid: Option<u32>, options: &[&str]) -> (Scratch, Finished) {
     (scratch, run)
 }
 
-/// Holds what a run says and leaves against how it has to end.
+/// Compares a run's output and files with how it has to end.
 #[track_caller]
 fn check_ends((scratch, run): &(Scratch, Finished), ends: Ends) {
     match ends {
@@ -138,7 +138,7 @@ fn check_accounts(kind: Kind, server: &Server) {
     both("tcp", "", pw);
     both("socket", pw, "");
     both("other", "IDENTIFIED BY 'other'", pw);
-    // MySQL's plugin of that kind is a package of its own.
+    // MySQL's plugin of that kind is a separate package.
     let system = match kind {
         Kind::Mariadb => "IDENTIFIED VIA unix_socket",
         _ => "IDENTIFIED BY 'other'",
@@ -197,7 +197,7 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
         server.redis(&words);
     }
     server.redis(&["ACL", "SETUSER", "off", "off", ">pw"]);
-    // A stranger without the right to ask has to be told.
+    // A user without the right to ask is reported.
     let [at, socket] = [server.it.tcp.to_string(), server.socket()];
     let url = |login: &str| format!("redis://{login}{at}?socket={socket}");
     check_all(
@@ -223,7 +223,7 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
     }
 }
 
-/// What a login of the test's own finds: over the socket and over TCP, without TLS and with.
+/// The results of a login by the test itself: over the socket and over TCP, without TLS and with.
 fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
     let login = Login {
         user: user.to_owned(),
@@ -240,7 +240,7 @@ fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
     })
 }
 
-/// Accounts drawn at random: what `compare` says is held against who is let in.
+/// Accounts drawn at random: the answers of `compare` are compared with real logins.
 #[test]
 fn r20_accounts_at_random_get_what_a_login_of_their_own_finds() {
     for kind in [Kind::Mariadb, Kind::Mysql] {

@@ -1,4 +1,4 @@
-//! Accounts that the server takes over TLS alone.
+//! Accounts that the server accepts only over TLS.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,7 +16,7 @@ use crate::fixture::{Server, exe, is_root, saved};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 
-/// Which arms a run held against each other.
+/// Checks which arms a run compared.
 #[track_caller]
 fn check_arms(server: &str, options: &[&str], arms: [&str; 2], problem: &str) {
     let scratch = Scratch::new();
@@ -114,7 +114,7 @@ fn encrypted_sessions_of_this_machine_are_named() {
     }
 }
 
-/// What `find` says of encrypted connections to this server while these are used.
+/// The lines of `find` about encrypted connections to this server while these are used.
 fn found_while_asked(server: &Server, talks: [&mut Conversation; 2]) -> Vec<String> {
     let is_over = AtomicBool::new(false);
     let run = thread::scope(|scope| {
@@ -155,7 +155,7 @@ fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
     run.expect_code(0);
 }
 
-/// Whoever has to do TLS keeps what it has.
+/// A client that has to do TLS keeps what it has.
 #[test]
 fn r20_run_leaves_a_login_on_tcp_that_the_server_takes_over_tls_alone() {
     let Some(server) = with_accounts(Kind::Mariadb) else {

@@ -25,7 +25,7 @@ use crate::fixture::Server;
 /// How long an application may take to start, or to take its configuration: far over what any takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What every page shows that was read from the database.
+/// The text from the database on every page.
 pub(crate) const ROW: &str = "A row of a table";
 
 /// The statements that put it there, on MariaDB and on PostgreSQL.
@@ -51,7 +51,7 @@ pub(crate) enum Way {
 
 pub(crate) type Ask = Box<dyn Fn(Question) -> Result<String, String> + Send + Sync>;
 
-/// An application that runs, and what `looptax switch` is told of it.
+/// An application that runs, and the arguments of `looptax switch` for it.
 pub(crate) struct Application {
     // In the order of their end.
     _processes: Vec<Group>,
@@ -59,7 +59,7 @@ pub(crate) struct Application {
     pub(crate) place: Place,
     /// The file that names its server.
     pub(crate) file: PathBuf,
-    /// What makes it take what the file says; nothing where each visit reads it.
+    /// The command that makes it read its file; `None` if it reads it for each visit.
     pub(crate) reload: Option<String>,
     /// Where it can be asked by anybody.
     pub(crate) url: Option<String>,
@@ -123,7 +123,7 @@ impl Application {
         }
     }
 
-    /// What the application and its server say in their logs.
+    /// The logs of the application and its server.
     fn told(&self) -> String {
         let log = fs::read_to_string(self.place.path("log")).unwrap_or_default();
         format!("{log}\nthe server:\n{}", self.server.it.log_tail())
@@ -153,7 +153,7 @@ impl Application {
     }
 }
 
-/// What a server says of a connection: an address, `localhost`, a socket's path.
+/// Parses a server's word for a connection: an address, `localhost`, a socket's path.
 fn way_of(said: &str) -> Way {
     if said.starts_with("127.0.0.1") {
         Way::Tcp
@@ -200,7 +200,7 @@ impl Place {
         Self { scratch, http, uid: None, words }
     }
 
-    /// With a word of its own.
+    /// Adds a word.
     #[must_use]
     pub(crate) fn with(mut self, word: &'static str, value: String) -> Self {
         self.words.push((word, value));
@@ -313,7 +313,7 @@ pub(crate) fn fill_table(server: &Server) {
     }
 }
 
-/// A page's text; what is no page is an error.
+/// A page's text; an answer that is not a page is an error.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Result<String, String> {
     let fail = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(fail)?;

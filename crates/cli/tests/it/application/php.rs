@@ -1,4 +1,4 @@
-//! What applications in PHP run on: a php-fpm of their own with lighttpd in front of it; and a WordPress.
+//! The programs under applications in PHP: a separate php-fpm with lighttpd in front of it; and a WordPress.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -10,7 +10,7 @@ use looptax_model::dsn::Kind;
 use super::{Group, Place, skip_without};
 use crate::fixture::Server;
 
-/// lighttpd, which knows only one site: every page is the front controller's, but for scripts.
+/// lighttpd, which knows only one site: every page is the front controller's, except for scripts.
 const FRONT: &str = "\
 server.modules = (\"mod_rewrite\", \"mod_fastcgi\")
 server.document-root = \"«folder»/«root»\"
@@ -79,7 +79,7 @@ pub(crate) struct Php {
 }
 
 impl Php {
-    /// `None`, said aloud, where a program, an extension or a file of a library is not there.
+    /// `None`, with a message, if a program, an extension or a file of a library is missing.
     pub(crate) fn find(extension: &str, files: &[&str]) -> Option<Self> {
         let (fpm, lighttpd) = (program("php-fpm")?, program("lighttpd")?);
         let listed = Command::new("php").arg("-m").output();
@@ -103,7 +103,7 @@ impl Php {
         (vec![front, fpm], reload)
     }
 
-    /// Starts PHP alone, for a pool that was written with [`write_pool`].
+    /// Starts only PHP, for a pool that was written with [`write_pool`].
     pub(crate) fn start_fpm(&self, place: &Place) -> Group {
         place.write(&[("php-fpm.conf", GLOBAL)]);
         place.start(&self.fpm, &FPM_WORDS)
@@ -117,7 +117,8 @@ impl Php {
         place.fill(&format!("{fpm} & exec {front}"))
     }
 
-    /// The line of a shell that starts nginx and a pool for each way in the foreground; `None`, said aloud, without nginx.
+    /// The line of a shell that starts nginx and a pool for each way in the foreground; `None`, with a message, without
+    /// nginx.
     pub(crate) fn line_behind_nginx(&self, place: &Place) -> Option<String> {
         let nginx = program("nginx")?;
         write_pool(place, POOLS);

@@ -1,4 +1,4 @@
-//! Applications that are programs of their own: Django under gunicorn, a service in Node.
+//! Applications that are separate programs: Django under gunicorn, a service in Node.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use looptax_model::dsn::Kind;
 use super::{Place, fill_table, skip_without};
 use crate::fixture::Server;
 
-/// Whether a program can load its library; if not, says so aloud.
+/// Whether a program can load its library; prints a message if not.
 pub(crate) fn can_load(program: &str, args: &[&str], library: &str) -> bool {
     let loaded = Command::new(program).args(args).output();
     let can = loaded.is_ok_and(|it| it.status.success());
@@ -20,7 +20,7 @@ pub(crate) fn can_load(program: &str, args: &[&str], library: &str) -> bool {
 pub(crate) const GUNICORN: [&str; 8] =
     ["/usr/bin/python3", "-m", "gunicorn", "-w", "2", "-b", "«http»", "greetings.wsgi"];
 
-/// Django on PostgreSQL, its connections kept for so many seconds; `None` where it cannot be had.
+/// Django on PostgreSQL, its connections kept for `max_age` seconds; `None` if it is not available.
 pub(crate) fn django(max_age: &str) -> Option<(Server, Place)> {
     let script = "import django, psycopg2, gunicorn";
     if !can_load(GUNICORN[0], &["-c", script], "Django with gunicorn") {
@@ -59,6 +59,6 @@ pub(crate) fn node() -> Option<(Server, Place)> {
     Some((server, place))
 }
 
-/// Where Debian has Node's libraries, which a Node from elsewhere does not know.
+/// The folder of Node's libraries on Debian, which a Node from elsewhere does not know.
 const NODE_PATH: &str = "NODE_PATH=/usr/share/nodejs";
 const NODE_MYSQL: &str = "require('mysql').createPool('mysql://localhost/greetings')";

@@ -18,7 +18,7 @@ fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
         return;
     };
     let mut talk = server.talk();
-    // Names are not resolved on private servers, so this account is for TCP alone.
+    // Names are not resolved on private servers, so this account is only for TCP.
     for sql in [
         "CREATE USER 'narrow'@'127.0.0.1' IDENTIFIED BY 'pw'",
         "GRANT SELECT ON *.* TO 'narrow'@'127.0.0.1'",
@@ -74,7 +74,7 @@ fn the_login_over_the_socket_is_the_clients_own() {
     if !is_root() {
         return;
     }
-    // The plugin asks the kernel who connects: root would be refused.
+    // The plugin asks the kernel for the connecting user: root would be refused.
     let mut talk = server.talk();
     for sql in [
         "CREATE USER 'nobody'@'localhost' IDENTIFIED VIA unix_socket",
@@ -100,7 +100,7 @@ fn tls_that_the_url_or_the_server_demands_is_told() {
         let url = format!("{}?sslmode=require", url(&server));
         let run = check(&server, &url, &["-c", "1"]);
         expect(&run, "TLS", "unknown", &["sslmode=require", "node-pg"]);
-        // Held against libpq 13 to 18 by `cargo lab oracle libpq`.
+        // Compared with libpq 13 to 18 by `cargo lab oracle libpq`.
         let asked = |words: &str| check(&server, &format!("{}?{words}", self::url(&server)), &["-c", "1"]);
         expect(&asked("channel_binding=require"), "login", "fail", &["`channel_binding=require`", "every connection"]);
         expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "asks with"]);

@@ -119,7 +119,7 @@ impl Situation {
         it
     }
 
-    /// An account with some rights of its own.
+    /// An account with some separate rights.
     fn make(&mut self, dice: &mut Dice, kind: Kind, account: &str, how: &str) {
         self.setup.push(format!("CREATE USER {account} {how}"));
         for _ in 0..dice.below(4) {
@@ -155,9 +155,9 @@ impl Situation {
         let plain = if self.has_revokes { &PLAIN[..] } else { &[] };
         let schemas = self.database.map_or([&SCHEMAS, plain].concat(), |database| vec![database]);
         let mut probes: Vec<String> = schemas.into_iter().flat_map(probes).collect();
-        // Of a role that waits to be made use of nobody knows which database it is for.
+        // For a role that is not used yet, it is not known which database it is for.
         probes.extend(self.database.is_none().then(|| "SET ROLE reader".to_owned()));
-        // The file is handed over open: whoever reads it may not get at its folder.
+        // The file is passed open: the user that reads it may not get at its folder.
         let mut file = tempfile::tempfile().unwrap();
         writeln!(file, "SELECT 'in';").unwrap();
         for probe in &probes {
@@ -236,7 +236,7 @@ enum Ends {
     Works,
     /// It works once the advice is followed.
     Mended,
-    /// It does not, and no statement would give just what is missing, as is said.
+    /// It does not work, and no statement would give just what is missing; this is reported.
     Hidden,
 }
 

@@ -1,5 +1,5 @@
-//! What `SHOW GRANTS` is said to cover, against a MariaDB that is asked: random grants to two accounts, and every
-//! statement tried as both.
+//! The statements that `SHOW GRANTS` is reported to cover, compared with a MariaDB: random grants to two accounts, and
+//! every statement tried as both.
 
 use looptax_advise::check::{Rights, Server as Rules};
 use looptax_bench::path::{Conversation, Endpoint, Limits};
@@ -38,8 +38,8 @@ pub(super) fn grant(dice: &mut Dice) -> String {
     }
 }
 
-/// Statements that do nothing where they are allowed; creating does, and is undone. No grant names the table `u`
-/// or the procedure `q`.
+/// Statements that do nothing if they are allowed; creating does, and is undone. No grant names the table `u` or the
+/// procedure `q`.
 pub(super) fn probes(schema: &str) -> Vec<String> {
     let of_table = |table: &str| {
         [
@@ -73,7 +73,7 @@ fn talk_as(server: &Server, user: &str) -> Conversation {
     Conversation::open(server.it.protocol, &endpoint, &login, Limits::default()).unwrap()
 }
 
-/// Which of the probes an account may do, and what it is told of its grants.
+/// Which of the probes an account may do, and what the server lists of its grants.
 fn tried(server: &Server, rules: Rules, root: &mut Conversation, user: &str) -> (Vec<Vec<bool>>, Rights) {
     let mut talk = talk_as(server, user);
     let rows = talk.query("SHOW GRANTS").unwrap();
@@ -90,7 +90,7 @@ fn tried(server: &Server, rules: Rules, root: &mut Conversation, user: &str) -> 
     (all.to_vec(), Rights::read(&lines, rules, false))
 }
 
-/// Whether what is said to be missing is one of the rights that were tried.
+/// Whether a right that is reported as missing is one of those that were tried.
 fn is_tried(line: &str) -> bool {
     let (rights, _) = line.split_once(" ON ").unwrap_or((line, ""));
     let rights = rights.trim_start_matches("GRANT ");

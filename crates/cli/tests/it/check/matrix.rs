@@ -20,7 +20,7 @@ use crate::fixture::{Server, exe, is_root, is_there};
 
 const NOBODY: u32 = 65_534;
 
-/// What is set up, and who logs in.
+/// A set-up, and the account that logs in.
 struct Situation {
     name: &'static str,
     user: &'static str,
@@ -117,7 +117,7 @@ const OF_REDIS: [Situation; 4] = [
     },
 ];
 
-/// A server, and what its situations came to.
+/// A server, and the results of its situations.
 struct Row {
     server: String,
     name: &'static str,
@@ -139,7 +139,7 @@ fn let_everybody_in(server: &Server, mode: u32) {
     fs::set_permissions(server.socket(), fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// What is said, as root of `nobody`, and as `nobody` itself.
+/// The exit codes for `nobody`: asked by root, and by `nobody` itself.
 fn said(url: &str) -> [i32; 2] {
     let ask = |uid: Option<u32>| {
         let scratch = Scratch::new();
@@ -320,7 +320,8 @@ fn r20_what_check_says_of_each_account_is_what_connecting_finds() {
     let is_wrong = |said: i32, is_true: bool| said == 0 && !is_true || said == 1 && is_true;
     let wrong = rows.iter().filter(|it| is_wrong(it.to_root, it.is_true) || is_wrong(it.to_user, it.is_true));
     assert_eq!(wrong.count(), 0, "{text}");
-    // What is open to root is a driver's own matter; to others also which of two servers a socket belongs to.
+    // The only open question for root is one of the drivers; others also do not know which of two servers a socket
+    // belongs to.
     let of_driver = "TLS demanded of both";
     let mut others = rows.iter().filter(|it| it.name != of_driver);
     assert!(others.all(|it| it.to_root < 2), "{text}");

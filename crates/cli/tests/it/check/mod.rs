@@ -38,7 +38,7 @@ pub(super) fn url(server: &Server) -> String {
     server.url().replace(&format!(":{}@", server.password()), "@")
 }
 
-/// What is not fine, in a line each.
+/// The findings, in a line each.
 pub(super) fn told(run: &Finished) -> String {
     let points: Value = serde_json::from_str(&run.stdout).unwrap();
     let points = points.as_array().unwrap().iter();
@@ -46,7 +46,7 @@ pub(super) fn told(run: &Finished) -> String {
     lines.map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// What a random trial came to, for whoever runs it by itself.
+/// Prints the result of a random trial, for a person who runs it separately.
 #[allow(clippy::print_stdout, reason = "a figure to be read")]
 pub(super) fn report(words: &str) {
     println!("{words}");
@@ -57,7 +57,7 @@ pub(super) fn number(name: &str, usual: usize) -> usize {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap())
 }
 
-/// The outcome of a topic, and all that is said of it.
+/// The outcome of a topic, and all of its words.
 #[track_caller]
 fn point(run: &Finished, topic: &str) -> (String, String) {
     let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
@@ -76,7 +76,7 @@ pub(super) fn expect(run: &Finished, topic: &str, outcome: &str, words: &[&str])
     }
 }
 
-/// What a check says to do, of one place.
+/// The steps that a check advises, of one place.
 #[track_caller]
 pub(super) fn steps(run: &Finished, place: &str) -> Vec<String> {
     let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
@@ -128,7 +128,7 @@ fn another_server_behind_the_socket_is_told() {
     let (Some(one), Some(two)) = (Server::start(Kind::Redis), Server::start(Kind::Redis)) else {
         return;
     };
-    // The second one knows another password, so nobody is asked for one.
+    // The second one has another password at first; with the same one, none is asked for.
     two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
     let run = check(&one, &url(&one), &["--socket", &two.socket()]);
     expect(&run, "same server", "fail", &["two servers"]);

@@ -51,7 +51,7 @@ fn a_client_with_a_tmp_of_its_own_does_not_see_the_socket() {
     if !is_root() || !is_there("unshare") {
         return;
     }
-    // What systemd's PrivateTmp does: a mount namespace with another folder over the one above.
+    // As with systemd's PrivateTmp: a mount namespace with another folder over the one above.
     let socket = server.socket();
     let over = Path::new(&socket).parent().unwrap().parent().unwrap();
     let script = format!("mount -t tmpfs none {} && echo up && exec sleep 60", over.display());
@@ -60,7 +60,7 @@ fn a_client_with_a_tmp_of_its_own_does_not_see_the_socket() {
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
     let run = check(&server, &url(&server), &["--pid", &client.0.id().to_string()]);
-    // It can be the cause below these folders alone.
+    // It can be the cause only below these folders.
     let may_be_private = ["/tmp", "/var/tmp"].iter().any(|it| over.starts_with(it));
     expect(&run, "path", "fail", &["sees no", if may_be_private { "PrivateTmp" } else { "other folders" }]);
     run.expect_code(1);
@@ -73,7 +73,7 @@ fn a_full_queue_is_told_as_the_client_meets_it() {
     };
     let scratch = Scratch::new();
     let path = scratch.file("full.sock");
-    // Nobody accepts here, and little may wait.
+    // No process accepts here, and few connections may wait.
     let listener = rustix::net::socket_with(
         rustix::net::AddressFamily::UNIX,
         rustix::net::SocketType::STREAM,
@@ -121,7 +121,7 @@ fn the_loopback_that_counts_is_that_of_the_clients_namespace() {
     if !is_root() || !is_there("unshare") || !is_there("ip") {
         return;
     }
-    // It means its own 127.0.0.1, where nobody listens.
+    // It means its own 127.0.0.1, where no process listens.
     let mut client = Alive::spawn(
         Command::new("unshare")
             .args(["--net", "sh", "-c", "ip link set lo up; echo up; exec sleep 60"])

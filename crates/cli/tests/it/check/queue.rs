@@ -22,11 +22,11 @@ use super::{number, report};
 use crate::application::Group;
 use crate::fixture::{Alive, exe, is_root, is_there};
 
-/// What `cargo lab oracle accounts` has more of.
+/// Small numbers; `cargo lab oracle accounts` uses larger ones.
 const PAIRS: usize = 8;
 const MOST: usize = 60;
 
-/// A Redis that listens on a socket, with this backlog; where that lies for us.
+/// A Redis that listens on a socket, with this backlog; returns the socket's path outside.
 fn redis(scratch: &Scratch, backlog: usize, before: &str) -> (Alive, u16, PathBuf) {
     let port = free_address().port();
     let socket = scratch.file("r.sock");
@@ -50,7 +50,7 @@ fn answered(socket: &Path) -> Option<UnixStream> {
     Some(connection)
 }
 
-/// How many of so many connects fail at once.
+/// How many of `n` connects fail at once.
 pub(crate) fn n_failed(socket: &Path, n: usize) -> usize {
     let address = SocketAddrUnix::new(socket).unwrap();
     let connected = |_| -> Option<OwnedFd> {
@@ -249,7 +249,7 @@ fn r49_the_workers_of_uwsgi_count_with_their_threads() {
     }
 }
 
-/// What to set was said, and not where.
+/// The setting was named, and not its file.
 #[test]
 fn r49_the_server_s_own_file_is_named_where_a_longer_queue_is_advised() {
     if !is_there("redis-server") {

@@ -27,7 +27,7 @@ struct Case {
     database: &'static str,
     password: &'static str,
     is_nobody: bool,
-    /// How the role's password is kept; `None` where it has none.
+    /// How the role's password is kept; `None` if it does not have one.
     kept: Option<&'static str>,
     rules: String,
 }
@@ -39,7 +39,7 @@ impl Case {
             let user = dice.one(&["all", "app", "nobody", "+staff", "\"a b\"", "/^app"]);
             let database = dice.one(&["all", "all", "shop", "sameuser", "\"sh op\""]);
             let is_local = dice.below(2) == 0;
-            // There is `peer` on the socket alone.
+            // `peer` is only possible on the socket.
             let methods = if is_local { &METHODS[..] } else { &METHODS[..5] };
             let method = dice.one(methods);
             rules.push(if is_local {
@@ -124,7 +124,7 @@ fn hold_against(ruled: &mut Ruled, it: &Case) -> bool {
             0 if !works => wrong("said to work, and does not"),
             1 if works => wrong("said not to work, and does"),
             0 => return has_refused,
-            // What is wrong over TCP already is nothing for the socket to mend.
+            // A fault over TCP is not for the socket to fix.
             1 | 3 if !is_in_today => return true,
             1 => {}
             _ => wrong("not known"),
@@ -151,7 +151,7 @@ fn r20_check_is_right_of_random_roles_of_postgres_and_its_advice_ends() {
         return;
     };
     let _reachable = open_up(Path::new(&ruled.server.socket()).parent().unwrap());
-    // Servers of one's own let nobody else in.
+    // Private servers let no other user in.
     fs::set_permissions(ruled.server.socket(), fs::Permissions::from_mode(0o777)).unwrap();
     ruled.execute("CREATE ROLE staff");
     for role in ROLES {

@@ -1,7 +1,7 @@
 //! The way to a socket through folders of random owners and permissions: what `check` says of it, what connecting
 //! finds, and whether its commands, run as they are printed, end what it complains of.
 //!
-//! All of it in a mount namespace with users and groups of its own.
+//! All of it in a mount namespace with its own users and groups.
 
 use looptax_testkit::dice::Dice;
 use std::fs;
@@ -66,7 +66,7 @@ impl Place {
         self.run(&words).status.success()
     }
 
-    /// What `check` says: its exit code, its commands, and all of it.
+    /// The result of `check`: its exit code, its commands, and the whole output.
     fn said(&self, socket: &str) -> (i32, Vec<String>, String) {
         let url = format!("redis://{}/", self.server.it.tcp);
         let output = self.run(&[
@@ -165,7 +165,7 @@ fn redis(port: u16, settings: &[&str]) -> Alive {
     alive
 }
 
-/// Nobody logs in to a server of pages: whose socket it is, the kernel tells.
+/// A server of pages has no logins: the kernel shows whose socket it is.
 #[test]
 fn a_socket_of_another_process_than_the_port_s_is_told() {
     if !is_root() {

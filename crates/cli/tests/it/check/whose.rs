@@ -286,7 +286,7 @@ fn a_server_in_another_network_is_named_with_it() {
         return;
     };
     let at = server.it.tcp;
-    // Nobody listens in that network, and the server that is seen is not in it.
+    // No process listens in that network, and the server that is seen is not in it.
     let script = format!("exec {} check redis://{at} --json", exe().display());
     let Some(run) = run_in_own_network(&scratch, &script) else {
         return;

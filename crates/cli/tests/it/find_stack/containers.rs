@@ -64,7 +64,7 @@ impl Network {
         }
     }
 
-    /// What a thread does in there; what it starts stays there.
+    /// Runs `act` in a thread inside; processes that it starts stay there.
     fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
         let namespace = File::open(format!("/proc/{}/ns/net", self.pid())).unwrap();
         thread::scope(|scope| {
@@ -80,7 +80,7 @@ impl Network {
 
 /// A MariaDB on port 3306 of a network, with an account for a page.
 fn mariadb(place: &Place, network: &Network) -> Group {
-    // A statement on each line, as an init file wants it.
+    // One statement on each line, as an init file requires.
     let accounts = "CREATE DATABASE shop;\nCREATE USER 'shop'@'%' IDENTIFIED BY 'bread';\n\
         GRANT ALL ON shop.* TO 'shop'@'%';\n";
     place.write(&[("init.sql", accounts)]);

@@ -1,7 +1,7 @@
-//! `looptax find` on whole stacks of real programs: the chains held against lists made by hand.
+//! `looptax find` on whole stacks of real programs: the chains compared with lists made by hand.
 //!
-//! Every page holds its connections open until it is told to end, so that a look finds all of them. What is not
-//! installed is skipped aloud.
+//! Every page holds its connections open until the test ends it, so that a look finds all of them. A program that is
+//! not installed is skipped with a message.
 
 mod containers;
 mod many;
@@ -47,7 +47,7 @@ fn nginx(place: &Place, listen: &str, upstream: &str) -> Group {
     place.start("nginx", &nginx_words(place, listen, upstream))
 }
 
-/// What nginx is told, once its configuration is written.
+/// The arguments of nginx, once its configuration is written.
 fn nginx_words(place: &Place, listen: &str, upstream: &str) -> [&'static str; 4] {
     let is_root = rustix::process::geteuid().is_root();
     let text = { NGINX.replace("«listen»", listen) }
@@ -57,7 +57,7 @@ fn nginx_words(place: &Place, listen: &str, upstream: &str) -> [&'static str; 4]
     ["-p", "«folder»", "-c", "«folder»/nginx.conf"]
 }
 
-/// Whether these programs are on PATH; said aloud where one is not.
+/// Whether these programs are on PATH; prints a message if one is not.
 fn are_there(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
@@ -68,7 +68,7 @@ fn are_there(programs: &[&str]) -> bool {
     missing.is_none()
 }
 
-/// Whether a program of Python can load these; said aloud where not.
+/// Whether a program of Python can load these; prints a message if not.
 fn python_has(modules: &str) -> bool {
     let script = format!("import {modules}");
     let done = Command::new("/usr/bin/python3").args(["-c", &script]).output();
@@ -99,7 +99,7 @@ impl Pages {
         Self { done: place.path("done"), folder: place.scratch.work() }
     }
 
-    /// So many visitors, each of whom has asked for a page that is up; one who is answered at once came before the
+    /// `n` visitors, each of which has asked for a page that is up; one that is answered at once came before the
     /// application had started, and comes again.
     #[track_caller]
     fn visitors(&self, at: SocketAddr, n: usize) -> Vec<TcpStream> {
@@ -174,7 +174,7 @@ fn name(found: &Value, pid: Option<u64>, program: Option<&str>) -> String {
     }
 }
 
-/// Looks until the chains are those of the list: a proxy connects onward when it wants to.
+/// Looks until the chains are those of the list: a proxy connects onward at its own time.
 #[track_caller]
 fn expect_chains(scratch: &Scratch, first: u32, expected: &[&[&str]]) -> Value {
     let mut seen = Vec::new();
@@ -196,7 +196,7 @@ fn expect_chains(scratch: &Scratch, first: u32, expected: &[&[&str]]) -> Value {
     last
 }
 
-/// Lets every account look into the site's folder, and write there: workers run as accounts of their own.
+/// Lets every account look into the site's folder, and write there: workers run as separate accounts.
 fn open_folder(place: &Place) {
     give_all(&place.scratch.work());
 }

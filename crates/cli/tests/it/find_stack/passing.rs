@@ -1,5 +1,4 @@
-//! Pages that come and go: a connection for each request, as web servers and PHP have them when nobody says
-//! otherwise.
+//! Pages that come and go: a connection for each request, as web servers and PHP have them by default.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,7 +138,7 @@ fn short_connections_over_a_socket_are_seen_in_passing_and_counted_by_the_kernel
     check_seen_in_passing(true, "unix");
 }
 
-/// What the kernel keeps of a closed connection has no owner: nobody is guessed.
+/// The kernel's entry of a closed connection has no owner: no process is guessed.
 #[test]
 fn one_look_says_that_who_asked_is_not_seen() {
     let Some(shop) = Shop::open(false) else {

@@ -143,7 +143,7 @@ fn uwsgi_is_known_with_its_workers() {
     expect_chains(&place.scratch, front.pid(), &[&expected]);
 }
 
-/// Whoever listens is a server to nobody until a web server asks it.
+/// A listening process does not count as a server until a web server asks it.
 #[test]
 fn an_application_without_a_name_counts_when_a_web_server_asks_it() {
     if !are_there(&["nginx", "python3"]) {

@@ -1,4 +1,4 @@
-//! What a fleet is said to be, held against the reports that were sent: the same from both engines.
+//! The answers about a fleet, compared with the reports that were sent: the same from both engines.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::made::Made;
 use super::{Engine, looptax};
 use crate::record::check_fits;
 
-/// Machines: each has php-fpm and puma over TCP, but for the first one, whose clients are on the socket now.
+/// Machines: each has php-fpm and puma over TCP, except for the first one, whose clients are on the socket now.
 const N_HOSTS: u32 = 12;
 const MEASURED: [(u32, f64); 5] = [(1, 3.1), (2, 3.4), (3, 3.0), (4, 3.3), (5, 3.2)];
 /// The one whose client fell back.

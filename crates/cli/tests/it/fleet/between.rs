@@ -1,5 +1,5 @@
-//! What happens between a report and its arrival: a collector that is away, dies half way, or comes back; the program killed
-//! while it sends. Nothing is lost, and nothing counted twice.
+//! The time between a report and its arrival: a collector that is away, dies half way, or comes back; the program
+//! killed while it sends. Nothing is lost, and nothing counted twice.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use super::machine::has_number;
 use super::made::Made;
 use super::{Engine, ask, command, looptax};
 
-/// Lets so many bytes through to a collector, over all connections together, and then closes them all.
+/// Lets `most_bytes` bytes through to a collector, over all connections together, and then closes them all.
 fn cutting(to: SocketAddr, most_bytes: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -68,7 +68,7 @@ fn a_collector_that_dies_at_any_byte_loses_and_doubles_nothing() {
                 n_cut += 1;
                 run.expect_error(2, &["cannot be reached", "the same command again"]);
             }
-            // Whoever is seen is seen whole.
+            // A machine is seen with all of its findings.
             let seen = engine.ask("latest_reports", &["host_id"]).rows.len();
             assert_eq!(engine.count("latest_findings"), 2 * seen);
         }

@@ -14,9 +14,9 @@ use looptax_testkit::skips::skip;
 
 use crate::fixture::Alive;
 
-/// What the account is asked for.
+/// The password of the account.
 const PASSWORD: &str = "qZ7-clickhouse";
-/// Where Debian has it; root alone has the folder on PATH.
+/// Its path on Debian; only root has the folder on PATH.
 const USUAL: &str = "/usr/sbin/clickhouse-server";
 
 pub(super) struct ClickHouse {
@@ -26,7 +26,7 @@ pub(super) struct ClickHouse {
     _scratch: Scratch,
 }
 
-/// Files of a certificate and its key: with them it speaks HTTPS alone.
+/// Files of a certificate and its key: with them it speaks only HTTPS.
 pub(super) struct Certificate {
     pub(super) certificate: PathBuf,
     pub(super) key: PathBuf,

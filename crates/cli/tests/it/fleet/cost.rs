@@ -1,4 +1,4 @@
-//! What PostgreSQL reads for an answer grows with what was sent, and not with its square: counted in rows.
+//! The rows that PostgreSQL reads for an answer: they grow with the sent rows, and not with their square.
 
 use std::fs;
 
@@ -15,8 +15,8 @@ const N_HOSTS: u32 = 500;
 /// A report of each, a month after the other: the more partitions, the less does the planner know.
 const N_LOOKS: u32 = 12;
 const MONTH: u32 = 30 * 24;
-/// Rows that the steps of a plan go through, for each row that was sent. The most that a view takes is 1.9; a join
-/// that asks for every machine anew took 14.
+/// Rows that the steps of a plan go through, for each row that was sent. The most that a view takes is 1.9; a join that
+/// asks again for every machine took 14.
 const AT_MOST: f64 = 5.0;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Collectors that are none, and reports that nobody's machine made: limits, and one clear error.
+//! Collectors that are not real ones, and reports that no machine made: limits, and one clear error.
 
 use std::fs;
 use std::io::{Read, Write};

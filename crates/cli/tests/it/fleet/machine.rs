@@ -11,7 +11,7 @@ use super::{command, looptax};
 use crate::fixture::is_root;
 use crate::record::{check_all_fit, check_fits};
 
-/// Whether this machine has the number that reports are told apart by; if not, says so aloud.
+/// Whether this machine has the number that identifies reports; prints a message if not.
 pub(crate) fn has_number() -> bool {
     let text = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let is_there = looptax_fleet::host_id(&text).is_some();

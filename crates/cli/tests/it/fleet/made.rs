@@ -13,7 +13,7 @@ pub(super) struct Made {
     pub(super) clients: Vec<(String, bool)>,
     /// A client over TCP that was moved before.
     pub(super) fallen: Option<String>,
-    /// What TCP adds to a request of its server, measured here, in µs.
+    /// The time that TCP adds to a request of its server, measured here, in µs.
     pub(super) measured_us: Option<f64>,
 }
 

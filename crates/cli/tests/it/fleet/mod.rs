@@ -28,7 +28,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Those that are installed; what is not says so aloud.
+    /// The engines that are installed; a missing one prints a message.
     fn all() -> Vec<Self> {
         let clickhouse = ClickHouse::start(None).map(|it| Self { url: it.url(), _server: Box::new(it) });
         let postgres = Server::start(Kind::Postgres).map(|it| Self { url: it.url(), _server: Box::new(it) });

@@ -1,4 +1,4 @@
-//! What was sent is there, once, in both engines alike, however often it is sent and whatever it says.
+//! Every sent report is there, once, in both engines alike, however often it is sent and whatever it contains.
 
 use std::fs;
 use std::time::Duration;
@@ -150,7 +150,7 @@ fn a_clock_that_is_off_and_a_new_name_make_no_second_machine() {
         let of_seven = reports.iter().find(|row| row[0] == Value::Text(now.host_id.clone()));
         assert_eq!(of_seven.unwrap()[1], Value::Text("renamed".to_owned()));
         assert_eq!(engine.count("latest_findings"), 1 + 4 * 2);
-        // What is sent again, later, is no newer for that.
+        // A report that is sent again, later, is not newer.
         send(&ahead);
         let again = engine.ask("latest_reports", &["host_id", "host"]).rows;
         let of_seven = again.iter().find(|row| row[0] == Value::Text(now.host_id.clone()));

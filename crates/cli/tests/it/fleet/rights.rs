@@ -1,4 +1,4 @@
-//! What accounts need: who reports may insert and nothing else; and what is said of one that is wrong.
+//! The rights of accounts: a reporting account may insert and nothing else; and the message about a wrong account.
 
 use std::fs;
 

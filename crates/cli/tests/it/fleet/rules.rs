@@ -1,4 +1,4 @@
-//! What one report, one machine or one table may not do to the others.
+//! The effects that one report, one machine or one table may not have on the others.
 
 use std::fs;
 use std::thread;

@@ -1,5 +1,5 @@
-//! The protocol's own client for Python, in both kinds of its versions: it lists the tools, calls each, and holds every
-//! result against the schema that the tool has.
+//! The protocol's own client for Python, in both kinds of its versions: it lists the tools, calls each, and compares
+//! every result with the tool's schema.
 
 use std::fs;
 use std::path::Path;

@@ -9,7 +9,7 @@ use super::{Mcp, PATIENCE};
 
 const SEED: u64 = 0x6d63_7000;
 
-/// What is whole, and is broken then. None of the tools measures when it is taken as it is.
+/// Whole messages, which the test then breaks. None of the tools measures if a message arrives unchanged.
 fn messages() -> Vec<Value> {
     let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments});
     let all = [
@@ -32,7 +32,7 @@ fn messages() -> Vec<Value> {
     all.collect()
 }
 
-/// What is in a value's place.
+/// The replacements of a value.
 fn values() -> Vec<Value> {
     let strings = [
         "--yes",
@@ -116,7 +116,7 @@ fn broken(idx: usize, dice: &mut Dice, messages: &[Value], values: &[Value]) -> 
     }
     let mut line = message.to_string().into_bytes();
     match way {
-        // As it is: what is broken stands between whole ones.
+        // Unchanged: broken messages are between whole ones.
         0..=3 | 8 => {}
         // A bit, or some.
         4 | 5 => (0..=dice.below(3)).for_each(|_| {

@@ -1,4 +1,4 @@
-//! `looptax mcp`: as a client asks it, as nobody should, and with secrets about.
+//! `looptax mcp`: with proper requests, with hostile ones, and with secrets about.
 
 mod client;
 mod hostile;

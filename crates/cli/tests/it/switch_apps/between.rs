@@ -1,4 +1,4 @@
-//! What stands between others and their database: a pooler, a mail server's table.
+//! Programs between others and their database: a pooler, a mail server's table.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -100,7 +100,7 @@ fn an_application_is_moved_to_pgbouncers_socket_and_back() {
     let (http, name) = (place.http, server.it.login.database.clone());
     let ask = move |question| match question {
         Question::Row => get(http, "/"),
-        // What is behind PgBouncer knows nothing of the application's way.
+        // The server behind PgBouncer does not see the application's transport.
         Question::Way => get(http, "/").and_then(|_| clients_way(pooler, name.as_deref())),
     };
     let processes = vec![gunicorn, pgbouncer];
@@ -165,7 +165,7 @@ fn postfixs_table_in_mariadb_is_moved_and_back() {
     moved_and_back(&app);
 }
 
-/// Postfix's program for lookups, where it can read tables in MySQL; if not, says so aloud.
+/// Postfix's program for lookups, if it can read tables in MySQL; prints a message if not.
 fn postmap() -> Option<PathBuf> {
     let postmap = PathBuf::from("/usr/sbin/postmap");
     let kinds = Command::new("/usr/sbin/postconf").arg("-m").output();

@@ -61,7 +61,7 @@ fn an_application_that_does_not_start_with_the_socket_has_its_old_file_back() {
     let Some(app) = programs::ruby(refuses, None) else {
         return;
     };
-    // Whoever restarts does not wait, and the second time there may be nothing to end.
+    // The restart does not wait, and the second time there may be nothing to end.
     let restart = format!("{} || true", app.reload.clone().unwrap_or_default());
     let app = app.reloaded_by(restart);
     expect_on(&app, Way::Tcp);
@@ -88,7 +88,7 @@ fn whoever_interrupts_the_proof_has_the_old_file_back() {
         return;
     };
     let before = app.bytes();
-    // Nobody restarts the service, so that there is nothing to be seen.
+    // The service is not restarted, so that there is nothing to be seen.
     let words = ["switch", "--yes", "--within", "10m", "--no-times"];
     let mut running = looptax(&app).args(words).args([&app.file]).spawn();
     running.wait_for("the new file", || (app.bytes() != before).then_some(()));
@@ -168,7 +168,7 @@ fn an_account_that_cannot_reach_the_socket_stays_on_tcp() {
     };
     expect_on(&app, Way::Tcp);
     let before = app.bytes();
-    // Nobody is there while the plan is made, so that nothing shows whose the socket would have to be.
+    // No process is there while the plan is made, so that nothing shows whose the socket would have to be.
     let run = switch(&app, &[]).run();
     expect_as_before(&app, &run, &before, "status 500, before it was 200");
     // Named, it is known beforehand that it cannot work.
@@ -341,7 +341,7 @@ impl Restartable {
 
     /// Starts it until it listens: somebody may have its port for a moment.
     fn start(&self, place: &Place) -> Group {
-        // Its configuration names a file that was for its first start alone.
+        // Its configuration names a file that was only for its first start.
         let spent = self.socket.with_file_name("init.sql");
         fs::write(&spent, "").expect("our own server's folder");
         let mut group = self.start_once(place);

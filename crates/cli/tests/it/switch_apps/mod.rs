@@ -50,7 +50,7 @@ fn switch<'a>(app: &'a Application, args: &[&str]) -> Looptax<'a> {
     words.extend(app.url.iter().flat_map(|url| ["--url", url]));
     words.extend(args);
     let looptax = looptax(app).args(words).args([&app.file]).args(reload(app));
-    // Beside other tests' servers root alone knows which of them the socket belongs to.
+    // Beside other tests' servers only root knows which of them the socket belongs to.
     match app.place.uid {
         Some(_) => looptax.args(["--socket", &app.server.socket()]),
         None => looptax,

@@ -1,4 +1,4 @@
-//! Applications in PHP, each with a php-fpm of its own and lighttpd in front of it.
+//! Applications in PHP, each with a separate php-fpm and lighttpd in front of it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Applications that are programs of their own: Python under gunicorn, Ruby, Node.
+//! Applications that are separate programs: Python under gunicorn, Ruby, Node.
 
 use looptax_model::dsn::Kind;
 use looptax_testkit::skips::skip;
@@ -10,7 +10,7 @@ use crate::application::{Application, Group, Place, fill_table};
 use crate::fixture::{Server, is_root};
 use crate::record::check_fits;
 
-/// What keeps a service running that ends when it is told to, as an init system does.
+/// A script that starts a service again when it has ended, as an init system does.
 const KEEPER: &str = "\
 #!/bin/sh
 while :; do

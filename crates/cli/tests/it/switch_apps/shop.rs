@@ -13,7 +13,7 @@ use crate::application::php::program;
 use crate::application::{Group, PATIENCE, Place, get};
 use crate::fixture::{exe, is_root};
 
-/// Nobody's number, who may do nothing here.
+/// The number of the user `nobody`, which may do nothing here.
 pub(super) const NOBODY: u32 = 65_534;
 
 /// A web server: its main file, the site's, and how it is started.
@@ -105,7 +105,7 @@ pub(super) const HAPROXY: Front = Front {
 
 const MODULES: [&str; 5] = ["mpm_event", "authz_core", "dir", "proxy", "proxy_fcgi"];
 
-/// What is behind: its file, others beside it, and how it is started.
+/// The server behind: its file, others beside it, and how it is started.
 #[derive(Clone, Copy)]
 pub(super) struct Back {
     pub(super) program: &'static str,
@@ -162,7 +162,7 @@ pub(super) struct Shop {
 }
 
 impl Shop {
-    /// `None`, said aloud, where one of them is not installed.
+    /// `None`, with a message, if one of them is not installed.
     pub(super) fn open(front: &Front, back: &Back) -> Option<Self> {
         Self::with(front, back, &[])
     }

@@ -47,7 +47,7 @@ struct Shop {
 }
 
 impl Shop {
-    /// `None`, said aloud, where one of them is not installed.
+    /// `None`, with a message, if one of them is not installed.
     fn open() -> Option<Self> {
         Self::with(POOL, &[])
     }
@@ -268,7 +268,8 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     expect_said(&run, &format!("- listen = {behind} + listen = {socket}"));
     expect_said(&run, "-t -q -e");
     assert!(!run.stdout.contains("is connected to"), "{}", run.stdout);
-    // Whoever else goes to that port is named. PHP-FPM ends a connection without a request after five seconds.
+    // Another program that connects to that port is named. PHP-FPM ends a connection without a request after five
+    // seconds.
     let behind_it = shop.behind;
     let is_over = Arc::new(AtomicBool::new(false));
     let is_told = Arc::clone(&is_over);
@@ -356,7 +357,7 @@ fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
 fn a_page_that_fails_over_the_socket_brings_both_files_back() {
     let Some(shop) = Shop::open() else { return };
     let before = shop.files();
-    // Broken by the first reload, mended by the second.
+    // Broken by the first reload, fixed by the second.
     let (page, once) = (shop.path("site/index.php"), shop.path("once"));
     let reload = format!(
         "kill -USR2 {}; sleep 0.3; kill -HUP {}; if [ -e {once} ]; then mv {once} {page}; else mv {page} {once}; fi",
@@ -391,7 +392,7 @@ fn whoever_interrupts_it_has_both_files_back() {
     let Some(shop) = Shop::open() else { return };
     let before = shop.files();
     let url = shop.url("/");
-    // Nobody reads the new files, so that there is nothing to be seen.
+    // No program reads the new files, so that there is nothing to be seen.
     let words = ["--yes", "--url", &*url, "--reload", "true"];
     let mut running = shop.switching(&words).spawn();
     running.wait_for("the new files", || (shop.files()[1] != before[1]).then_some(()));
@@ -417,7 +418,7 @@ fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
     shop.place.write(&[("unread", SITE)]);
     let (site, pool) = (shop.path("unread"), shop.path("pool.d/www.conf"));
     let run = shop.looptax().args(["switch", &*site, &*pool]).run();
-    // Not that its files are wrong: nobody has asked it.
+    // Not that its files are wrong: it was not asked.
     run.expect_error(2, &["no nginx that runs here reads"]);
 }
 
@@ -459,7 +460,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     assert!(!shop.place.path("data").exists(), "something is kept");
     shop.expect_as_before(&before);
 
-    // As it says; then nginx's file alone has to change.
+    // The advice is followed; then only nginx's file has to change.
     let named = named.replace("backlog = 64", "backlog = 512");
     shop.place.write(&[("pool.d/www.conf", &format!("{named}listen.owner = www-data\n"))]);
     shop.restart_fpm();

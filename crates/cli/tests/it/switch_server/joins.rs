@@ -1,5 +1,5 @@
-//! An application whose user is not in the server's group: it joins, and leaves with the undo. In folders of its own, where
-//! `/etc` is a copy: nobody joins a group of this machine.
+//! An application whose user is not in the server's group: it joins, and leaves with the undo. In separate folders,
+//! with a copy of `/etc`: no user joins a group of this machine.
 
 use std::fs;
 use std::process::Command;

@@ -1,7 +1,8 @@
 //! `looptax switch APPLICATION SERVER`: a server that has no socket gets one, and its application takes it.
 //!
 //! Each server has the configuration file that Debian's package ships, and an application that asks it all the time
-//! (`scene.sh`, `client.py`). What the application does is asked of itself and of the kernel's list of connections.
+//! (`scene.sh`, `client.py`). The application's behaviour is read from itself and from the kernel's list of
+//! connections.
 
 mod joins;
 mod killed;
@@ -112,7 +113,7 @@ impl Scene {
         Looptax::new(exe(), &self.scratch).args(["switch", "--yes"]).args(words).env("XDG_DATA_HOME", data)
     }
 
-    /// The move of both files, in this order, without what starts server and application anew.
+    /// The move of both files, in this order, without the commands that restart server and application.
     fn plain(&self, files: [&Path; 2]) -> Looptax<'_> {
         let socket = self.socket();
         let [one, other, socket] = [files[0], files[1], &socket].map(|it| it.to_str().unwrap());
@@ -128,12 +129,12 @@ impl Scene {
         self.looptax(&["--undo", "last"]).args(self.anew())
     }
 
-    /// What starts the server and the application anew.
+    /// The options that restart the server and the application.
     fn anew(&self) -> [String; 3] {
         [format!("--restart={}", self.line("restart")), "--reload".to_owned(), self.line("reload")]
     }
 
-    /// More lines at the end of the server's own file, with which it is started anew.
+    /// More lines at the end of the server's own file, with which it is started again.
     #[track_caller]
     fn write_own(&mut self, lines: &str) {
         let text = fs::read_to_string(&self.own).unwrap();
@@ -159,7 +160,7 @@ impl Scene {
         let to = format!("0100007F:{:04X}", self.port);
         let table = fs::read_to_string("/proc/net/tcp").unwrap();
         let columns = table.lines().map(|line| line.split_whitespace().collect::<Vec<&str>>());
-        // Where it goes, and that it is established.
+        // The remote address, and the state: established.
         columns.filter(|it| it.get(2) == Some(&&*to) && it.get(3) == Some(&"01")).count()
     }
 

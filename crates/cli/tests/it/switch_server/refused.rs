@@ -1,4 +1,4 @@
-//! What keeps a server from getting a socket, and what goes wrong after it was begun: all is as before.
+//! Obstacles that keep a server from getting a socket, and failures after it was begun: everything is as before.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -164,7 +164,7 @@ fn a_server_and_its_application_are_taken_back_together() {
     moved.expect_code(0);
     assert!(moved.words().contains("--undo 2") && moved.words().contains(" --restart --reload '"), "{}", moved.stdout);
     let [_, _, reload] = scene.anew();
-    // What would be written back is shown, and only that: both files are new still.
+    // The text that would be written back is shown, and only that: both files are new still.
     let shown = scene.looptax(&["--undo", "last", "--dry-run"]).run();
     shown.expect_code(0);
     let (old, socket) = (format!("  + REDIS_URL=redis://127.0.0.1:{}/3", scene.port), scene.socket());
@@ -196,7 +196,7 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
     let Some(scene) = Scene::new("redis") else { return };
     let [restart, _, _] = scene.anew();
     let [begun, back, go] = ["begun", "back", "go"].map(|name| scene.folder().join(name));
-    // The first time it says that the proof has begun; on the way back it lasts until it is told to go on.
+    // The first time it makes a file when the proof has begun; on the way back it lasts until another file appears.
     let reload = format!(
         "if [ ! -e {0} ]; then touch {0}; exit; fi; touch {1}; until [ -e {2} ]; do sleep 0.05; done; {3}",
         begun.display(),

@@ -14,7 +14,7 @@ use crate::application::Place;
 use crate::application::php::wordpress;
 use crate::fixture::Server;
 
-/// What Redis itself noted of the pages' connections, over the socket and over TCP.
+/// Redis's own counts of the pages' connections, over the socket and over TCP.
 fn noted(redis: &Server) -> [u64; 2] {
     ["unix", "tcp"].map(|way| redis.redis(&["HGET", "ways", way]).parse().unwrap())
 }
@@ -144,7 +144,7 @@ fn a_page_of_mariadb_and_redis_has_three_contrasts() {
     tried.expect_told(&["only mariadbd changes its transport here", "only redis-server"]);
 }
 
-/// What a pool's log says of its pages: `[unix, tcp]`.
+/// The pages in a pool's log: `[unix, tcp]`.
 fn logged(place: &Place) -> [u64; 2] {
     ["unix", "tcp"].map(|way| {
         let log = fs::read_to_string(place.path(&format!("{way}.log")));

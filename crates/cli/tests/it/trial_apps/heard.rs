@@ -1,10 +1,10 @@
-//! What servers themselves count of connections: the oracle of these tests.
+//! The servers' own counts of connections: the oracle of these tests.
 
 use std::fs;
 
 use crate::fixture::Server;
 
-/// What MariaDB's general log says of who connected, and how.
+/// MariaDB's general log: who connected, and how.
 pub(super) struct General<'a>(&'a Server);
 
 impl<'a> General<'a> {
@@ -31,7 +31,7 @@ impl<'a> General<'a> {
     }
 }
 
-/// What PostgreSQL's log says of whom it let in, and how.
+/// PostgreSQL's log: who logged in, and how.
 pub(super) struct Connections<'a>(&'a Server);
 
 impl<'a> Connections<'a> {

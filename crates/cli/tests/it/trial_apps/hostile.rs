@@ -8,7 +8,7 @@ use super::tried::{trial, words};
 use crate::application::Place;
 use crate::fixture::{Server, is_root, is_there};
 
-/// What a page of the plain application is made of.
+/// The source of a page of the plain application.
 const PAGE: &str = include_str!("files/page.php");
 
 /// The trial of an application ends with this code, these words and one hint, and nothing of it is left.
@@ -160,7 +160,7 @@ fn an_application_that_goes_into_the_background_as_a_daemon_is_told() {
     refused(&[], &["sh", "-c", line], &said);
 }
 
-/// Answers whoever comes with an empty SETTINGS frame, as a server does that knows HTTP/2 alone.
+/// Answers every client with an empty SETTINGS frame, as a server does that knows only HTTP/2.
 const HTTP2: &str = "\
 import socket
 listening = socket.create_server(('127.0.0.1', «http_port»))

@@ -1,4 +1,4 @@
-//! What an application can be asked, and how fast: lists, a site's log, several clients, a rate, a load of one's own.
+//! The load of an application, and its speed: lists, a site's log, several clients, a rate, a separate load program.
 
 use std::ffi::OsString;
 
@@ -76,7 +76,7 @@ fn a_load_of_ones_own_is_run_whole() {
     assert_eq!(contrast.design(), "flip");
     contrast.expect_pages(12);
     assert_eq!(contrast.0["trial"]["load_command"], "sh load.sh");
-    // A run of the load stands where others have a page; it asks for three.
+    // A run of the load counts as a page; it asks for three.
     assert_eq!(contrast.pages(), [12, 12]);
     assert_eq!(contrast.connections(0, 0), [36, 0, 0]);
     assert_eq!(contrast.connections(1, 0), [0, 36, 0]);

@@ -8,7 +8,7 @@ use crate::fixture::Server;
 
 pub(super) const PHP: [&str; 4] = ["php", "-S", "«http»", "page.php"];
 
-/// Whether PHP can talk to MariaDB, and to Redis; if not, says so aloud.
+/// Whether PHP can talk to MariaDB, and to Redis; prints a message if not.
 pub(super) fn has_php() -> bool {
     let script = "exit(extension_loaded('mysqli') && extension_loaded('redis') ? 0 : 1);";
     can_load("php", &["-r", script], "PHP with mysqli and redis")

@@ -1,4 +1,4 @@
-//! A trial that is over: its record, held against what a server counted.
+//! A finished trial: its record, compared with a server's counts.
 
 use std::ffi::OsString;
 
@@ -13,7 +13,7 @@ pub(super) const READY: u64 = 1;
 /// Rounds of the first look over each way.
 pub(super) const LOOKS: u64 = 4;
 
-/// `looptax trial` of a few epochs, as somebody who has read the plan, with these servers alone.
+/// `looptax trial` of a few epochs, as by a user who has read the plan, with only these servers.
 pub(super) fn trial<'a>(place: &'a Place, servers: &[&Server]) -> Looptax<'a> {
     let ports = servers.iter().map(|it| it.it.tcp.port().to_string());
     let only = ports.collect::<Vec<_>>().join(",");
@@ -151,8 +151,8 @@ impl Contrast<'_> {
         all.len() as u64
     }
 
-    /// In restarts: each turn of so many epochs had one connection, which went the way of its turn; with epochs before
-    /// them, so many.
+    /// In restarts of `n_epochs` epochs: each turn had one connection over its transport; returns `n_epochs` and the
+    /// warm-up's epochs.
     #[track_caller]
     pub(super) fn expect_restarted(self, n_epochs: u64) -> u64 {
         assert_eq!(self.epochs(), n_epochs);
@@ -163,8 +163,8 @@ impl Contrast<'_> {
         n_epochs + self.number("/schedule/warmup_epochs")
     }
 
-    /// In a flip: each page's connections went the way of its turn, so many of them for a page, and the server heard
-    /// of those and of the first look's and the warm-up's, `[unix, tcp]`, and of no other.
+    /// In a flip: each page's connections used the transport of its turn, `per_page` of them for a page, and the server
+    /// heard of those and of the first look's and the warm-up's, `[unix, tcp]`, and of no other.
     #[track_caller]
     pub(super) fn expect_flipped(self, per_page: u64, n_urls: u64, heard: [u64; 2]) {
         assert_eq!(self.design(), "flip");

@@ -25,7 +25,7 @@ fn arrive(told: &Told<'_>) {
 }
 
 fn set_groups(groups: &[u32]) {
-    // The kernel's own call changes this thread alone.
+    // The kernel's own call changes only this thread.
     let result = unsafe { libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) };
     assert_eq!(result, 0);
 }

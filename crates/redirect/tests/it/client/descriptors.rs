@@ -1,4 +1,4 @@
-//! Copies of descriptors, other processes that hold them, threads with tables of their own.
+//! Copies of descriptors, other processes that hold them, threads with their own tables.
 
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;

@@ -123,7 +123,7 @@ fn many(told: &Told<'_>) {
         assert!(*fd > 0, "{fd}");
         assert_eq!(raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, *fd, libc::EPOLLIN | libc::EPOLLET, *fd as u64), 0);
     }
-    // What is not connected hangs up, once.
+    // A socket that is not connected hangs up, once.
     while raw::epoll_wait(queue, 0) != (0, 0) {}
     for fd in [sockets[0], sockets[n / 2], sockets[n - 1]] {
         raw::connect(fd, told.to);

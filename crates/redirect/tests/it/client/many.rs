@@ -26,7 +26,7 @@ fn stuck(told: &Told<'_>) {
     const SAY_API: u64 = 0xc018_aa3f;
     const REGISTER: u64 = 0xc020_aa00;
     const FILL: u64 = 0xc028_aa03;
-    // Where nobody answers, this ends it.
+    // If no answer comes, this ends it.
     unsafe { libc::alarm(20) };
     let ask = |fd: i32, request: u64, words: &mut [u64]| {
         let result = unsafe { libc::ioctl(fd, request as _, words.as_mut_ptr()) };
@@ -76,7 +76,7 @@ fn dial(told: &Told<'_>) -> bool {
     line.starts_with(b"unix")
 }
 
-/// Threads that all dial so many times, starting at once.
+/// Threads that each dial a number of times, starting at once.
 fn threads(told: &Told<'_>) {
     let (n_threads, n_dials) = (number(told, 0), number(told, 1));
     let (n_moved, has_begun) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -167,7 +167,7 @@ fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Connects with so many other descriptors open.
+/// Connects with a number of other descriptors open.
 fn descriptors(told: &Told<'_>) {
     let n = number(told, 0);
     for _ in 0..n {
@@ -184,7 +184,8 @@ fn descriptors(told: &Told<'_>) {
     println!("way {}", raw::read(fd).trim_end());
 }
 
-/// Connects and closes so many times, and prints after a tenth and at the end what the supervisor above has open.
+/// Connects and closes a number of times, and prints after a tenth and at the end which descriptors the supervisor
+/// above has open.
 fn repeat(told: &Told<'_>) {
     let n = number(told, 0);
     let mut n_first = 0;
@@ -211,7 +212,7 @@ fn repeat(told: &Told<'_>) {
     println!("dials {n}");
 }
 
-/// What the parent process has open.
+/// The descriptors that the parent process has open.
 fn open_above() -> Vec<String> {
     let parent = unsafe { libc::getppid() };
     let open = std::fs::read_dir(format!("/proc/{parent}/fd")).unwrap();
@@ -229,7 +230,7 @@ fn reopened(told: &Told<'_>) {
             let null = std::fs::File::open("/dev/null").unwrap();
             let null = std::os::fd::AsRawFd::as_raw_fd(&null);
             while !is_over.load(Ordering::Relaxed) {
-                // The number is a socket, then another file, which nobody may replace.
+                // The number is a socket, then another file, which must not be replaced.
                 unsafe { libc::dup2(null, number) };
                 let name = std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap();
                 if name.to_str() != Some("/dev/null") {
@@ -256,7 +257,7 @@ fn watched(told: &Told<'_>) {
     const ADD: i32 = libc::EPOLL_CTL_ADD;
     const CHANGE: i32 = libc::EPOLL_CTL_MOD;
     const END: i32 = libc::EPOLL_CTL_DEL;
-    // Calls before, calls beside `connect`, and whether the queue tells of the socket at last. Their data is the number
+    // Calls before, calls beside `connect`, and whether the queue reports the socket at last. Their data is the number
     // of the call.
     const CASES: [(&[i32], &[i32], bool); 5] = [
         (&[], &[ADD], true),

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use crate::raw;
 
-/// What a case is told: the server's address, and more words.
+/// The arguments of a case: the server's address, and more words.
 pub(crate) struct Told<'a> {
     pub(crate) to: SocketAddr,
     pub(crate) words: &'a [String],

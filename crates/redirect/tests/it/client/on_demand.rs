@@ -1,4 +1,5 @@
-//! A program that connects when it is told to, over a socket that is nobody's business, and says which way it came.
+//! A program that connects on request, with orders over a socket that is not redirected, and reports over which
+//! transport it came.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +11,7 @@ use crate::raw;
 
 pub(super) const CASES: &[Case] = &[("on-demand", on_demand)];
 
-/// So many threads, each with a line to whoever tells it.
+/// `n_threads` threads, each with a line to the test that controls it.
 fn on_demand(told: &Told<'_>) {
     let control = &told.words[0];
     let n_threads = told.words[1].parse().unwrap();

@@ -1,4 +1,4 @@
-//! Options, flags and time limits: what is set before `connect` and after, and what is told.
+//! Options, flags and time limits: those that are set before `connect` and after, and those that are read back.
 
 use super::{Case, Told, connected, talk};
 use crate::raw;
@@ -59,7 +59,7 @@ fn options(told: &Told<'_>) {
     talk(before);
 }
 
-/// What is set before `connect` and no Unix socket has.
+/// Options that are set before `connect` and that no Unix socket has.
 fn early_options(told: &Told<'_>) {
     let early = [
         (TCP, libc::TCP_LINGER2, 13),
@@ -113,7 +113,7 @@ fn without_copy(told: &Told<'_>) {
     talk(fd);
 }
 
-/// Wrong lengths and numbers, options that nobody has.
+/// Wrong lengths and numbers, options that do not exist.
 fn odd_options(told: &Told<'_>) {
     let fd = connected(told.to);
     for (level, name) in [

@@ -147,7 +147,7 @@ fn port_alone(told: &Told<'_>) {
     talk(fd);
 }
 
-/// An address of its own, whose port the kernel chooses when it connects.
+/// A bound address, whose port the kernel chooses when it connects.
 fn bound_later(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let yes = 1_i32;
@@ -238,7 +238,7 @@ fn bad_address(told: &Told<'_>) {
     talk(fd);
 }
 
-/// An IPv4 address inside an IPv6 one, by a socket for IPv6 alone; then by one for both.
+/// An IPv4 address inside an IPv6 one, by a socket only for IPv6; then by one for both.
 fn one_family(told: &Told<'_>) {
     let fd = raw::socket(libc::AF_INET6, libc::SOCK_STREAM);
     for is_alone in [1, 0] {
@@ -266,7 +266,7 @@ fn unmapped(_: &Told<'_>) {
     println!("got {}", raw::read(fd));
 }
 
-/// A port on which nobody listens, then the server, on the same socket.
+/// A port on which no process listens, then the server, on the same socket.
 fn refused_then_mapped(told: &Told<'_>) {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let fd = raw::tcp(told.to);
@@ -367,8 +367,7 @@ fn listen(_: &Told<'_>) {
     println!("{}", server.local_addr().unwrap() == address);
 }
 
-/// Connects whenever it reads a line, until there are no more.
-/// What this program was started with.
+/// Prints the state that this program was started with.
 fn inheritance(_: &Told<'_>) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     for line in status.lines() {

@@ -1,6 +1,6 @@
 //! The calls of a random program: drawn, made, and told with what they gave.
 //!
-//! What depends on chance in both runs (numbers of ports, of inodes) is not told.
+//! Values that depend on chance in both runs (numbers of ports, of inodes) are not printed.
 
 use std::mem::zeroed;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,7 +18,7 @@ const NOBODY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 
 pub(super) struct World {
     pub(super) to: SocketAddr,
-    /// Its sockets; -1 where there is none.
+    /// Its sockets; -1 for an empty slot.
     pub(super) slots: [i32; N_SLOTS as usize],
     /// Which socket each slot is a copy of.
     pub(super) origins: [usize; N_SLOTS as usize],
@@ -27,7 +27,7 @@ pub(super) struct World {
     pub(super) queues: [i32; N_QUEUES as usize],
 }
 
-/// All calls by their names; what stands twice is made twice as often.
+/// All calls by their names; a call that is listed twice is made twice as often.
 pub(super) const CALLS: &[(&str, Prepare)] = &[
     ("socket", open),
     ("socket", open),
@@ -128,7 +128,7 @@ impl World {
         format!("{result}")
     }
 
-    /// What is on its way back is there when this returns.
+    /// The bytes on their way back are there when this returns.
     pub(super) fn sent(&mut self, slot: usize, n: i64) {
         let origin = self.origins[slot];
         if n > 0 && raw::name(true, self.slots[slot], 28).0 == 0 {

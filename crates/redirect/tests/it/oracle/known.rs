@@ -53,7 +53,7 @@ pub(super) struct Calls<'a> {
 
 pub(super) struct Difference {
     is_it: fn(&Calls<'_>) -> bool,
-    /// What comes after it may differ as well: the two runs are not in the same state any more.
+    /// The calls after it may differ as well: the two runs are not in the same state any more.
     pub(super) parts_ways: bool,
     pub(super) words: &'static str,
 }

@@ -1,10 +1,10 @@
 //! Random programs over sockets, plain over TCP and moved: what each call gives has to be the same, or the
 //! difference is one of those that the documentation lists.
 //!
-//! A program is a seed: `program` makes its calls in an order, with flags, sizes and threads that follow from it
-//! alone, and prints what each gave; a threaded one prints what became of its connections. `known` says which
-//! differences there are. Run with `oracle --programs N --threaded N --seed S` for many, with `oracle --table` for the
-//! differences as a page has them; a few programs are a test.
+//! A program is a seed: `program` makes its calls in an order, with flags, sizes and threads that follow only from it,
+//! and prints what each gave; a threaded one prints the fate of its connections. `known` lists the differences that are
+//! accepted. Run with `oracle --programs N --threaded N --seed S` for many, with `oracle --table` for the differences
+//! as a page has them; a few programs are a test.
 
 mod calls;
 mod data;
@@ -27,7 +27,7 @@ use crate::server::Server;
 use crate::supervise::Run;
 use crate::trial;
 
-/// Run-times with threads and event loops of their own: `clients/run threads NAME`.
+/// Run-times with their own threads and event loops: `clients/run threads NAME`.
 const OTHERS: [&str; 3] = ["selector", "libuv", "go"];
 
 /// Programs that one process runs, one after another: what is remembered of it has to stay right.
@@ -35,7 +35,7 @@ const IN_A_PROCESS: u64 = 5;
 const A_FEW: u64 = 100;
 /// Processes at once: they mostly wait.
 const AT_ONCE: usize = 6;
-/// How many differences are told in full.
+/// How many differences are printed in full.
 const MAX_TOLD: usize = 20;
 
 pub(crate) use program::main as program;

@@ -1,12 +1,12 @@
-//! What a socket is called and what it is told: names and options.
+//! The names and options of a socket.
 
 use super::calls::{Turn, World, slot};
 use super::program::Coin;
 use crate::raw;
 
-/// Whether a name's port is none, the server's, or another.
+/// Whether a name's port is missing, the server's, or another.
 fn told_name(world: &World, (result, mut bytes, n_told): (i64, Vec<u8>, u32), room: usize) -> String {
-    // What was written may end as what was there before.
+    // The written bytes may end like those that were there before.
     bytes.resize(if result == 0 { room.min(n_told as usize) } else { 0 }, 0xee);
     let port = bytes.get(2..4).map(|it| u16::from_be_bytes([it[0], it[1]]));
     let port = match port {
@@ -29,7 +29,7 @@ pub(super) fn name(coin: &mut Coin) -> Turn {
     })
 }
 
-/// Options with the most bytes of their values that are told.
+/// Options with the most bytes of their values that are printed.
 const OPTIONS: [(i32, i32, usize); 35] = [
     (libc::SOL_SOCKET, libc::SO_TYPE, 4),
     (libc::SOL_SOCKET, libc::SO_ERROR, 4),

@@ -14,7 +14,7 @@ pub(super) const IN: i16 = libc::POLLIN;
 pub(super) const OUT: i16 = libc::POLLOUT;
 pub(super) const HUNG_UP: i16 = libc::POLLHUP;
 
-/// What an event of the waker says.
+/// The data of an event of the waker.
 const WOKEN: usize = usize::MAX;
 const MOST_EVENTS: u8 = 16;
 
@@ -43,12 +43,12 @@ impl Way {
     }
 }
 
-/// Where a thread waits, and any thread says for what.
+/// The queue that a thread waits on; any thread sets what it waits for.
 pub(super) struct Queue {
     way: Way,
     epoll: i32,
     wake: i32,
-    /// What `poll` and `select` are told: by number, which connection it is and what is waited for.
+    /// The entries of `poll` and `select`: by number, which connection it is and what is waited for.
     list: Mutex<BTreeMap<i32, (usize, i16)>>,
     mio: Option<(Mutex<Poll>, Registry, Waker)>,
 }
@@ -96,8 +96,8 @@ impl Queue {
         }
     }
 
-    /// Waits for something else from now on; how many calls failed since an exchange fell between two of them. Who
-    /// is told that there is no watch begins one, as event libraries do.
+    /// Waits for something else from now on; how many calls failed since an exchange fell between two of them. On the
+    /// error that there is no watch it begins one, as event libraries do.
     pub(super) fn change(&self, fd: i32, idx: usize, interest: i16) -> u32 {
         let mut n_failed = 0;
         loop {
@@ -131,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// What has happened, by connection.
+    /// The events so far, by connection.
     pub(super) fn wait(&self) -> Vec<(usize, i16)> {
         let mut found = match (self.way, &self.mio) {
             (Way::Epoll(_), _) => self.wait_epoll(),

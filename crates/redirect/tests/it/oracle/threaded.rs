@@ -1,5 +1,5 @@
 //! Random programs of two or three threads: one connects, one waits for events, and a third one may watch, write or
-//! stir meanwhile. What becomes of each connection follows from the program alone, whatever the threads' turns.
+//! stir meanwhile. The fate of each connection follows only from the program, whatever the threads' turns.
 //!
 //! A program is a line of numbers, so that it can be run by others as well: `clients/run threads` has it done by
 //! Java's selector, by libuv and by Go's netpoller. Each prints the same lines.
@@ -20,7 +20,7 @@ use crate::raw;
 /// How long a program may take; over it hangs, and so does the rest of its process.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_CONNECTIONS: u64 = 4;
-/// Between two processors that do the same: so many turns of a loop, at most.
+/// Between two processors that do the same: this many turns of a loop, at most.
 const MOST_SPINS: u64 = 16_000;
 /// So often a thread stirs beside a `connect`.
 const STIRS: u32 = 30;
@@ -38,12 +38,12 @@ const AFTER: u32 = 2;
 const SHUT_BY_WRITER: u32 = 1;
 const SHUT_BY_READER: u32 = 2;
 
-/// What another thread does beside `connect`.
+/// The actions of another thread beside `connect`.
 const ASK: u32 = 1;
 const COPY: u32 = 2;
 const FORK: u32 = 3;
 
-/// What a connection is, by names: the numbers of a line, in this order.
+/// The properties of a connection, by names: the numbers of a line, in this order.
 #[derive(Debug, Clone, Default)]
 struct Connection {
     is_patient: u32,
@@ -186,7 +186,7 @@ struct Running {
     n_between: AtomicU32,
 }
 
-/// What the waiter knows of a connection.
+/// The waiter's knowledge of a connection.
 #[derive(Default, Clone)]
 struct Seen {
     is_greeted: bool,
@@ -364,7 +364,7 @@ impl World {
         let is_done = seen.n_bytes == it.n_bytes && (it.end == 0 || is_ended);
         if is_done || is_ended || error != 0 {
             let unwatched = self.queue.end(fd);
-            // Whoever writes has its answer before: the server echoes.
+            // A thread that writes has its answer before: the server echoes.
             let own = running.fd.load(Ordering::SeqCst);
             raw::close(fd);
             if own != fd {

@@ -26,7 +26,7 @@ pub(super) const CASES: &[Case] = &[
 const PATIENCE: Duration = Duration::from_secs(60);
 /// By this all processes of a tree are found, wherever they have gone.
 const MARK: &str = "LOOPTAX_TREE";
-/// Names of our own processes; the measuring one has none of them.
+/// Names of our own processes; the measuring one does not have any of them.
 const HELPERS: [&str; 4] = ["looptax-launch", "looptax-watch", "looptax-run", "looptax-guard"];
 
 /// A program with children, in the background and not, that do not end when they are asked to. The first shell stops if its
@@ -72,7 +72,7 @@ pub(super) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Starts a tree, and waits to be told what to expect.
+/// Starts a tree, and waits for the test's orders about what to expect.
 fn hold(script: &str, n_processes: usize) {
     let mut programs = begin_shell(script);
     programs.start().unwrap();
@@ -112,7 +112,7 @@ fn await_tree(programs: &Programs, n_processes: usize) {
     });
 }
 
-/// Starts and ends as fast as it goes, with errors or without.
+/// Starts and ends as fast as possible, with errors or without.
 fn churn() {
     let mut programs = begin_shell(TREE);
     for _ in 0..12 {
@@ -255,7 +255,7 @@ fn chained(victim: Option<&str>) {
     assert_eq!(output, "");
 }
 
-/// Kills it at a moment that nobody chose, a few times.
+/// Kills it at a random moment, a few times.
 fn churned(victim: Option<&str>) {
     let mut dice = Dice::new(victim.map_or(0, str::len) as u64);
     let mut n_hit = 0;

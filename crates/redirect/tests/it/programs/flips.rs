@@ -1,4 +1,4 @@
-//! What is moved changes while the program runs: what is counted for each slice is what the servers saw.
+//! The moved connections change while the program runs: the counts of each slice are those that the servers saw.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -86,7 +86,7 @@ fn slices(n_processes: usize, n_threads: usize) {
     scene.end();
 }
 
-/// Flips at every connection that comes, whoever is in the midst of one.
+/// Flips at every connection that comes, whichever thread is connecting.
 fn storm() {
     const N_DIALS: usize = 225;
     let mut scene = Scene::start(2, 2);
@@ -189,7 +189,7 @@ fn fallen() {
 }
 
 impl Scene {
-    /// All of it goes when it is asked to.
+    /// All of it ends when it is asked to.
     fn end(mut self) {
         assert!(!self.programs.pids_of_program().is_empty());
         assert_eq!(self.programs.end(Duration::from_secs(60)).unwrap(), 0);

@@ -87,7 +87,7 @@ fn ends() {
     assert_eq!(ended(&programs), Exit::Signal(libc::SIGSEGV));
 }
 
-/// Forks twice, into a session of its own; goes on when it is asked to end, or does not.
+/// Forks twice, into a separate session; ends when it is asked to, or does not.
 fn background() {
     for (prefix, n_killed) in [("", 0), ("trap \"\" TERM; ", 2)] {
         let script = format!("(setsid sh -c '{prefix}sleep 1000; :' > /dev/null 2>&1 &)");
@@ -216,7 +216,7 @@ fn cycles() {
         assert!(programs.pids_of_program().is_empty());
         assert_eq!(programs.pids_of_helpers(), [launcher]);
     }
-    // The server's threads end when they have seen that nobody speaks to them any more.
+    // The server's threads end when they have seen that no client speaks to them any more.
     patience::wait_for("as many descriptors as before", PATIENCE, || {
         ([own, launcher].map(n_descriptors) == before).then_some(())
     });

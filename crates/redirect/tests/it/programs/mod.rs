@@ -90,7 +90,7 @@ fn begin_shell_into(script: &str, output: Option<OwnedFd>) -> Programs {
     Programs::begin(ProgramsConfig { config, output }).unwrap()
 }
 
-/// Threads of a program that dial when they are told to.
+/// Threads of a program that dial on request.
 struct Dialers {
     listener: UnixListener,
     path: String,
@@ -102,7 +102,7 @@ impl Dialers {
         Self { listener: UnixListener::bind(&path).unwrap(), path: path.to_str().unwrap().to_owned() }
     }
 
-    /// The command of so many processes with so many threads each.
+    /// The command of `n_processes` processes with `n_threads` threads each.
     fn script(&self, n_processes: usize, n_threads: usize) -> String {
         let exe = own_exe();
         let one = format!("{exe} client on-demand 127.0.0.1:1 {} {n_threads}", self.path);

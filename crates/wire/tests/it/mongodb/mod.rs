@@ -59,7 +59,7 @@ fn answer(number: i32, elements: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// What a server answers to the three questions of somebody without an account.
+/// A server's answers to the three questions of a client without an account.
 fn greeting() -> Vec<u8> {
     [
         answer(1, &[int("maxWireVersion", 21), ok()]),

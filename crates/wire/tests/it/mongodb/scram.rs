@@ -20,12 +20,12 @@ use super::{answer, binary, double, element, int, nobody, ok, text};
 /// Only a broken test reaches it: one side waits for what the other will never send.
 const HANG_GUARD: Duration = Duration::from_secs(20);
 
-/// What this server does wrong, or otherwise than most.
+/// The faults of this server, and its differences from most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// It is done with its signature.
     Short,
-    /// It wants one more message, as `FerretDB` does.
+    /// It sends one more message, as `FerretDB` does.
     Long,
     /// Its signature was made without knowing the password.
     WrongSignature,

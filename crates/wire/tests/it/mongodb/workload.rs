@@ -58,7 +58,7 @@ fn found(documents: &[Vec<u8>]) -> Vec<u8> {
     answer(1, &[element(0x03, "cursor", &cursor), ok()])
 }
 
-/// Every front part of it is no answer yet; the whole is this one.
+/// Every front part of it is not an answer yet; the whole is this one.
 #[track_caller]
 fn check_whole(codec: &mut dyn Codec, bytes: &[u8], data: &[u8]) {
     asked(codec, 1);

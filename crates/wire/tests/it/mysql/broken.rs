@@ -1,4 +1,4 @@
-//! Peers that stop, lie or speak something else: always an error, never a panic or a wait.
+//! Peers that stop, send false data or speak something else: always an error, never a panic or a wait.
 
 use std::os::unix::net::UnixStream;
 

@@ -17,7 +17,7 @@ const NATIVE_HEX: &str = "8817c50fa779daef010ee7577825b0847df9842e";
 /// The same with SHA256(p) ^ SHA256(SHA256(SHA256(p)) + s).
 const CACHING_SHA2_HEX: &str = "c76e2898612a4cf042c77fa8c4702c4c64c0c2c557c53c4d75595aaa6abae809";
 
-/// `openssl genrsa 1024`, for this test alone: `openssl rsa -pubout`, and its private exponent.
+/// `openssl genrsa 1024`, only for this test: `openssl rsa -pubout`, and its private exponent.
 const KEY_PEM: &[u8] = b"-----BEGIN PUBLIC KEY-----
 MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDS+n2uJtARUFmbkLm8jBmaIqft
 AqLXzcBi3oMzCUAvBF8HmfMfryhIl1mz0pvSTZscSWvNe4smmCCV/tWjEM47cCmC
@@ -34,7 +34,7 @@ const PRIVATE_HEX: &[u8] = b"8d9df4b4ec7aa7d48e819cd1001deea586f3bf651097d915758
     47354d51a65f6e4919bc8dea77afa36e860935be76353fa02cf5671b7ff46e1073a964b04a1aa0418d17149253a5\
     bfc7a041";
 
-/// What the client wrote: each packet's sequence number and payload.
+/// The client's packets: each one's sequence number and payload.
 fn split(heard: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut rest = heard;
     let mut packets = Vec::new();
@@ -161,7 +161,7 @@ fn follows_a_switch_to_a_new_salt() {
     assert_eq!(hex(&heard[1]), NATIVE_HEX);
 }
 
-/// What a server gets that goes over to the plugin in clear, and how the login ended.
+/// The messages to a server that changes over to the plugin in clear, and how the login ended.
 fn asked_in_clear(enables_clear: bool) -> (Result<String, WireError>, Vec<Vec<u8>>) {
     let sent = [
         packet(0, &greeting(Flavour::MySql8, "auth_gssapi_client")),

@@ -20,7 +20,7 @@ fn check_reply(query: &mut PreparedQuery, reply: &[u8], data: &[u8]) {
     for n_bytes in 0..reply.len() {
         assert_eq!(query.reply(&reply[..n_bytes]).expect("no fault"), None, "after {n_bytes} bytes");
     }
-    // What follows belongs to the next reply.
+    // The following bytes belong to the next reply.
     let received = [reply, b"\x01\x00\x00"].concat();
     let found = query.reply(&received).expect("no fault").expect("the reply is whole");
     assert_eq!(found.bytes, reply.len());

@@ -14,7 +14,7 @@ pub(super) const SALT: &[u8; 20] = b"abcdefghijklmnopqrst";
 
 pub(super) const LIMIT: Duration = Duration::from_millis(200);
 
-/// What happens once the server has sent everything.
+/// The event once the server has sent everything.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Close,

@@ -1,6 +1,6 @@
 //! The forms of projects: which program reads which file, with which driver, and how the file is written.
 //!
-//! `text` writes values as formats want them; the other files hold the forms of a language.
+//! `text` writes values in the syntax of formats; the other files hold the forms of a language.
 
 mod native;
 mod node;
@@ -212,7 +212,7 @@ pub(super) static FORMS: &[Form] = &[
     Form { name: "go-redis", kinds: REDIS, word: "redis", write: native::go, ..GO },
 ];
 
-/// The forms by their names; all where none is named.
+/// The forms by their names; all if no name is given.
 pub(super) fn named(names: &[String]) -> anyhow::Result<Vec<&'static Form>> {
     if let Some(name) = names.iter().find(|name| FORMS.iter().all(|it| it.name != **name)) {
         anyhow::bail!("there is no form `{name}`; see --list");

@@ -1,4 +1,4 @@
-//! Projects in PHP: WordPress, Laravel, Symfony, Nextcloud, and one that nobody knows.
+//! Projects in PHP: WordPress, Laravel, Symfony, Nextcloud, and one that looptax does not know.
 
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;

@@ -1,4 +1,5 @@
-//! Projects in Python: Django, Celery, redis-py, `SQLAlchemy`, libpq's own variables, and one that nobody knows.
+//! Projects in Python: Django, Celery, redis-py, `SQLAlchemy`, libpq's own variables, and one that looptax does not
+//! know.
 
 use looptax_model::dsn::Kind;
 

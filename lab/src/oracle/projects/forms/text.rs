@@ -1,4 +1,4 @@
-//! Values as formats want them, and the clutter that files have around them.
+//! Values in the syntax of formats, and the clutter that files have around them.
 
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::super::draw::{End, one_in, pick};
 use crate::coin::Coin;
 
-/// Percent-encoded, but for what RFC 3986 leaves as it is.
+/// Percent-encoded, except for what RFC 3986 leaves as it is.
 pub(super) fn encoded(text: &str) -> String {
     let byte = |it: u8| match it {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(it).to_string(),
@@ -15,7 +15,7 @@ pub(super) fn encoded(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// The host as an address with a port wants it.
+/// The host as it is written before a port.
 pub(super) fn in_brackets(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
@@ -102,7 +102,7 @@ pub(super) fn dotenv(pairs: Vec<(&str, String)>, noise: &[(&str, &str)], coin: &
     with_line_ends(text, coin)
 }
 
-/// Puts the host of the first pair that has one into a variable of its own.
+/// Puts the host of the first pair that has one into a separate variable.
 fn by_variable(pairs: &mut [(String, String)], head: &mut Vec<(String, String)>) {
     for host in ["127.0.0.1", "db.internal", "localhost"] {
         if let Some((_, value)) = pairs.iter_mut().find(|(_, value)| value.contains(host)) {
