@@ -2,7 +2,7 @@
 //!
 //! Of a Unix socket: the process that called `listen`. Of TCP: the process that has accepted the connection, or until
 //! then the one that listens. The listener is asked for first: while a connection waits to be accepted its listener
-//! exists, so that no process can accept it and put another's listener in the place of its own.
+//! exists, so that no process can accept it and put another process's listener in its place.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};

@@ -18,7 +18,7 @@ pub enum SeenAs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {
     pub pid: u32,
-    /// Where the server sees its client, or the pooler if there is one.
+    /// The address or socket from which the server sees its client come, or the pooler if there is one.
     pub seen_as: SeenAs,
     /// Distinguishes its server from any other.
     pub identity: String,
