@@ -86,7 +86,7 @@ pub enum WireError {
     Unsupported { what: String },
 }
 
-/// The request of a server that would expose the password.
+/// Names, in errors, the request of a server that would expose the password.
 pub(crate) const READABLE: &str = "a password that others could read on the way";
 
 /// Most characters of the peer's text that we repeat: a line or two on a terminal.

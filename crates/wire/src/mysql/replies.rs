@@ -1,4 +1,4 @@
-//! Finds the end of a statement's reply only by packet headers, and its result.
+//! Finds the end of a statement's reply, by packet headers only, and its result.
 //!
 //! Hot: this runs for each receive of the measured loop. It must not allocate (errors apart), lock,
 //! log or do I/O, and it remembers where it stopped, so that half a reply is never walked twice.

@@ -216,7 +216,7 @@ pub(super) fn with_head<T>(
     }
 }
 
-/// Returns the kind of body after a head, and checks that the connection stays open or closes as it was asked to.
+/// Returns the kind of body after a head. Fails if the server ends a connection that it was asked to keep open.
 fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
     let code = head.code.unwrap_or_default();
     if !(200..300).contains(&code) {
