@@ -125,7 +125,7 @@ pub trait Connector {
     }
 
     /// The epoch's one-shot clients, if requests bring their own connections; else `None`, and [`Connector::connect`]
-    /// is asked with the same arguments. Proves about the arms as much as it can.
+    /// is called with the same arguments. Proves about the arms as much as it can.
     ///
     /// # Errors
     /// As [`Connector::connect`].

@@ -129,7 +129,7 @@ pub(crate) fn renew(
     thread::scope(|scope| {
         let work = || {
             fork::unshare_descriptors()?;
-            // From here on are numbers that cannot collide with the program's.
+            // Numbers from here on cannot collide with the program's.
             let beyond = steps.iter().map(|it| it.watch().fd + 1).max().unwrap_or_default();
             let pidfd = above(pidfd, beyond)?;
             let new = above(new, beyond)?;

@@ -63,7 +63,7 @@ pub(crate) struct Connection {
     digests: Digests,
 }
 
-/// Two cache lines, except for numbers that are not part of the key.
+/// The fields that each request touches fill two cache lines; the numbers that no key is drawn from come after them.
 const _: () = assert!(offset_of!(Connection, keys) + Keys::N_HOT_BYTES == 2 * 64);
 
 /// Room for a request before the buffer has to grow.

@@ -358,7 +358,7 @@ impl Conversation {
     /// The session with a server that speaks `MongoDB`'s protocol.
     ///
     /// # Errors
-    /// [`WireError::Unsupported`] if the server is not a MongoDB.
+    /// [`WireError::Unsupported`] if the server is not a `MongoDB`.
     pub fn mongodb(&mut self) -> Result<&mut mongodb::Connection<Link>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mongodb(it) => Ok(it),

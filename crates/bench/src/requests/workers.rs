@@ -10,7 +10,7 @@ use crate::cores::CoreMap;
 use crate::error::BenchError;
 use crate::load::{ClientThread, Load, SliceBarrier, ThreadBuffers};
 
-/// The rest of a client thread: its memory, and whether it could be pinned.
+/// The values that a client thread leaves: its memory, and whether it could be pinned.
 type Left = (ThreadBuffers, io::Result<()>);
 
 /// The client threads of an epoch; they end with it.

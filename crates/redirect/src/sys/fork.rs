@@ -72,8 +72,8 @@ pub(crate) fn withdraw(name: &str) {
     }
 }
 
-/// Closes the descriptors that this process was started with, except for the standard error, which it writes to: a lock
-/// that the program gives up, or a pipe that it closes, would otherwise last until it ends.
+/// Gives up the descriptors that this process was started with, except for the standard error, which it writes to: a
+/// lock that the program gives up, or a pipe that it closes, would otherwise last until it ends.
 pub(crate) fn let_go_of_inherited() {
     put_nothing_under(0..2);
     close_inherited();
