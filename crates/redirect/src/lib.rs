@@ -16,18 +16,18 @@
 //! `looptax run` is four processes: the watchdog, which is the one that the user started, its child the supervisor, the
 //! supervisor's child the program, and the guard, a second child of the watchdog. The guard sleeps until the watchdog
 //! is gone; if it was killed the guard ends the program, unless `--keep-running` was given, and answers calls in its
-//! place. Both are ancestors of the program, as Yama requires of a process that looks into another. The program puts a
-//! seccomp filter over itself, hands the filter's listener to both, and executes; its input and output, terminal,
-//! process group and signals are those that it would have had. The filter stops `connect`, the two names, options of
-//! TCP and IP, receiving with flags that a Unix socket does not know, the making of event queues and rings, and calls
-//! that give a process other rights; everything else runs untouched. For a `connect` to a mapped address the supervisor
-//! connects a Unix socket as the program's own user, groups and rights, copies what the program had set, and puts it
-//! under the program's descriptor number; event queues that watch the old socket are made to watch the new one first,
-//! while there is a way back. From there on the program has a native socket, and no other process is in its data path.
-//! The new socket's abstract name says what the program believes its two ends to be, so there is no table that could be
-//! lost or grow. Whatever is in doubt, the program's own `connect` goes on over TCP, and the reason is counted. The
-//! kernel writes each call into memory that supervisor and watchdog share; when the supervisor dies, the watchdog
-//! finishes those calls and goes on in its place.
+//! place. Watchdog and supervisor are ancestors of the program, as Yama requires of a process that looks into another.
+//! The program puts a seccomp filter over itself, hands the filter's listener to both, and executes; its input and
+//! output, terminal, process group and signals are those that it would have had. The filter stops `connect`, the two
+//! names, options of TCP and IP, receiving with flags that a Unix socket does not know, the making of event queues and
+//! rings, and calls that give a process other rights; everything else runs untouched. For a `connect` to a mapped
+//! address the supervisor connects a Unix socket as the program's own user, groups and rights, copies what the program
+//! had set, and puts it under the program's descriptor number; event queues that watch the old socket are made to watch
+//! the new one first, while there is a way back. From there on the program has a native socket, and no other process is
+//! in its data path. The new socket's abstract name says what the program believes its two ends to be, so there is no
+//! table that could be lost or grow. Whatever is in doubt, the program's own `connect` goes on over TCP, and the reason
+//! is counted. The kernel writes each call into memory that supervisor and watchdog share; when the supervisor dies,
+//! the watchdog finishes those calls and goes on in its place.
 //!
 //! Its limits, which it reports:
 //!

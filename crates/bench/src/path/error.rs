@@ -129,7 +129,7 @@ impl PathError {
         }
     }
 
-    /// Whether a Redis refused a password because it needs none.
+    /// Whether a Redis refused a password because it does not need one.
     pub fn is_needless_password(&self) -> bool {
         matches!(self, Self::Protocol { source: WireError::NeedlessPassword { .. }, .. })
     }

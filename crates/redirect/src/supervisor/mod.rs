@@ -162,7 +162,7 @@ impl Supervisor {
         }
     }
 
-    /// Notes a call that needs no answer, because it changes facts that were read before.
+    /// Notes a call that goes on as it is, but changes facts that were read before.
     fn note(&self, call: &Call, seen: Kind) {
         let tid = call.tid;
         let changes = &self.page.changes;
