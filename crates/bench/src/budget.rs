@@ -1,22 +1,23 @@
-//! What measuring may take, and what fits into it once the warm-up has shown how long answers take.
+//! The time budget of measuring, and the plan that fits into it once the warm-up has shown how long answers take.
 //!
 //! Slices and guards grow with latency, and an epoch of a slow page is many times as long as the one that the plan
-//! counted with. The time is what somebody agreed to, so the number of epochs gives way. Before that, slices that grew to
-//! hold many requests shrink again, down to what the latency alone asks for: epochs are the unit of inference, and few
-//! long ones say less than more short ones of the same requests. All of it is decided from the warm-up, before anything
-//! is counted, so that the level of the verdict stays what it is.
+//! counted with. The user agreed to the time, so the number of epochs is reduced. Before that, slices that grew to hold
+//! many requests shrink again, down to what the latency requires: epochs are the unit of inference, and few long ones
+//! say less than more short ones of the same requests. All of it is decided from the warm-up, before anything is
+//! counted, so that the level of the verdict stays what it is.
 
 use std::time::Duration;
 
 use crate::Shape;
 
-/// More than this share over the promise is more than connecting and chance: the plan is made anew.
+/// If measuring takes more than this share over the promise, connecting and chance do not explain it: looptax plans
+/// again.
 const TOLERANCE: f64 = 1.25;
 
 /// Share of the time that slices may take; the rest is for connecting and for late answers.
 const FOR_SLICES: f64 = 0.9;
 
-/// What a comparison's counted epochs may take.
+/// The time that a comparison's counted epochs may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// All contrasts together, without the warm-up.
@@ -28,24 +29,24 @@ pub struct Budget {
 /// A plan that the warm-up has changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Replanned {
-    /// What the plan said that measuring takes at most.
+    /// The longest measuring time according to the plan.
     pub planned: Duration,
-    /// What it takes at most now.
+    /// The longest measuring time now.
     pub takes: Duration,
     /// Epochs of each contrast at most, as planned and now.
     pub n_epochs: [usize; 2],
     /// Counted part of a slice, as planned and now.
     pub slice: [Duration; 2],
-    /// What all planned epochs would take.
+    /// The time that all planned epochs would take.
     pub all_take: Duration,
 }
 
-/// What is known after the warm-up.
+/// The facts that are known after the warm-up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WarmedUp {
     /// Slices as they were planned, and as they are now.
     pub(crate) shape: [Shape; 2],
-    /// What an epoch takes beside its slices: connecting, priming, answers that are waited for.
+    /// The time that an epoch takes beside its slices: connecting, priming, waiting for answers.
     pub(crate) beside: Duration,
     pub(crate) n_contrasts: usize,
     /// Epochs of each at most.
@@ -69,7 +70,7 @@ impl Budget {
 
 /// The plan as it is after the warm-up; `None` where what it promised still holds.
 ///
-/// Without a budget all epochs are measured, however long that takes. With one, as many as fit, which may be none.
+/// Without a budget all epochs are measured, however long that takes. With one, as many as fit, possibly 0.
 ///
 /// Example: 40 epochs of 0.5 s were promised as 20 s. If an epoch takes 3 s, 6 of them fit.
 pub(crate) fn replan(seen: WarmedUp, budget: Option<Budget>) -> Option<Replanned> {
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
-    /// What `--quick` promises: 40 epochs of eight slices.
+    /// The promise of `--quick`: 40 epochs of eight slices.
     const QUICK: Budget = Budget { time: Duration::from_millis(19_600), wanted_epochs: 10 };
 
     /// The plan of `--quick` after a warm-up with these answers: epochs, slice in ms, seconds in all.

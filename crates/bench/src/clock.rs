@@ -18,7 +18,7 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What an action gave, and how long it took.
+/// The result of an action, and how long it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timed<T> {
     /// When it began.

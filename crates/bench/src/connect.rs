@@ -21,7 +21,7 @@ pub struct Worker {
 pub struct Wired {
     pub fd: OwnedFd,
     pub codec: Box<dyn Codec>,
-    /// What its bytes go through, where they do not travel as they are.
+    /// The layer that changes its bytes on their way; `None` if they travel unchanged.
     pub records: Option<Box<dyn Records>>,
     /// Who serves it, where known.
     pub worker: Option<Worker>,
@@ -29,7 +29,7 @@ pub struct Wired {
     pub may_pin: bool,
 }
 
-/// What a connection's bytes go through on their way: TLS.
+/// The layer that a connection's bytes pass through: TLS.
 ///
 /// # Cost
 /// Both members run once per message in the measured loop, and are part of what is measured.
@@ -52,8 +52,8 @@ pub trait Records: Send {
 ///
 /// The load engine repeats it and times it from outside.
 pub trait OneShotClient: Send {
-    /// Does all of it, with the numbers that `draws` gives, and comes back when the server has closed,
-    /// too. Has time limits of its own.
+    /// Does all of it, with the numbers that `draws` gives, and returns when the server has closed, too. Has its own
+    /// time limits.
     ///
     /// # Errors
     /// Whatever went wrong; the run ends with it.
@@ -71,11 +71,11 @@ pub struct OneShotCalls {
 pub struct OneShotClients {
     /// One per client, `[baseline, other]`.
     pub sides: [Vec<Box<dyn OneShotClient>>; 2],
-    /// The server that they go to, where known.
+    /// The server that they connect to, if known.
     pub server_pid: Option<u32>,
     /// Processes that it started beforehand, of which any may serve: they are pinned as it is.
     pub standing_pids: Vec<u32>,
-    /// Whether we may pin all its threads: nobody knows beforehand which of them will serve.
+    /// Whether looptax may pin all its threads: it is not known beforehand which of them will serve.
     pub may_pin: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct Helper {
     pub sits_with_server: bool,
 }
 
-/// By side: where its client threads are started from, if not from the coordinator.
+/// By side: the origin from which its client threads are started, if it is not the coordinator.
 pub type Origins = [Option<Arc<dyn Origin>>; 2];
 
 /// Why an epoch has no connections.
@@ -113,8 +113,8 @@ impl<E: Into<Failure>> From<E> for ConnectError {
 }
 
 pub trait Connector {
-    /// Where the client threads of contrast `contrast_idx` are started from. Where a side has such a
-    /// place, each side has client threads of its own.
+    /// The origins from which the client threads of contrast `contrast_idx` are started. If a side has one, each side
+    /// has its own client threads.
     fn origins(&self, _contrast_idx: usize) -> Origins {
         [None, None]
     }
@@ -124,8 +124,8 @@ pub trait Connector {
         [None, None]
     }
 
-    /// The epoch's one-shot clients, where requests bring their own connections; else `None`, and
-    /// [`Connector::connect`] is asked with the same arguments. What can be proved about the arms is proved here.
+    /// The epoch's one-shot clients, if requests bring their own connections; else `None`, and [`Connector::connect`]
+    /// is called with the same arguments. Proves about the arms as much as it can.
     ///
     /// # Errors
     /// As [`Connector::connect`].

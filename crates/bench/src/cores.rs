@@ -46,7 +46,8 @@ pub(crate) struct CoreMap {
 }
 
 impl CoreMap {
-    /// Deals connections over `cores` (those of [`cores_for`]) anew; client thread of connection `i` is `i % n_clients`.
+    /// Deals connections over `cores` (those of [`cores_for`]) again; client thread of connection `i` is
+    /// `i % n_clients`.
     pub(crate) fn deal(
         placement: Placement,
         threads: ServerThreads,

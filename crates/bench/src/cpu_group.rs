@@ -10,8 +10,8 @@ use looptax_host::read;
 /// The control group of this process that the CPU controller works in, and those above it.
 ///
 /// # Source
-/// cgroup-v2.rst: a limit (`cpu.max`) holds for all groups below, and the root has none;
-/// sched-bwc.rst for version 1: `cpu.cfs_quota_us` and `cpu.cfs_period_us`, −1 for no limit.
+/// cgroup-v2.rst: a limit (`cpu.max`) holds for all groups below, and the root group has no limit; sched-bwc.rst for
+/// version 1: `cpu.cfs_quota_us` and `cpu.cfs_period_us`, −1 for no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuGroup {
     /// Our own group's folder first, the hierarchy's mount last.
@@ -20,9 +20,9 @@ pub struct CpuGroup {
 }
 
 impl CpuGroup {
-    /// Finds it below `root`: `/`, or a folder of a test. `None` where no controller is told of.
+    /// Finds it below `root`: `/`, or a folder of a test. `None` if the kernel lists no CPU controller.
     ///
-    /// Where both versions are mounted, the CPU controller is in the one that names it.
+    /// If both versions are mounted, the CPU controller is in the one that names it.
     pub fn find(root: &Path) -> Option<Self> {
         let text = |path: &str| read::config(&root.join(path)).unwrap_or_default();
         let groups = text("proc/self/cgroup");
@@ -42,15 +42,15 @@ impl CpuGroup {
         Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
-    /// The nearest limit, as version 2 prints it: microseconds in a period, and the period's own,
-    /// `50000 100000`; `max 100000` where none is set. `None` where no level says.
+    /// The nearest limit, as version 2 prints it: microseconds in a period, and the period's own, `50000 100000`;
+    /// `max 100000` if no limit is set. `None` if no level has the file.
     pub fn limit(&self) -> Option<String> {
         let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
         let set = limits().find(|limit| !limit.starts_with("max"));
         set.or_else(|| limits().next())
     }
 
-    /// The tightest of each other limit that is set at our level or above: memory in bytes, processes. Of version 2 alone.
+    /// The tightest of each other limit that is set at our level or above: memory in bytes, processes. Version 2 only.
     pub fn other_limits(&self) -> BTreeMap<String, String> {
         let tightest = |name: &str| {
             let set = self.levels.iter().filter_map(|level| read(level, name)?.parse::<u64>().ok());
@@ -60,7 +60,7 @@ impl CpuGroup {
         names.into_iter().filter(|_| !self.is_first_version).filter_map(tightest).collect()
     }
 
-    /// How often the nearest level with a limit has been held up, or our own where none is set.
+    /// How often the nearest level with a limit has been throttled; without a limit, how often our own level has been.
     pub fn n_throttled(&self) -> Option<u64> {
         let is_limited = |level: &&PathBuf| {
             let limit = self.limit_of(level);
@@ -92,7 +92,7 @@ fn first_version(groups: &str) -> Option<&str> {
     })
 }
 
-/// Where a file system of this kind, and with this option where one is asked for, is mounted.
+/// Finds the mount point of a file system of this kind, with `option` if one is given.
 fn mount_point<'a>(mounts: &'a str, kind: &str, option: Option<&str>) -> Option<&'a str> {
     mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);

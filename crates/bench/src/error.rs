@@ -1,4 +1,4 @@
-//! What ends an experiment early.
+//! The errors that end an experiment early.
 
 use std::fmt;
 use std::io;
@@ -111,7 +111,7 @@ pub enum CommandError {
         /// The end of what it wrote to stderr.
         said: String,
     },
-    /// It was stopped, as happens to whoever reads from the terminal and must not.
+    /// The terminal stopped it, as the kernel does with a background process that reads from its terminal.
     #[error("it was stopped by a signal, as when it asks for something on the terminal{}", words_after(.said))]
     Stopped {
         /// The end of what it wrote to stderr.
@@ -137,7 +137,7 @@ pub enum BenchError {
     /// Connections could not be opened or proved.
     #[error("cannot connect both sides of `{contrast}`")]
     Connect { contrast: String, source: Failure },
-    /// What another room does for a slice failed, or the server refuses what the connections are to ask.
+    /// The work of another room for a slice failed, or the server refuses what the connections are to ask.
     #[error(transparent)]
     Slice(#[from] Failure),
     /// A request failed: no result of this run can be trusted.
@@ -161,7 +161,7 @@ pub enum BenchError {
     /// Answers take so long that no epoch fits into the time that was promised.
     #[error("answers take so long that one epoch needs {epoch:.0?}, and the plan has {planned:.0?} for all of them")]
     TooSlow {
-        /// What an epoch of each contrast takes.
+        /// The time that an epoch of each contrast takes.
         epoch: Duration,
         planned: Duration,
     },

@@ -1,7 +1,7 @@
 //! The loop of an experiment: warm-up, then epochs of all contrasts in random order, interim analyses, the end.
 //!
-//! What fills the slices of an epoch is its [`SliceSource`]: `requests` of the load engine, commands (`whole`), or pages
-//! that another room loads. Called for all of them.
+//! A [`SliceSource`] fills the slices of an epoch: `requests` of the load engine, commands (`whole`), or pages that
+//! another room loads. Called for all of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::schedule::round_order;
 use crate::shape::Shape;
 use crate::slices::{EpochOrder, MeasuredEpoch, SliceSource};
 
-/// Warm-up epochs have numbers of their own, so that measured epochs repeat by seed.
+/// Warm-up epochs have their own numbers, so that measured epochs repeat by seed.
 const WARM_UP_EPOCHS: u64 = 1 << 32;
 /// The warm-up goes on while the median rate of its last four epochs is off by more than this.
 const STEADY: f64 = 0.03;
@@ -48,7 +48,7 @@ pub struct Outcome {
     pub n_requests: u64,
     /// Whether somebody asked us to stop.
     pub is_interrupted: bool,
-    /// What went wrong, when something did; the contrasts hold the epochs before it.
+    /// The error, if measuring failed; the contrasts hold the epochs before it.
     pub failure: Option<BenchError>,
 }
 
@@ -100,11 +100,11 @@ struct Experiment<'a> {
     numbers: Vec<Vec<Epoch>>,
     /// How long the last epoch took; one of the warm-up as if it had all slices.
     epoch_time: Duration,
-    /// What it took beside its slices.
+    /// The time that it took beside its slices.
     beside: Duration,
-    /// The least time left that was told: a bound does not grow.
+    /// The least time left that was reported: a bound does not grow.
     least_left: Duration,
-    /// What is left of the cap on latencies.
+    /// The rest of the cap on latencies.
     sample_room_bytes: usize,
 }
 
@@ -117,10 +117,10 @@ impl Experiment<'_> {
         self.measure()
     }
 
-    /// Measures as many epochs as keep to the time that was promised, and tells what has changed.
+    /// Measures as many epochs as fit into the promised time, and reports what has changed.
     ///
     /// # Errors
-    /// [`BenchError::TooSlow`] where none does.
+    /// [`BenchError::TooSlow`] if none fits.
     fn replan(&mut self) -> Result<(), BenchError> {
         let stopping = &mut self.course.stopping;
         if let Some(time) = stopping.time {
@@ -219,12 +219,12 @@ impl Experiment<'_> {
         if bytes <= self.sample_room_bytes {
             self.sample_room_bytes -= bytes;
         } else {
-            // Nor those of later epochs, which would fit only where they are few, that is slow.
+            // Nor those of later epochs, which would fit only if they are few, that is, slow.
             self.sample_room_bytes = 0;
             data.samples = [Vec::new(), Vec::new()];
         }
         let answers_agree = data.raw.answers_agree;
-        // The interim analyses decide on throughput alone.
+        // The interim analyses decide only on throughput.
         self.numbers[contrast_idx].push(data.raw.counts());
         self.contrasts[contrast_idx].epochs.push(data);
 
@@ -281,7 +281,7 @@ impl Experiment<'_> {
         });
     }
 
-    /// What the contrasts that have not ended need if none ends early.
+    /// The time that the contrasts that have not ended need if none ends early.
     fn left_at_most(&self) -> Duration {
         let most = self.course.stopping.analyses.n_max();
         let running = self.contrasts.iter();
@@ -306,7 +306,7 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
         // No interim analysis follows the last: without an estimate, too, it ends the contrast.
         return analysis.is_last.then_some(StopCause::Last);
     };
-    // What may hang on disturbed epochs, of which there are too few or too many, waits for more of them.
+    // An answer that may depend on disturbed epochs, of which there are too few or too many, waits for more of them.
     let has_answer = theta.has_interval() && !primary.is_unchecked();
     let verdict = if has_answer || analysis.is_last { primary.verdict } else { Verdict::Inconclusive };
     match stopping.rule.decide(analysis, &theta, verdict) {

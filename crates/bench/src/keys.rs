@@ -38,7 +38,7 @@ pub(crate) struct KeyRange {
 }
 
 impl KeyRange {
-    /// What connection `connection` of `n_connections` draws from.
+    /// Returns the range that connection `connection` of `n_connections` draws from.
     pub(crate) fn for_connection(
         KeySpace { n: n_keys, share, .. }: KeySpace,
         connection: usize,
@@ -58,7 +58,7 @@ impl KeyRange {
     }
 }
 
-/// A connection's numbers in a slice. What a key is drawn from stands first.
+/// A connection's numbers in a slice. The fields that a key is drawn from come first.
 #[repr(C)]
 pub(crate) struct Keys {
     order: SplitMix64,

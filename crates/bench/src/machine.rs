@@ -1,4 +1,4 @@
-//! What else the machine did during an epoch: CPU ticks, pressure, throttling.
+//! The machine's other activity during an epoch: CPU ticks, pressure, throttling.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use looptax_model::record::CpuTicks;
 
 use crate::cpu_group::CpuGroup;
 
-/// What the machine did between two moments; `None` where it does not say.
+/// The machine's activity between two moments; `None` if the kernel does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct MachineDelta {
     pub(crate) ticks: Option<CpuTicks>,
@@ -34,7 +34,7 @@ impl Snapshot {
         }
     }
 
-    /// What happened since `earlier`.
+    /// Returns the difference to `earlier`.
     pub(crate) fn since(self, earlier: Self) -> MachineDelta {
         let counter = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         MachineDelta {

@@ -1,8 +1,8 @@
 //! Small messages written in different patterns, over a socket and over TCP: what makes TCP wait.
 //!
-//! An experiment by itself, apart from comparisons: it has no server but a thread of its own, nothing is pinned,
-//! and its two ways take turns in a fixed order. It looks for delays of milliseconds, for which that is enough.
-//! Called by `reproduce`.
+//! An experiment by itself, apart from comparisons: its server is one of its own threads, nothing is pinned, and its
+//! two transports take turns in a fixed order. It looks for delays of milliseconds, for which that is enough. Called by
+//! `reproduce`.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,10 +17,10 @@ const BLOCK_NS: u64 = 50_000_000;
 /// An exchange that waits for a delayed acknowledgement takes 40 ms and more.
 const LEAST_EXCHANGES: u64 = 3;
 
-/// What is written before an answer is waited for.
+/// The writes before the wait for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pattern {
-    /// Messages, each in a write of its own; the answer is one more message.
+    /// Messages, each in a separate write; the answer is one more message.
     pub writes: usize,
     /// Whether TCP sends small packets at once, instead of holding them back for others (Nagle's algorithm).
     pub is_nodelay: bool,

@@ -1,4 +1,4 @@
-//! What is to be measured: everything that is decided before the first connection.
+//! The plan of an experiment: everything that is decided before the first connection.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::Shape;
 use crate::budget::Budget;
 pub use looptax_model::record::Placement;
 
-/// How the load engine's client waits for an answer: a [`Client`] that is no whole command.
+/// How the load engine's client waits for an answer: a [`Client`] that is not a whole command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClientModel {
     /// A thread per connection: try to receive, poll, receive.
@@ -88,7 +88,7 @@ pub struct SidePlan {
     pub inject_ns: Option<u64>,
 }
 
-/// Two sides held against each other in epochs of their own: `[baseline, other]`.
+/// Two sides compared with each other in their own epochs: `[baseline, other]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contrast {
     /// The arms' indexes among those of the comparison, for the raw data.
@@ -99,7 +99,7 @@ pub struct Contrast {
 /// How long everything runs unmeasured first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmUp {
-    /// At least so many epochs.
+    /// At least this many epochs.
     pub least_epochs: usize,
     /// At least so long.
     pub least: Duration,
@@ -112,12 +112,12 @@ pub struct WarmUp {
 impl WarmUp {
     pub const NONE: Self = Self::epochs(0);
 
-    /// So many epochs, however long they take.
+    /// Exactly `least_epochs` epochs, however long they take.
     pub const fn epochs(least_epochs: usize) -> Self {
         Self { least_epochs, least: Duration::ZERO, at_most: Duration::ZERO, n_slices: None }
     }
 
-    /// At least so many epochs and so long, and at most `at_most` while the rate still moves.
+    /// At least `least_epochs` epochs and `least` time, and at most `at_most` while the rate still moves.
     pub const fn steady(least_epochs: usize, least: Duration, at_most: Duration) -> Self {
         Self { least, at_most, ..Self::epochs(least_epochs) }
     }
@@ -138,7 +138,7 @@ pub struct Stopping {
     pub rule: StopRule,
     /// Half the width of "no difference worth naming", as a fraction of throughput.
     pub delta: f64,
-    /// No epoch begins after it; `None`: the interim analyses alone decide.
+    /// No epoch begins after it; `None`: only the interim analyses decide.
     pub deadline: Option<Instant>,
     /// An interim analysis that would come later than this by more than half is not waited for: the one before ends it.
     pub patience: Option<Duration>,
@@ -150,7 +150,7 @@ impl Stopping {
         Self { analyses, time: None, rule: StopRule { is_precise: false }, delta, deadline: None, patience: None }
     }
 
-    /// Whether the time for further epochs is over, when each contrast has had so many of them in `spent`.
+    /// Whether the time for further epochs is over, when each contrast has had `n_epochs` of them in `spent`.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn is_over(&self, n_epochs: usize, spent: Duration) -> bool {
         let is_past = |deadline| Instant::now() >= deadline;
@@ -181,18 +181,17 @@ impl Arrivals {
     }
 }
 
-/// Requests that go out when they are due.
+/// Requests that are sent when they are due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenLoop {
     /// Requests per second over all connections of a side; above 0.
     pub rate_per_s: f64,
     pub arrivals: Arrivals,
-    /// Whether client threads may spin through short waits: only where nothing else needs their
-    /// core.
+    /// Whether client threads may spin through short waits: only if no other thread needs their core.
     pub may_spin: bool,
 }
 
-/// What makes a connection send its next request.
+/// The event that makes a connection send its next request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pacing {
     /// The answer to the one before: a closed loop. After `think` (0 for none), spent asleep.
@@ -206,7 +205,7 @@ pub enum Pacing {
 impl Pacing {
     pub const FLAT_OUT: Self = Self::Closed { think: Duration::ZERO };
 
-    /// Whether the rate follows from the server alone; else the response time is what tells.
+    /// Whether the rate depends only on the server; otherwise the response time is the measure.
     pub fn is_flat_out(self) -> bool {
         self == Self::FLAT_OUT
     }
@@ -259,7 +258,7 @@ pub struct Course {
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub course: Course,
-    /// What is held against what, in the order of the course's names.
+    /// The pairs to compare, in the order of the course's names.
     pub contrasts: Vec<Contrast>,
     /// When requests are sent.
     pub pacing: Pacing,
@@ -268,11 +267,11 @@ pub struct Plan {
     pub server_threads: ServerThreads,
     /// Whether the warm-up may lengthen the slices to fit the latencies seen.
     pub may_adapt_shape: bool,
-    /// What measuring may take, where more epochs than fit are left out; `None`: as long as they take.
+    /// The time that measuring may take: epochs that do not fit are left out; `None`: as long as they take.
     pub budget: Option<Budget>,
     /// Which keys the requests ask for.
     pub keys: KeySpace,
-    /// Whether equal keys get equal answers on both sides: not where the workload writes.
+    /// Whether equal keys get equal answers on both sides: not if the workload writes.
     pub are_comparable: bool,
     /// An answer with less data than this is an error.
     pub least_data_bytes: usize,

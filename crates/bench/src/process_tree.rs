@@ -11,8 +11,8 @@ use crate::sys::process_cpu_ns;
 /// CPU of process `pid`, of its children that run, and of those that it has waited for; `None` when
 /// it is gone.
 ///
-/// The last part is told in ticks of 10 ms, so that a single short run may show too little and the
-/// next one too much; over many runs that evens out.
+/// The kernel reports the last part in ticks of 10 ms, so that a single short run may show too little and the next one
+/// too much; over many runs that evens out.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
     let own = process_cpu_ns(pid)?;
     Some(own + descendants_cpu_ns(pid)?)
@@ -20,8 +20,8 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 
 /// CPU of all that process `pid` has started, and of those of them that were waited for; without its own.
 ///
-/// An application's workers come and go below its supervisor, which waits for whoever lost its parent; what
-/// [`cpu_ns`] says of ticks holds here, too.
+/// An application's workers come and go below its supervisor, which waits for processes that lost their parent; the
+/// remark on ticks at [`cpu_ns`] holds here, too.
 pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
     let ended = |pid: u32| Some(stat(pid)?.ended_children_ticks * TICK_NS);
     let own_ns = ended(pid)?;

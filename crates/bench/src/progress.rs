@@ -1,4 +1,4 @@
-//! What an onlooker may know while the experiment runs.
+//! The state of an experiment that an observer may see while it runs.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct Progress<'a> {
     pub n_epochs_at_most: usize,
     /// The epoch that just ended. Its latencies are empty beyond the plan's cap.
     pub epoch: &'a MeasuredEpoch,
-    /// θ of that epoch alone, where both sides have answers.
+    /// θ of only that epoch, if both sides have answers.
     pub epoch_theta: Option<f64>,
     /// Epochs of this contrast at its next interim analysis; `None` in the warm-up, and when it has ended.
     pub next_analysis: Option<usize>,
@@ -35,7 +35,7 @@ pub struct Progress<'a> {
     pub left_at_most: Duration,
 }
 
-/// Told after each epoch, in the gap where nothing is measured.
+/// Called after each epoch, in the gap between measurements.
 pub trait Observer {
     fn epoch_ended(&mut self, progress: &Progress<'_>);
 

@@ -1,4 +1,4 @@
-//! The random part of the plan, from the seed alone: the same seed repeats it, however a run ended.
+//! The random part of the plan, only from the seed: the same seed repeats it, however a run ended.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::keys::generator;
 const EPOCH: u64 = 2;
 const ROUND: u64 = 3;
 
-/// What chance decided about one epoch.
+/// The random decisions about one epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EpochDraw {
     /// The side that connects, primes and runs first.

@@ -1,4 +1,4 @@
-//! What the server spent on a slice: CPU of its processes, context switches of its threads.
+//! The server's cost of a slice: CPU of its processes, context switches of its threads.
 
 use looptax_host::kernel;
 
@@ -75,7 +75,7 @@ impl ServerMeter {
 }
 
 impl ServerReading {
-    /// What was spent since `earlier`.
+    /// Returns the difference to `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Self { cpu_ns: difference(self.cpu_ns, earlier.cpu_ns), switches: difference(self.switches, earlier.switches) }

@@ -1,7 +1,7 @@
 //! One epoch: slices of one side after the other, in a coin-flipped order, with what the machine did meanwhile.
 //!
-//! What a slice does is its [`SliceSource`]'s business: `requests` has the load engine run it, `whole` runs a command,
-//! and other rooms load pages. This file decides which side has the next slice. Called by `experiment` and `glimpse`.
+//! The [`SliceSource`] decides what a slice does: `requests` has the load engine run it, `whole` runs a command, and
+//! other rooms load pages. This file decides which side has the next slice. Called by `experiment` and `glimpse`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -60,7 +60,7 @@ pub trait SliceSource {
     /// Fills one; `None` ends the measuring: told to stop in the middle of it, or no more is wanted.
     ///
     /// # Errors
-    /// What makes the whole measurement worthless.
+    /// An error that makes the whole measurement worthless.
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError>;
 
     /// The arms of a contrast, as indexes among those of the comparison.
@@ -94,8 +94,8 @@ pub trait SliceSource {
         shape
     }
 
-    /// What the warm-up has changed of a plan with so many epochs of each contrast: slices have `shape` now, and an
-    /// epoch takes `beside` for connecting, priming and answers that are waited for.
+    /// Returns what the warm-up has changed in a plan with `n_epochs` epochs of each contrast: slices have `shape` now,
+    /// and an epoch takes `beside` for connecting, priming and answers that are waited for.
     fn replan(&self, _shape: Shape, _beside: Duration, _n_epochs: usize) -> Option<Replanned> {
         None
     }
@@ -104,7 +104,7 @@ pub trait SliceSource {
 /// An epoch and what the record does not hold of it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MeasuredEpoch {
-    /// The counts as they are saved; where the latencies lie is filled in by who saves them.
+    /// The counts as they are saved; the code that saves them fills in the place of the latencies.
     pub raw: record::Epoch,
     /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty beyond the cap.
     pub samples: [Vec<u32>; 2],
@@ -189,7 +189,7 @@ impl EpochOrder {
             lags[side.idx()].push(filled.lag_p99_ns);
         }
         let machine = Snapshot::read().since(machine);
-        // What ran for a slice is part of what is measured.
+        // The programs that ran for a slice are part of the measurement.
         let clients_ns: u64 = slices.iter().filter_map(|it| it.client_cpu_ns).sum();
         let own_ns = source.own_cpu_ns().zip(own_start_ns);
         let own_ns = own_ns.map(|(now, then)| now.saturating_sub(then) + clients_ns);

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-/// The socket `owner` by its number, which whoever uses it often keeps at hand.
+/// Borrows the socket `owner` by its number, which frequent users keep at hand.
 #[inline]
 pub(crate) fn lent(number: RawFd, owner: &Arc<OwnedFd>) -> BorrowedFd<'_> {
     debug_assert_eq!(number, owner.as_raw_fd(), "the owner's own number");
@@ -77,7 +77,7 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     }
 }
 
-/// What a child used, with all of its own children that it waited for.
+/// The resources that a child used, with all of its own children that it waited for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChildUsage {
     /// User CPU in nanoseconds; its share of the total comes from tick samples.

@@ -44,7 +44,7 @@ impl Drop for InTurns {
         let pids = self.server_pids.iter();
         let server = pids.flat_map(|pid| processes::threads(*pid).unwrap_or_default());
         for tid in std::iter::once(0).chain(server) {
-            // Lowering is always allowed; a thread that has ended needs none.
+            // Lowering is always allowed; a thread that has ended does not need it.
             let _ = sys::schedule(tid, libc::SCHED_OTHER, 0);
         }
     }

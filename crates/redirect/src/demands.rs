@@ -1,8 +1,8 @@
 //! Whether the words of a process, its arguments and environment, demand what a socket does not give.
 //!
-//! Compared are letters and digits alone, so that no blank, quote, escape, dash or equals sign hides a demand;
-//! what addresses write as `%71` is read both ways. A demand is its words with anything but a harmless value
-//! behind them. Where the words cannot be read, everything is demanded.
+//! Only letters, digits, `?` and `&` are compared, so that no blank, quote, escape, dash or equals sign hides a demand;
+//! an escape of addresses such as `%71` is read as it is and decoded. A demand is its words followed by any value that
+//! is not harmless. If the words cannot be read, everything is demanded.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ use crate::{Demand, Mapping};
 /// How often an escaped text may be escaped again.
 const MAX_ESCAPES: usize = 3;
 
-/// What a process demands, as long as it runs the program that it ran.
+/// The demands of a process, as long as it runs the same program.
 #[derive(Debug)]
 pub(crate) struct Demands {
     /// Its environment: once it executes another program, this one is empty.
@@ -52,7 +52,7 @@ impl Demands {
 }
 
 impl Demand {
-    /// Whether a text that is letters and digits alone holds it.
+    /// Whether a text, in the form of `plain`, holds it.
     fn is_in(&self, text: &[u8]) -> bool {
         let words = plain(self.words.as_bytes());
         let mut places = text.windows(words.len().max(1)).enumerate();
@@ -63,7 +63,7 @@ impl Demand {
     }
 }
 
-/// A text as it is and as it is meant where it is escaped, each as letters and digits alone.
+/// Returns a text as it is and, if it is escaped, after each round of decoding, in the form of `plain`.
 fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for _ in 0..MAX_ESCAPES {

@@ -1,8 +1,8 @@
 //! All processes that come from some: found, signalled, ended.
 //!
-//! Read from `/proc`, whose list of a process's children is there only on some kernels: so the parents of all
-//! processes are looked at. A process that ends on the way is none any more; one that is made on the way is found
-//! the next time. Used by whoever has to leave nothing behind.
+//! Read from `/proc`, whose list of a process's children is there only on some kernels: so the parents of all processes
+//! are looked at. A process that ends during the look is left out; one that starts during it is found the next time.
+//! Used by code that must leave no process behind.
 
 use std::os::fd::AsFd;
 
@@ -24,7 +24,7 @@ pub(crate) fn find(roots: &[i32]) -> Vec<i32> {
     found.iter().map(|it| it.pid.cast_signed()).collect()
 }
 
-/// Sends a signal to those that come from these, but for the spared ones.
+/// Sends a signal to those that come from these, except for the spared ones.
 pub(crate) fn signal(roots: &[i32], spared: &[i32], signal: i32) {
     for seen in look(roots) {
         if !spared.contains(&seen.pid.cast_signed()) {
@@ -33,7 +33,7 @@ pub(crate) fn signal(roots: &[i32], spared: &[i32], signal: i32) {
     }
 }
 
-/// Kills what comes from these, but for the spared ones, until none of it is seen. `take_away` is called before each
+/// Kills what comes from these, except for the spared ones, until none of it is seen. `take_away` is called before each
 /// look, for children of the caller that have ended.
 ///
 /// A process is not seen if its parent started it after the list of processes was read and ended before its own turn:
@@ -63,7 +63,7 @@ pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMu
     }
 }
 
-/// Only where it is still the process that was seen, and no other that has its number since.
+/// Sends it only if it is still the process that was seen, and not another one that has its number since.
 fn send(seen: Stat, signal: i32) {
     let Ok(pidfd) = process::pidfd_open(seen.pid.cast_signed(), 0) else {
         return;

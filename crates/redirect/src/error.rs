@@ -1,4 +1,4 @@
-//! What can go wrong before the program runs: one variant per failed action, with its object.
+//! The errors before the program runs: one variant per failed action, with its object.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ pub enum RedirectError {
     /// The process has threads, and a forked one would have only the one that forks.
     #[error("{n} threads run already; a supervisor can only be started from one")]
     Threads { n: usize },
-    /// The kernel, or whoever confines us, forbids it, and the caller wants to know.
+    /// The kernel, or a sandbox around us, forbids it, and the caller requires it.
     #[error("connections cannot be moved here")]
     Forbidden(#[source] Obstacle),
     /// A step of the start failed.

@@ -1,6 +1,6 @@
 //! Why a connection to a mapped address stays on TCP: one reason each, counted and told.
 
-/// A reason. Connections to addresses that are not mapped have none: they are nobody's business.
+/// A reason. Connections to addresses that are not mapped are not counted and have no reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FallbackReason {
@@ -37,7 +37,7 @@ pub enum FallbackReason {
     Confined,
     /// Its socket has an option that a Unix socket cannot have.
     Option,
-    /// It is used through a ring of requests, which nobody sees.
+    /// It is used through a ring of requests, which the supervisor does not see.
     Ring,
     /// The supervisor died in the midst of it.
     Crashed,

@@ -1,10 +1,10 @@
 //! The filter: which system calls stop and wait for the supervisor, as a program for the kernel.
 //!
-//! As few as possible: `connect` but for Unix addresses of full length, the two names, options of levels
-//! that a Unix socket does not have, receiving with flags that it does not know, the making of event queues
-//! and rings, what gives a thread other groups, another root or other namespaces, and what confines it.
-//! Everything else is allowed whatever its arguments, which the kernel remembers per call and does not ask
-//! again. Of another architecture's calls (32-bit programs) the last two kinds alone are seen.
+//! As few as possible: `connect` except for Unix addresses of full length, the two names, options of levels that a Unix
+//! socket does not have, receiving with flags that it does not know, the making of event queues and rings, calls that
+//! give a thread other groups, another root or other namespaces, and calls that confine it. Everything else is allowed
+//! whatever its arguments, which the kernel remembers per call and does not ask again. Of another architecture's calls
+//! (32-bit programs) only the last two kinds are seen.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -36,7 +36,7 @@ const SMALL_CONFINING: [u32; 2] = [383, 446];
 const SMALL_CONFINING: [u32; 2] = [354, 446];
 const SMALL_PRCTL: u32 = 172;
 
-/// A family alone, as `AF_UNSPEC` wants it; everything shorter is no address.
+/// Only a family, the length that `AF_UNSPEC` needs; a shorter value is not an address.
 const MIN_ADDRESS_BYTES: u32 = 2;
 /// A whole `sockaddr_un`, as most programs pass it.
 const UNIX_BYTES: u32 = 110;
@@ -74,7 +74,7 @@ pub(crate) fn program() -> Vec<sock_filter> {
     assemble(&steps)
 }
 
-/// What gives a thread, or those that share with it, other groups, another root, other namespaces.
+/// Calls that give a thread, or those that share with it, other groups, another root, other namespaces.
 const CHANGING: [c_long; 5] =
     [libc::SYS_setgroups, libc::SYS_chroot, libc::SYS_pivot_root, libc::SYS_unshare, libc::SYS_setns];
 
@@ -92,8 +92,8 @@ pub(crate) fn is_landlock(number: i32) -> bool {
 /// that is to be thrown away.
 pub(crate) const UNKNOWN_FLAGS: i32 = libc::MSG_ERRQUEUE | libc::MSG_TRUNC;
 
-/// Options of sockets of any kind that are seen: what would show a Unix socket, and what so few programs set
-/// that it is looked for only where one did.
+/// Options of sockets of any kind that are seen: those that would show a Unix socket, and those that so few programs
+/// set that looptax looks for them only if one did.
 const SEEN_SOCKET_OPTIONS: [i32; 16] = [
     libc::SO_DOMAIN,
     libc::SO_PROTOCOL,
@@ -113,7 +113,7 @@ const SEEN_SOCKET_OPTIONS: [i32; 16] = [
     libc::SO_TXTIME,
 ];
 
-/// What a call is that was stopped.
+/// The kind of a call that was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Connect,

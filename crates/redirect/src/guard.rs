@@ -1,8 +1,8 @@
 //! The guard: a process that outlives a killed watchdog for as long as it takes to end the program, too.
 //!
-//! Whoever kills `looptax run` means the program. A parent-death signal cannot say that: the program's parent is
-//! the supervisor, whose death alone changes nothing. And where nobody holds the listener of a filter any more,
-//! the kernel has every stopped call fail with `ENOSYS`, which it offers no way around.
+//! A user that kills `looptax run` means the program. A parent-death signal cannot do that: the program's parent is the
+//! supervisor, and its death by itself changes nothing. And if no process holds the listener of a filter any more, the
+//! kernel has every stopped call fail with `ENOSYS`, which it offers no way around.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -36,7 +36,7 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
         fork::set_disposition(signal, libc::SIG_IGN);
     }
     wait::until(&[(watchdog.as_fd(), libc::POLLIN)]);
-    // It ended as it should: whom the program left behind, somebody else looks after.
+    // It ended as it should: another process looks after those that the program left behind.
     if page.has_left() {
         return fork::end(0);
     }

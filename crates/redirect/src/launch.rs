@@ -1,9 +1,9 @@
 //! The processes of a run: watchdog, supervisor, program.
 //!
-//! The watchdog is the process that the user started; it forks the supervisor, which forks the program.
-//! So both are ancestors of the program and of all that comes from it, as Yama wants of whoever looks into
-//! a process. The program puts the filter over itself, hands the listener to both, and executes: its input
-//! and output, folder, terminal, process group and signals are those that it would have had.
+//! The watchdog is the process that the user started; it forks the supervisor, which forks the program. So both are
+//! ancestors of the program and of all that comes from it, as Yama requires of a process that looks into another. The
+//! program puts the filter over itself, hands the listener to both, and executes: its input and output, folder,
+//! terminal, process group and signals are those that it would have had.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -33,7 +33,7 @@ pub struct Program {
     pub args: Vec<OsString>,
 }
 
-/// What the program has that this process has not; by default it has the same.
+/// The surroundings of the program, if they differ from this process's; by default they are the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// Whose process it is; takes root.
@@ -72,13 +72,13 @@ pub(crate) struct Started {
     pub(crate) listener: Arc<Listener>,
     pub(crate) supervisor: OwnedFd,
     pub(crate) supervisor_pid: i32,
-    /// Nothing where the program has ended already.
+    /// `None` if the program has ended already.
     pub(crate) program: Option<OwnedFd>,
     /// Where the supervisor's messages arrive.
     pub(crate) messages: OwnedFd,
 }
 
-/// What the program is given back that the watchdog changed for itself.
+/// The settings that the watchdog changed for itself, to be restored in the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Inherited {
     pub(crate) signals: SignalSet,
@@ -120,7 +120,7 @@ pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) 
     let (messages, tell) = pass::pipe().map_err(RedirectError::failed("make a pipe"))?;
     wait::adopt_orphans().map_err(RedirectError::failed("become a subreaper"))?;
     options::note_inherited(page);
-    // What the closure owns is closed here when it was forked.
+    // The variables that the closure owns are closed here after the fork.
     let args = &args;
     let supervisor = fork(move || {
         page.note_helper(Helper::Supervisor, own_pid());
@@ -271,7 +271,8 @@ pub(crate) fn signals() -> SignalSet {
     SignalSet::of(&all)
 }
 
-/// A watchdog that may be killed before it has its guard, or after its guard was: then nobody else ends the program.
+/// A watchdog that may be killed before it has its guard, or after its guard was: then no other process ends the
+/// program.
 struct Unguarded {
     watchdog: OwnedFd,
     program_pid: i32,
@@ -280,7 +281,7 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// Nothing where it is gone already, and that was dealt with, or where it cannot be watched.
+    /// `None` if it is gone already, after the program was dealt with, or if it cannot be watched.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {
@@ -301,7 +302,7 @@ impl Unguarded {
     /// The program is our child: its number is its own until we take it away.
     fn end(page: &Page, program_pid: i32, keeps_running: bool, ends_all: bool) {
         let guard_pid = page.guard_pid();
-        // Where all ends with somebody else, that one sees to it.
+        // If another process ends everything, it ends the program, too.
         if page.has_left() || keeps_running || (ends_all && guard_pid != 0) {
             return;
         }
@@ -318,7 +319,7 @@ impl Unguarded {
     }
 }
 
-/// Takes away what ends, until nobody is left who could call.
+/// Reaps the processes that end, until none is left that could call.
 fn accompany(
     page: &Page,
     program_pid: i32,
@@ -338,7 +339,7 @@ fn accompany(
                     Change::Ended(_) => [0; MESSAGE_BYTES],
                     Change::Stopped => STOPPED,
                 };
-                // A pipe that nobody reads any more is no loss.
+                // A pipe without a reader is not a loss.
                 let _ = pass::write(tell.as_fd(), &message);
             }
         }

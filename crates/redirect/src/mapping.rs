@@ -1,7 +1,7 @@
 //! Which addresses are moved to which sockets: plain data from the caller, and the look-up.
 //!
-//! An address counts only where it is written exactly so: 127.0.0.1 is not all of 127.0.0.0/8, where
-//! other services may live.
+//! An address counts only if it is written exactly so: 127.0.0.1 is not all of 127.0.0.0/8, where other services may
+//! live.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::RedirectError;
 use crate::page::MAX_ROUTES;
 
-/// What fits into a socket address, without the zero at its end.
+/// The longest path that fits into a socket address, without the zero at its end.
 ///
 /// # Source
 /// unix(7): `sun_path` has 108 bytes.
@@ -29,7 +29,7 @@ pub struct Route {
     pub to: SocketName,
     /// The only server that gets connections. `None`: any process that listens at the socket.
     pub owner: Option<Owner>,
-    /// What keeps a process on TCP.
+    /// The demands that keep a process on TCP.
     pub demands: Vec<Demand>,
 }
 

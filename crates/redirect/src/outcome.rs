@@ -1,4 +1,4 @@
-//! What became of the connections: counts at the end, single events while the program runs.
+//! The outcome of the connections: counts at the end, single events while the program runs.
 
 use crate::FallbackReason;
 
@@ -22,7 +22,7 @@ impl Stats {
     }
 }
 
-/// Something that a person may want to see at once.
+/// An event that a user may need to see at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     Moved {
@@ -42,7 +42,7 @@ pub enum Event {
     SupervisorDied,
 }
 
-/// What goes through the pipe between supervisor and watchdog: short enough to go whole or not at all.
+/// The size of a message in the pipe between supervisor and watchdog: short enough to be written whole or not at all.
 pub(crate) const MESSAGE_BYTES: usize = 16;
 /// Not for the caller: the program was stopped.
 pub(crate) const STOPPED: [u8; MESSAGE_BYTES] = [u8::MAX; MESSAGE_BYTES];
@@ -66,7 +66,7 @@ impl Event {
         Some(bytes)
     }
 
-    /// From a message; `None` for one that is none.
+    /// Parses a message; `None` if it is not an event.
     pub(crate) fn from_message(bytes: &[u8; MESSAGE_BYTES]) -> Option<Self> {
         let [kind, reason, r0, r1, p0, p1, p2, p3, e0, e1, e2, e3, ..] = *bytes;
         let route_idx = usize::from(u16::from_ne_bytes([r0, r1]));

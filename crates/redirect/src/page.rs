@@ -14,7 +14,7 @@ use crate::sys::memory;
 use crate::{FallbackReason, Stats};
 use looptax_host::seccomp::Call;
 
-/// Counters are made for so many; a machine has a handful of database servers.
+/// The page has counters for this many routes; a machine has a handful of database servers.
 pub(crate) const MAX_ROUTES: usize = 64;
 /// Calls in the works at the same time, which is threads of the supervisor: only those of a full queue
 /// wait here, and one more than these goes on over TCP.
@@ -81,9 +81,9 @@ impl Page {
         unsafe { memory::share() }
     }
 
-    /// Makes it as new for another run. Nobody may work with it.
+    /// Clears it for another run. No process may work with it.
     pub(crate) fn clear(&'static self) -> io::Result<()> {
-        // SAFETY: it was mapped by `map`; that nobody works with it is the caller's to see to.
+        // SAFETY: it was mapped by `map`; the caller makes sure that no process works with it.
         unsafe { memory::clear(self) }
     }
 
@@ -110,7 +110,7 @@ impl Page {
         self.helpers[helper as usize].load(Ordering::Acquire)
     }
 
-    /// The processes of this run that are none of the program's; some may have ended.
+    /// The processes of this run that are not the program's; some may have ended.
     pub(crate) fn helpers(&self) -> Vec<i32> {
         let helpers = self.helpers.iter().map(|it| it.load(Ordering::Acquire));
         helpers.filter(|pid| *pid != 0).collect()
@@ -176,8 +176,8 @@ impl Slot {
     /// The call that is in the works, if any.
     pub(crate) fn call(&self) -> Option<Call> {
         let place = self.place();
-        // SAFETY: the memory is large enough, aligned to eight bytes and always initialised; who may
-        // read it is said at `Sync`.
+        // SAFETY: the memory is large enough, aligned to eight bytes and always initialised; `Sync` states which
+        // threads may read it.
         let notif = unsafe { place.read_volatile() };
         // The kernel counts calls from a random 64-bit number: zero does not come in practice.
         (notif.id != 0).then_some(Call {
@@ -247,7 +247,7 @@ mod tests {
         let page = Page::map().unwrap();
         let slot = page.slot(3);
         assert!(slot.call().is_none());
-        // SAFETY: nobody else uses this page.
+        // SAFETY: no other thread uses this page.
         unsafe { (*slot.place()).id = 7 };
         slot.begin_replacing();
         assert_eq!(page.left_behind().count(), 1);

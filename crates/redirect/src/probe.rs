@@ -1,5 +1,4 @@
-//! What the kernel, and whoever confines us, allows: each feature is tried, none is concluded from a
-//! version.
+//! The features that the kernel, and a sandbox around us, allow: each is tried, none is concluded from a version.
 //!
 //! A child puts the real filter over itself and makes one call; we do to it what the supervisor will do to
 //! the program.
@@ -13,7 +12,7 @@ use crate::sys::{errno, own_pid, pass, process, socket, wait};
 use crate::{Switches, filter, page};
 use looptax_host::seccomp::{self, Answer, Listener};
 
-/// What there is beside the necessary.
+/// The optional features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Features {
@@ -32,7 +31,7 @@ pub struct Features {
     pub needs_no_new_privileges: bool,
 }
 
-/// What is in the way.
+/// The reason why it does not work.
 #[derive(Debug, thiserror::Error)]
 pub enum Obstacle {
     /// The kernel cannot stop calls for a supervisor.
@@ -44,7 +43,7 @@ pub enum Obstacle {
     #[error("{call} is not allowed here (Yama's ptrace_scope, or a container's profile)")]
     Forbidden {
         call: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     #[error("the trial failed at {step}")]
@@ -178,7 +177,7 @@ fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, O
     if !has_call.map_err(trial("poll"))?[0] {
         return Err(trial("poll")(io::Error::from_raw_os_error(libc::ETIME)));
     }
-    // SAFETY: the slot is zero and nobody else's.
+    // SAFETY: the slot is zero and no other thread uses it.
     unsafe { listener.receive(slot.place()) }.map_err(Obstacle::NoNotification)?;
     let Some(call) = slot.call() else {
         return Err(trial("receive")(io::Error::from_raw_os_error(libc::EIO)));
@@ -205,7 +204,7 @@ fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, O
     })
 }
 
-/// Whether two processes' descriptors have inodes of their own.
+/// Whether two processes' descriptors have different inodes.
 fn has_pidfs(other: &OwnedFd) -> bool {
     let own = process::pidfd_open(own_pid(), 0);
     let inode = |fd: &OwnedFd| process::inode(fd.as_fd()).ok();

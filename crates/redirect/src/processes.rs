@@ -1,4 +1,4 @@
-//! What is remembered of the program's processes: their event queues and rings, and whether their words demand TCP.
+//! Remembers facts about the program's processes: their event queues and rings, and whether their words demand TCP.
 //!
 //! Going through a thousand descriptors takes a thousand times as long as a connection, so it is done
 //! once per process and again after it has made a queue. A queue that came by other ways (handed over,
@@ -19,8 +19,8 @@ use crate::{Features, Mapping};
 const MAX_PROCESSES: usize = 4_096;
 /// Processes whose words are remembered; each takes a descriptor.
 const MAX_DEMANDS: usize = 64;
-/// A queue appears in its process a moment after the call that makes it was seen. A look that starts so
-/// much later has seen it.
+/// A queue appears in its process a moment after the call that makes it was seen. A look that starts this much later
+/// has seen it.
 const SETTLING_NS: u64 = 10_000_000;
 /// How long a look is good for.
 const FRESH_NS: u64 = 5_000_000_000;
@@ -139,8 +139,8 @@ fn look_for(tid: i32) -> io::Result<Descriptors> {
     Ok(found)
 }
 
-/// Whether a ring holds files by itself, or waits for events of some: what a socket is exchanged for does not reach
-/// it. Where it does not say, it may.
+/// Whether a ring holds files by itself, or waits for events of some: an exchange of the socket does not reach it. If
+/// the kernel does not report it, it may.
 ///
 /// # Source
 /// `io_uring/fdinfo.c`: `UserFiles:` with a number, and `PollList:` with a line for each.

@@ -1,21 +1,21 @@
 //! Steering: which routes are moved right now, changed by another process from slice to slice, and what became
 //! of each slice's connections.
 //!
-//! A page of memory that the measuring process maps before it starts anything, and shares with every supervisor
-//! that comes from it. It writes one word, the slice's number and the routes that are moved; a supervisor reads
-//! that word once for each connection, and counts what it did under the number that it read. Plain atomics, no
-//! locks: whoever is killed in the midst leaves nothing behind.
+//! A page of memory that the measuring process maps before it starts anything, and shares with every supervisor that
+//! comes from it. It writes one word, the slice's number and the routes that are moved; a supervisor reads that word
+//! once for each connection, and counts what it did under the number that it read. Plain atomics, no locks: a process
+//! that is killed in the middle leaves nothing behind.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RedirectError;
 use crate::sys::memory;
 
-/// A mask of so many bits goes into one word with the slice's number.
+/// A mask of this many bits fits into one word with the slice's number.
 pub(crate) const MAX_STEERED: usize = 32;
 /// Slices that are remembered: a trial reads each soon after it is over.
 const N_SLICES: usize = 1_024;
-/// A counter is a number of so many bits, below a mark of whose it is: enough for three days in nanoseconds.
+/// A counter is a number of this many bits, below a mark of its slice: enough for three days in nanoseconds.
 const COUNT_BITS: u32 = 48;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
@@ -29,7 +29,7 @@ pub struct Steering {
     n_routes: usize,
 }
 
-/// What became of a slice's connections.
+/// The outcome of a slice's connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SliceCounts {
     /// By route, in the mapping's order.
@@ -39,7 +39,7 @@ pub struct SliceCounts {
     pub busy_ns: u64,
 }
 
-/// What became of a slice's connections to one address.
+/// The outcome of a slice's connections to one address.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RouteCounts {
     pub n_moved: u64,
@@ -49,7 +49,7 @@ pub struct RouteCounts {
     pub n_fallen: u64,
 }
 
-/// What is to be done with one connection, and under which slice it counts.
+/// The decision about one connection, and the slice that it counts under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) slice: u32,
@@ -72,7 +72,7 @@ struct Shared {
 
 #[repr(C)]
 struct Slice {
-    /// One more than the number of the slice that these counts are of; 0 is none.
+    /// One more than the number of the slice that these counts are of; 0 means no slice.
     owner: AtomicU64,
     busy_ns: Counter,
     /// In the order of [`Fate`].
@@ -92,7 +92,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Steering {
-    /// Maps the memory, for a mapping of so many routes. Slice 0 has begun, and moves nothing.
+    /// Maps the memory, for a mapping of `n_routes` routes. Slice 0 has begun, and moves nothing.
     ///
     /// The memory lasts as long as this process and those that share it.
     ///
@@ -102,7 +102,7 @@ impl Steering {
         if n_routes > MAX_STEERED {
             return Err(RedirectError::TooManyRoutes { n: n_routes, at_most: MAX_STEERED });
         }
-        // SAFETY: atomics alone, for which all zeroes is a valid value.
+        // SAFETY: only atomics, for which all zeroes is a valid value.
         let shared = unsafe { memory::share::<Shared>() }.map_err(RedirectError::failed("share memory"))?;
         let steering = Self { shared, n_routes };
         steering.steer(0, 0);
@@ -111,8 +111,8 @@ impl Steering {
 
     /// Begins a slice: connections that are asked for from now on are moved where their route's bit is 1.
     ///
-    /// One thread alone calls this, with numbers that never fall; the same number again changes what is moved
-    /// and counts on.
+    /// Only one thread calls this, with numbers that never fall; the same number again changes what is moved and counts
+    /// on.
     pub fn steer(&self, slice: u32, moved: u32) {
         let place = self.shared.place(slice);
         if place.owner.load(Ordering::Acquire) != owner(slice) {
@@ -125,7 +125,7 @@ impl Steering {
         self.shared.word.store(word, Ordering::SeqCst);
     }
 
-    /// What became of a slice's connections so far; `None` for one that has not begun, or that is forgotten
+    /// Returns the outcome of a slice's connections so far; `None` for one that has not begun, or that is forgotten
     /// because 1,024 others have begun since.
     ///
     /// A connection is counted, and its time added, before its `connect` comes back.
@@ -144,7 +144,7 @@ impl Steering {
         self.n_routes
     }
 
-    /// What to do with a connection that is asked for now.
+    /// Decides about a connection that is asked for now.
     pub(crate) fn decide(&self, route_idx: usize) -> Decision {
         let word = self.shared.word.load(Ordering::SeqCst);
         Decision { slice: (word >> 32) as u32, is_moved: word >> route_idx & 1 == 1 }

@@ -1,18 +1,18 @@
-//! What a caller may switch off, so that a kernel with less can be tried on one with more, and where a
-//! test wants the supervisor to die.
+//! The features that a caller may switch off, to try an older kernel's behaviour on a newer one, and the point at which
+//! a test has the supervisor die.
 
 /// Features to do without although the kernel has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Switches {
-    /// The whole mechanism: as on a kernel that has none of it.
+    /// The whole mechanism: as on a kernel without it.
     pub no_listener: bool,
     /// The kernel's waking of the supervisor on the caller's core.
     pub no_sync_wake_up: bool,
     /// Calls that a signal does not end once they are seen.
     pub no_wait_killable: bool,
     pub no_thread_pidfd: bool,
-    /// What descriptors of threads tell of their users.
+    /// The information about users in descriptors of threads.
     pub no_pidfd_info: bool,
     /// Numbers of processes that are never used again.
     pub no_pidfs: bool,

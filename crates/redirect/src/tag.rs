@@ -1,8 +1,8 @@
 //! The abstract name of a moved socket, which says what the program believes its ends to be.
 //!
-//! The name belongs to the socket, so it survives dup, fork, exec, passing to other processes and the
-//! supervisor's death; there is no table to keep. Anybody may give a socket such a name: it is only ever
-//! shown, to whoever holds that socket.
+//! The name belongs to the socket, so it survives dup, fork, exec, passing to other processes and the supervisor's
+//! death; there is no table to keep. Anybody may give a socket such a name: it is only ever shown, to a process that
+//! holds that socket.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -23,9 +23,9 @@ const N_PORTS: u64 = 28_232;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
-    /// What it connected to, in the family in which it asked.
+    /// The address that it connected to, in the family in which it asked.
     pub(crate) peer: SocketAddr,
-    /// Its own port, which nobody has.
+    /// Its own port, which no socket has.
     pub(crate) own_port: u16,
 }
 
@@ -69,7 +69,7 @@ impl Tag {
         name
     }
 
-    /// What a socket's name says; `None` for sockets that were not moved.
+    /// Parses a socket's name; `None` for sockets that were not moved.
     pub(crate) fn read(name: &RawName) -> Option<Self> {
         if name.family() != libc::AF_UNIX {
             return None;
@@ -114,7 +114,7 @@ impl Tag {
     }
 }
 
-/// So many digits, the highest first.
+/// Returns this many digits, the highest first.
 fn digits(value: u64, n_digits: usize) -> impl Iterator<Item = u8> {
     let places = (0..n_digits).rev();
     places.map(move |place| DIGITS[(value >> (6 * place)) as usize % DIGITS.len()])

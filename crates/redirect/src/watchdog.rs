@@ -18,23 +18,23 @@ use crate::sys::wait::{self, Arrival, Change};
 use crate::sys::{fork, own_pid, pass, process, timers};
 use crate::{Features, Mapping, RedirectError, Steering, Switches, descendants, guard};
 
-/// What is to be run, and how.
+/// The program to run, and how.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub program: Program,
     pub mapping: Mapping,
-    /// What [`crate::probe()`] found.
+    /// The result of [`crate::probe()`].
     pub features: Features,
     pub switches: Switches,
-    /// Whether every event is told, and not only the first connection of each route that is moved.
+    /// Whether every event is reported, and not only the first connection of each route that is moved.
     pub wants_events: bool,
     /// Whether the program goes on when the process that started it is killed.
     pub keeps_running: bool,
-    /// Whether all that came from the program ends when that process is killed, and not its first process alone.
+    /// Whether all that came from the program ends when that process is killed, and not only its first process.
     pub ends_all: bool,
     /// Says what is moved right now; without it everything is.
     pub steering: Option<Steering>,
-    /// What the program has that this process has not.
+    /// The surroundings of the program, if they differ from this process's.
     pub surroundings: Surroundings,
 }
 
@@ -54,7 +54,7 @@ impl Config {
 }
 
 pub(crate) struct Place<'a> {
-    /// What its processes share.
+    /// The memory that its processes share.
     pub(crate) page: &'static Page,
     /// The process whose end is the end of everything, if there is one.
     pub(crate) owner: Option<&'a OwnedFd>,
@@ -83,7 +83,7 @@ pub(crate) const FORWARDED: [i32; 12] = [
     libc::SIGUSR1,
     libc::SIGUSR2,
     libc::SIGALRM,
-    // Where it stops the program, we stop as well.
+    // If it stops the program, we stop as well.
     libc::SIGTSTP,
     libc::SIGCONT,
     libc::SIGWINCH,
@@ -105,7 +105,7 @@ pub(crate) const KILLED_MS: i32 = 1;
 /// Call it while the process has no other thread. `on_event` is called while the program runs.
 ///
 /// # Errors
-/// Whatever keeps the program from starting; [`RedirectError::Exec`] when it was found to be none.
+/// Any error that keeps the program from starting; [`RedirectError::Exec`] when it cannot be executed.
 pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, RedirectError> {
     let place =
         Place { page: Page::map().map_err(RedirectError::failed("share memory"))?, owner: None, on_start: &mut || {} };
@@ -152,7 +152,7 @@ pub(crate) fn exit_of(wait_status: i32) -> Exit {
     }
 }
 
-/// Ends this process as the program's end did, so that whoever waits for us sees the same.
+/// Ends this process as the program's end did, so that a process that waits for us sees the same.
 pub fn die_of(signal: i32) {
     fork::forbid_dump();
     fork::set_disposition(signal, libc::SIG_DFL);
@@ -216,16 +216,16 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Stops when the program was stopped, so that a shell sees its job stop. Where a terminal stopped
-    /// both of us at once, we hear of it when both go on again.
+    /// Stops when the program was stopped, so that a shell sees its job stop. If a terminal stopped both of us at once,
+    /// we notice when both go on again.
     fn stop_as_well(&self) {
         if self.owner.is_none() && process::is_stopped(self.page.program_pid.load(Ordering::Acquire)) {
             fork::raise(libc::SIGSTOP);
         }
     }
 
-    /// Whether the program's end is ours: where everything ends with an owner, somebody has to be there until the
-    /// last of it has ended.
+    /// Whether the program's end is ours: if everything ends with an owner, this process has to stay until the last
+    /// process has ended.
     fn may_end(&self) -> bool {
         self.owner.is_none() || self.started.listener.is_deserted(0)
     }
@@ -265,8 +265,8 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Passes a signal on that was sent to us alone. What a terminal sends, and what is sent to a whole
-    /// process group, has reached the program already.
+    /// Passes a signal on that was sent only to us. A signal from a terminal, or to a whole process group, has reached
+    /// the program already.
     fn pass_on(&self, arrival: Arrival) {
         let Arrival { signal, is_sent } = arrival;
         if signal == libc::SIGCHLD || !is_sent {

@@ -1,8 +1,8 @@
 //! Event queues that watched a socket before it was replaced: found, and made to watch the new one.
 //!
-//! A watch belongs to an open file and a number. The new file has to be watched under the program's own
-//! number, so that its later changes find it: that takes a thread with a table of descriptors of its own,
-//! where the number is free for this.
+//! A watch belongs to an open file and a number. The new file has to be watched under the program's own number, so that
+//! its later changes find it: that takes a thread with its own table of descriptors, in which the number is free for
+//! this.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,16 +22,16 @@ pub(crate) struct Watch {
     pub(crate) queue: i32,
     pub(crate) fd: i32,
     pub(crate) events: u32,
-    /// What the program gets with an event.
+    /// The data that the program gets with an event.
     pub(crate) data: u64,
 }
 
-/// Every call adds these two, and a watch for a single event has none of them after that. Source: `fs/eventpoll.c`.
+/// Every call adds these two, and a watch for a single event loses them after that event. Source: `fs/eventpoll.c`.
 const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
 
 impl Watch {
-    /// The same without its events, to begin with: nobody hears of the new file before it is in its place. Where that
-    /// could not be changed any more, it is the watch itself.
+    /// The same without its events, to begin with: no thread gets events of the new file before it is in its place. If
+    /// the events could not be changed any more (`EPOLLEXCLUSIVE`), it is the watch itself.
     pub(crate) fn silent(self) -> Self {
         let is_exclusive = self.events & libc::EPOLLEXCLUSIVE as u32 != 0;
         let events = if is_exclusive { self.events } else { libc::EPOLLONESHOT as u32 | ALWAYS };
@@ -79,8 +79,8 @@ pub(crate) fn find(
         let Ok(text) = kernel::text(format!("/proc/{tid}/fdinfo/{queue}")) else {
             continue;
         };
-        // Not once more where it is the same queue under another number: what is told it twice may undo what the program
-        // has said between.
+        // Not once more if it is the same queue under another number: a second change may undo the program's own change
+        // between the two.
         let is_known = |it: &Watch| {
             has_kcmp && found.iter().any(|known| process::are_same_file(tid, known.queue, it.queue).unwrap_or_default())
         };
@@ -110,7 +110,7 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
     (watched == fd && found_inode == inode).then_some(Watch { queue, fd, events, data })
 }
 
-/// Makes the queues watch `new` as they watch the old file now; `before` is what they were told already.
+/// Makes the queues watch `new` as they watch the old file now; `before` are the watches that they have already.
 ///
 /// # Errors
 /// The first step that failed; queues before it watch already, until `new` is closed.
@@ -129,7 +129,7 @@ pub(crate) fn renew(
     thread::scope(|scope| {
         let work = || {
             fork::unshare_descriptors()?;
-            // Numbers that the program's may collide with lie out of the way from here on.
+            // Numbers from here on cannot collide with the program's.
             let beyond = steps.iter().map(|it| it.watch().fd + 1).max().unwrap_or_default();
             let pidfd = above(pidfd, beyond)?;
             let new = above(new, beyond)?;
@@ -141,8 +141,8 @@ pub(crate) fn renew(
     })
 }
 
-/// What calls have changed since, without what events have and what has not begun: a watch for a single event hears of
-/// the old file that it hung up, and is anew on the other one.
+/// Returns the watches as calls have changed them since, without changes by events and by watches that have not begun:
+/// a watch for a single event is over after the old file's hang-up, and begins again on the other file.
 pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     for it in &mut now {
         let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));
@@ -158,7 +158,7 @@ fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
     process::duplicate(fd, least)
 }
 
-/// What a queue is told of the new file.
+/// A change of a queue for the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Add(Watch),
@@ -191,7 +191,7 @@ fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step, is_wanted: &dyn Fn(&Watch) -
         return Ok(());
     }
     let (taken, harmless) = match step {
-        // The same queue under another number has been told already, or the program has told it.
+        // The same queue has the watch already, under another number, or the program has added it.
         Step::Add(_) => (epoll::watch(queue.as_fd(), fd, events, data), libc::EEXIST),
         // The program has ended the watch.
         Step::Change(_) => (epoll::change(queue.as_fd(), fd, events, data), libc::ENOENT),

@@ -1,4 +1,4 @@
-//! What the load engine's loop needs of a protocol: requests out, replies in.
+//! The interface that the load engine's loop needs from a protocol: requests out, replies in.
 //!
 //! Implementations live beside their protocol. They hold a prepared request and patch the key into
 //! it; nothing here reads or writes a socket.
@@ -12,8 +12,8 @@ use crate::{Draws, Renewal, WireError};
 pub struct Reply {
     /// Bytes that the reply took, counted from the front.
     pub bytes: usize,
-    /// Where the data itself (a row's value, a bulk string, the echoed bytes) is in them; empty
-    /// where the reply carries none. The two arms' data are held against each other.
+    /// The place of the data itself in them (a row's value, a bulk string, the echoed bytes); empty if the reply
+    /// carries no data. The two arms' data are compared.
     pub data: Range<usize>,
 }
 
@@ -66,9 +66,8 @@ pub trait Codec: Send {
         Renewal::Anew
     }
 
-    /// The length of a request that is a stream: its message goes out again and again, the last time
-    /// cut, until so many bytes are sent. `None` where a message is sent once. The same for all
-    /// requests of a connection.
+    /// The length of a request that is a stream: its message is sent again and again, the last time cut, until this
+    /// many bytes are sent. `None` if a message is sent once. The same for all requests of a connection.
     fn stream_bytes(&self) -> Option<u64> {
         None
     }

@@ -1,4 +1,4 @@
-//! The numbers that requests are made of: whoever sends them draws, a protocol only asks.
+//! The numbers that requests are made of: the sender draws, a protocol only asks.
 
 /// The numbers that a request is made of.
 pub trait Draws {

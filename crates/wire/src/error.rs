@@ -1,4 +1,4 @@
-//! What can go wrong in a conversation: one variant per failed action, with its object.
+//! The errors of a conversation: one variant per failed action, with its object.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub enum WireError {
     /// Reading or writing failed while doing `action`.
     #[error("cannot {action}")]
     Io {
-        /// What was being done, as an infinitive: `read the greeting`.
+        /// The action that failed, as an infinitive: `read the greeting`.
         action: &'static str,
         source: io::Error,
     },
@@ -30,7 +30,7 @@ pub enum WireError {
         protocol: &'static str,
         action: &'static str,
         expected: &'static str,
-        /// What came; escaped and cut short.
+        /// The bytes that arrived; escaped and cut short.
         found: String,
     },
     /// The peer announced a length over our limit.
@@ -42,7 +42,7 @@ pub enum WireError {
         /// Our limit in bytes.
         limit: u64,
     },
-    /// The server answered with an error of its own.
+    /// The server answered with an error.
     #[error("the server says: {message} (code {code})")]
     Server {
         /// MySQL's or `MongoDB`'s number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
@@ -50,7 +50,7 @@ pub enum WireError {
         /// The server's words; escaped and cut short.
         message: String,
     },
-    /// A Redis got a password for its default user, who has none.
+    /// A Redis got a password for its default user, which does not have one.
     #[error("the server says: {message} (code {code})")]
     NeedlessPassword {
         /// The first word.
@@ -61,7 +61,7 @@ pub enum WireError {
     /// A request could not be made from what it was to be made of.
     #[error("{what}")]
     Request {
-        /// What was wrong, with its place.
+        /// The fault, with its place.
         what: String,
     },
     /// The server answered, without error, something that the statement cannot have done.
@@ -86,14 +86,14 @@ pub enum WireError {
     Unsupported { what: String },
 }
 
-/// What is asked for where a password would not stay a secret.
+/// Names, in errors, the request of a server that would expose the password.
 pub(crate) const READABLE: &str = "a password that others could read on the way";
 
 /// Most characters of the peer's text that we repeat: a line or two on a terminal.
 const PRINTABLE_CHARS: usize = 200;
 
-/// The peer's bytes as text that is safe to print: control and invisible characters and bytes that
-/// are no UTF-8 are escaped, passwords of this process are stars, and from 200 characters on it is cut (it then ends in `…`).
+/// The peer's bytes as text that is safe to print: control and invisible characters and bytes that are not UTF-8 are
+/// escaped, passwords of this process are stars, and from 200 characters on it is cut (it then ends in `…`).
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut n_chars = 0;

@@ -1,4 +1,4 @@
-//! What the commands with a key have in common: a template with twelve digits, values, fixed replies.
+//! The common parts of the commands with a key: a template with twelve digits, values, fixed replies.
 //!
 //! Hot file: `write` copies a template and writes twelve digits into it. It does not allocate (the
 //! caller keeps the capacity), lock or call the system.

@@ -11,7 +11,7 @@ use crate::io::{read_some, write_all};
 use crate::{Stream, WireError};
 
 const SEND: &str = "send a command";
-/// What is being done while a reply is read, for errors.
+/// The action while a reply is read, for errors.
 pub(crate) const READ: &str = "read a reply";
 
 /// Most bytes of a line: errors and simple strings are short.
@@ -99,7 +99,7 @@ impl<S: Stream> Lines<S> {
         Ok(bytes)
     }
 
-    /// What was received and not yet taken.
+    /// Returns the received bytes that are not yet used.
     pub(crate) fn unused(&self) -> &[u8] {
         &self.buffer[self.n_used..]
     }

@@ -1,4 +1,4 @@
-//! What a login needs: who, with which secret, over what kind of channel.
+//! The input of a login: the user, the secret, the kind of channel.
 
 use std::io::{self, Read, Write};
 
@@ -22,25 +22,25 @@ pub struct Login {
     pub database: Option<String>,
     /// `MongoDB`: the database that holds the account, where it is another than is usual.
     pub accounts: Option<String>,
-    /// What is kept for the next login.
+    /// The data that is kept for the next login.
     pub salted: Salted,
-    /// Whether somebody has said that MySQL's `mysql_clear_password` may be answered, as its own clients want it said.
+    /// Whether the user has enabled MySQL's `mysql_clear_password`, as its own clients require it, too.
     pub enables_clear: bool,
-    /// Whether the server is one that we started: nobody else knows its password, and it opens nothing else.
+    /// Whether the server is one that we started: no other program knows its password, which opens nothing else.
     pub is_for_own_server: bool,
 }
 
 impl Login {
-    /// The page or folder of a site; `/` where none is said.
+    /// The page or folder of a site; `/` by default.
     pub fn place(&self) -> &str {
         self.database.as_deref().unwrap_or("/")
     }
 }
 
-/// What lies between us and the server: decides whether a password may travel in clear.
+/// The channel between us and the server: decides whether a password may travel in clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// A Unix domain socket: nobody can listen in, so clear text is safe.
+    /// A Unix domain socket: no other program can listen in, so clear text is safe.
     Local,
     /// TCP without TLS, within this machine.
     PlainTcp,

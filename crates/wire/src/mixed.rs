@@ -1,7 +1,7 @@
-//! Reads and writes in a proportion, drawn anew for each request.
+//! Reads and writes in a proportion, drawn for each request.
 //!
-//! Hot file: nothing here locks or calls the system, and it allocates only where more commands are in
-//! flight than there is room for at first. The load engine calls it; both halves are other codecs.
+//! Hot file: nothing here locks or calls the system, and it allocates only if more commands are in flight than there is
+//! room for at first. The load engine calls it; both halves are other codecs.
 
 use std::collections::VecDeque;
 

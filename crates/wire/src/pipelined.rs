@@ -16,7 +16,7 @@ pub struct Pipelined<C> {
 
 impl<C: Codec> Pipelined<C> {
     /// `n` requests of `inner` per batch; one at least. Each must be answered by one reply that holds
-    /// `least_data_bytes`: whoever takes the batch's reply sees only all of them together.
+    /// `least_data_bytes`: the caller sees only the whole batch's reply.
     pub fn new(inner: C, n: usize, least_data_bytes: usize) -> Self {
         Self { inner, n: n.max(1), n_answered: 0, least_data_bytes, at: 0 }
     }
@@ -29,8 +29,7 @@ impl<C: Codec> Codec for Pipelined<C> {
         }
     }
 
-    /// The data are those of all replies with what stands between them, for only their bounds are
-    /// known without copying.
+    /// The data are those of all replies with the bytes between them, for only their bounds are known without copying.
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         while self.n_answered < self.n {
             let rest = received.get(self.at..).unwrap_or_default();

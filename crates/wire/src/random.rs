@@ -1,13 +1,13 @@
-//! Bytes that nobody can guess: nonces of logins, and names that no other run has.
+//! Bytes that no other process can guess: nonces of logins, and names that no other run has.
 
 use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// So many of them, at most 256: fewer than that the kernel never gives.
+/// Returns `N` of them, at most 256: up to that number the kernel always returns all of them.
 ///
 /// # Errors
-/// When the kernel gives none.
+/// When the kernel returns no bytes.
 ///
 /// # Source
 /// getrandom(2), "up to 256 bytes will always return as many bytes as requested".

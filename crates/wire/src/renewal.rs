@@ -1,17 +1,17 @@
 //! How the next request is made of the last one.
 //!
-//! A load engine has many connections, each with memory of its own that the others have driven out of the cache: what
-//! stays the same is better left than written, and what is not looked at costs nothing.
+//! A load engine has many connections, each with memory that the others have driven out of the cache: bytes that stay
+//! the same are better left than written, and bytes that are not read cost nothing.
 
 use crate::Draws;
 
 /// Digits of a key that is written as text: room for 10^12 of them, and every key has the same length.
 pub(crate) const KEY_DIGITS: usize = 12;
 
-/// What is to be done to a request so that it is the next.
+/// The change that turns a request into the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Renewal {
-    /// It has to be written anew.
+    /// It has to be written again.
     Anew,
     /// Nothing: all requests are the same bytes.
     Same,
@@ -38,7 +38,7 @@ impl Renewal {
         u16::try_from(at).map_or(Self::Anew, |at| Self::Key { at, form })
     }
 
-    /// Makes the next request of `request`, which is the last one, whole; false where it has to be written anew.
+    /// Turns `request`, which is the last one, into the next; returns false if it has to be written again.
     #[inline]
     pub fn apply(self, draws: &mut impl Draws, request: &mut [u8]) -> bool {
         match self {

@@ -24,7 +24,7 @@ pub(crate) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 const MOST_ROUNDS: u32 = 100_000;
 /// Random bytes of a nonce, a multiple of three, so that base64 needs no padding.
 const NONCE_BYTES: usize = 24;
-/// What is before the first message: no channel binding, nobody else's rights.
+/// The text before the first message: no channel binding, no other user's rights.
 const HEADER: &str = "n,,";
 
 pub(crate) struct Exchange {
@@ -41,8 +41,8 @@ pub(crate) struct Answer {
     signed: String,
 }
 
-/// What the rounds made of a password, for the logins that follow: an account's salt stays the same, and 4,096 rounds
-/// take milliseconds. Copies share it. Keeps nothing by default, as most clients do.
+/// The result of the rounds for a password, for the logins that follow: an account's salt stays the same, and 4,096
+/// rounds take milliseconds. Copies share it. Keeps nothing by default, as most clients do.
 ///
 /// # Source
 /// RFC 5802, section 5.1: a client may keep it.
@@ -85,7 +85,7 @@ impl Debug for Salted {
 }
 
 impl Exchange {
-    /// Begins one; PostgreSQL wants no name here, it knows it already.
+    /// Begins an exchange; PostgreSQL needs no name here, because it knows it already.
     ///
     /// # Errors
     /// When the kernel gives no random bytes.
@@ -107,8 +107,8 @@ impl Exchange {
         format!("{HEADER}{}", self.bare)
     }
 
-    /// Answers the challenge, with what is kept of the last one; `None` where it is none to our nonce, or asks for more
-    /// than 100 000 rounds.
+    /// Answers the challenge, with the result that is kept of the last one; `None` if it does not answer our nonce, or
+    /// asks for more than 100 000 rounds.
     pub(crate) fn answer(&self, challenge: &[u8], kept: &Salted) -> Option<Answer> {
         let challenge = str::from_utf8(challenge).ok()?;
         let mut parts = challenge.split(',');
@@ -211,7 +211,7 @@ mod tests {
             let exchange = Exchange::with_nonce("user", password, NONCE.to_owned());
             let message = |kept: &Salted| exchange.answer(challenge, kept).unwrap().message;
             let made = message(&Salted::default());
-            // Made anew, then taken from what is kept, by a copy, too.
+            // Computed again, then taken from the kept result, by a copy, too.
             assert_eq!(message(&kept), made);
             assert_eq!(message(&kept.clone()), made);
         }

@@ -1,7 +1,7 @@
 //! Passwords of this process's logins, which no words of a peer may repeat.
 //!
-//! Whoever answers a login has the password, and may put it into an error, a version or a name. All of a peer's text goes
-//! through [`masked`] before it is kept.
+//! A peer that answers a login has the password, and may put it into an error, a version or a name. All of a peer's
+//! text goes through [`masked`] before it is kept.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -40,7 +40,7 @@ pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
         }
     }
     if bytes.len() > most + longest {
-        // What was cut may begin in the middle of one.
+        // The cut text may begin in the middle of a password.
         let kept = text.len().saturating_sub(longest);
         text = Cow::Owned(text[..kept].to_vec());
     }

@@ -10,10 +10,10 @@ pub const SIZED: &str = "page";
 /// Takes a body, and prints how many bytes it had.
 pub const UPLOAD: &str = "upload";
 
-/// Says how many requests there were for the three above; of looptax's own HTTP server alone.
+/// Returns how many requests there were for the three above; only on looptax's own HTTP server.
 pub const COUNT: &str = "count";
 
-/// What [`SIZED`] is asked for: `bytes=1000`.
+/// The parameter of [`SIZED`]: `bytes=1000`.
 pub const BYTES: &str = "bytes";
 
 /// The page of a pool of PHP-FPM about itself, which no script answers.

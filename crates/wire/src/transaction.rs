@@ -1,9 +1,8 @@
 //! Requests of several SQL statements: what they are, and the codec that runs them in turn.
 //!
-//! Protocols bring their [`Statement`]; which one comes next and what goes into it is decided here.
-//! The codec half runs per message: buffers keep their capacity, nothing is allocated (errors
-//! apart). The path room describes workloads with these types, `Connection::prepare_transaction`
-//! makes the codec, the load engine drives it.
+//! Protocols bring their [`Statement`]; this file decides which one comes next and which values it gets. The codec half
+//! runs per message: buffers keep their capacity, nothing is allocated (errors apart). The path room describes
+//! workloads with these types, `Connection::prepare_transaction` makes the codec, the load engine drives it.
 
 mod digits;
 mod pieces;
@@ -42,7 +41,7 @@ pub enum Draw {
     Bits,
 }
 
-/// What a statement's placeholder stands for.
+/// The meaning of a statement's placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// The drawn number plus a constant.
@@ -51,7 +50,7 @@ pub enum Value {
     Digits { draw: usize, n_groups: usize },
 }
 
-/// What the answer to a statement has to be.
+/// The required answer to a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     Done,
@@ -69,7 +68,7 @@ pub enum Sent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Where it lies.
+    /// Its place in the received bytes.
     pub reply: Reply,
     pub has_row: bool,
     /// Rows that the statement changed, as the server counts them.

@@ -15,7 +15,7 @@ use rustix::time::{
 use super::event::io;
 use crate::error::LoadError;
 
-/// What the epoll says of an alarm: no connection has this number.
+/// The epoll data of an alarm: no connection has this number.
 pub(super) const ALARM: u64 = u64::MAX;
 
 const ZERO: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -26,7 +26,7 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    /// Not set yet. It is told once when it is due, however often one waits.
+    /// Makes an alarm that is not set yet. The epoll reports it once when it is due, however often a thread waits.
     pub(super) fn new(poller: &OwnedFd) -> Result<Self, LoadError> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).map_err(io("make a timer"))?;
         let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
@@ -37,7 +37,7 @@ impl Alarm {
     /// Sets it for a time of [`crate::clock::now_ns`]; at once where that is over.
     ///
     /// # Cost
-    /// A system call, but for the time that it is set for already.
+    /// Costs a system call, unless it is set for this time already.
     #[inline]
     pub(super) fn set(&mut self, at_ns: u64) -> Result<(), LoadError> {
         if at_ns == self.set_for_ns {

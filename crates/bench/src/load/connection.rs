@@ -1,4 +1,4 @@
-//! One connection under load: its socket, its request, and where its answer stands.
+//! One connection under load: its socket, its request, and how far its answer has arrived.
 
 mod receive;
 
@@ -19,7 +19,7 @@ use crate::error::LoadError;
 use crate::keys::Keys;
 use crate::sys::lent;
 
-/// What every answer is held against.
+/// The limits that every answer is compared with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerLimits {
     /// Fewest bytes of data in an answer.
@@ -29,8 +29,8 @@ pub(crate) struct AnswerLimits {
 
 /// A connection under load.
 ///
-/// What each request touches stands first, together: between two requests of one connection the kernel and the other
-/// connections have used the cache.
+/// The fields that each request touches come first, together: between two requests of one connection the kernel and the
+/// other connections have used the cache.
 #[repr(C, align(64))]
 pub(crate) struct Connection {
     fd: RawFd,
@@ -57,13 +57,13 @@ pub(crate) struct Connection {
     stream_bytes: u64,
     /// Whether TCP gathers small writes of a stream.
     is_gathered: bool,
-    /// When the last answer was in; an open loop alone keeps it.
+    /// When the last answer was in; only an open loop keeps it.
     pub(crate) answered_ns: u64,
     io_limit: Duration,
     digests: Digests,
 }
 
-/// Two lines of the cache, but for numbers that are no key.
+/// The fields that each request touches fill two cache lines; the numbers that no key is drawn from come after them.
 const _: () = assert!(offset_of!(Connection, keys) + Keys::N_HOT_BYTES == 2 * 64);
 
 /// Room for a request before the buffer has to grow.
@@ -175,7 +175,7 @@ impl Connection {
         pushed.map_err(|errno| LoadError::Io { action: "push the end of a stream", source: errno.into() })
     }
 
-    /// Sends so many bytes of the prepared message.
+    /// Sends `n_bytes` bytes of the prepared message.
     #[inline]
     fn send_once(&mut self, n_bytes: usize, tally: &mut Tally) -> Result<(), LoadError> {
         let fd = lent(self.fd, &self.socket);

@@ -1,4 +1,4 @@
-//! What a client thread tells its coordinator of a request that failed.
+//! The report of a client thread to its coordinator about a request that failed.
 
 use looptax_model::stats::Side;
 

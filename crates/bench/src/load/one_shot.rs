@@ -1,4 +1,4 @@
-//! The loop over one-shot connections: requests that open a connection of their own and close it again.
+//! The loop over one-shot connections: each request opens its own connection and closes it again.
 //!
 //! The request allocates and locks as any connection set-up does; this loop adds two readings of the
 //! clock and nothing else.
@@ -12,7 +12,7 @@ use crate::connect::OneShotClient;
 use crate::error::LoadError;
 use crate::plan::SidePlan;
 
-/// Runs one request after the other, each over a connection of its own, until the slice is over.
+/// Runs one request after the other, each over its own connection, until the slice is over.
 pub(crate) fn closed_loop(
     client: &mut dyn OneShotClient,
     draws: &mut dyn Draws,

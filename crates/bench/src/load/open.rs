@@ -35,7 +35,7 @@ pub(crate) struct Queues {
     idle: VecDeque<usize>,
 }
 
-/// Where a slice's answers, their latencies, and how late each request was sent, are kept.
+/// The storage of a slice's answers, their latencies, and how late each request was sent.
 pub(crate) struct Kept<'a> {
     pub(crate) room: &'a mut Vec<u8>,
     pub(crate) samples: &'a mut Vec<u32>,
@@ -168,7 +168,7 @@ fn finish(connection: &mut Connection, tally: &mut Tally, kept: &mut Kept<'_>) -
     Ok(true)
 }
 
-/// Adds a time where there is room.
+/// Adds a time if there is room.
 #[inline]
 fn keep(to: &mut Vec<u32>, ns: u64) {
     if to.len() < to.capacity() {

@@ -16,7 +16,7 @@ use super::failure::Failure;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// An answer that takes so long is waited for with an eye on who wants to stop.
+/// While an answer takes longer than this, the waiting thread also checks whether the experiment is to stop.
 const LATE: Duration = Duration::from_secs(1);
 /// How often that is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -33,10 +33,10 @@ pub(crate) struct SliceSpec {
     pub(crate) stop_at_ns: u64,
 }
 
-/// What the client threads are to do next.
+/// The next task of the client threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
-    /// So many untimed requests on each connection of a side.
+    /// This many untimed requests on each connection of a side.
     Prime {
         side: Side,
         n_requests: u64,
@@ -56,7 +56,7 @@ struct State {
     tids: Vec<u32>,
 }
 
-/// Where coordinator and client threads meet, once per slice: outside the measured windows.
+/// The meeting point of coordinator and client threads, once per slice: outside the measured windows.
 pub(crate) struct SliceBarrier {
     state: Mutex<State>,
     started: Condvar,

@@ -1,10 +1,10 @@
-//! What one client thread counts in one slice: plain numbers, written in the hot loop.
+//! The counts of one client thread in one slice: plain numbers, written in the hot loop.
 
 use std::time::Duration;
 
 use looptax_model::record::Slice;
 
-/// Answers of a slice whose data are held against the other side's: a power of two.
+/// The number of a slice's answers whose data are compared with the other side's: a power of two.
 pub(crate) const PREFIX: u8 = 64;
 /// Digests are kept at 1, 2, 4 … 64 answers.
 const N_DIGESTS: usize = 7;
@@ -200,7 +200,7 @@ impl Tally {
         slice.receives += self.receives;
         slice.waits += self.waits;
         if self.received_bytes > 0 {
-            // Nobody counts the bytes of one-shot connections.
+            // The bytes of one-shot connections are not counted.
             add(&mut slice.received_bytes, self.received_bytes);
         }
         slice.injected_ns += self.injected_ns;

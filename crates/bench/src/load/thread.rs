@@ -28,7 +28,7 @@ use crate::keys::{KeyRange, Keys, SliceOf};
 use crate::plan::{ClientModel, KeySpace, OpenLoop, Pacing, SidePlan};
 use crate::sys::thread_usage;
 
-/// What all client threads of an epoch have in common.
+/// The plan that all client threads of an epoch have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) sides: [SidePlan; 2],
@@ -108,7 +108,7 @@ pub(crate) struct ClientThread {
     pub(crate) idx: usize,
     /// Number of client threads that serve a side.
     pub(crate) n_threads: usize,
-    /// Where it is started from, if not from the coordinator.
+    /// The origin from which it is started, if it is not the coordinator.
     pub(crate) origin: Option<Arc<dyn Origin>>,
     pub(crate) buffers: ThreadBuffers,
 }
@@ -216,7 +216,7 @@ impl ClientThread {
     }
 }
 
-/// The two ways through a slice.
+/// The two loops of a slice: closed and open.
 impl ClientThread {
     fn closed(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load, think: Duration) -> Result<(), LoadError> {
         let connections = &mut self.connections[spec.side.idx()];
@@ -258,8 +258,7 @@ impl ClientThread {
     }
 }
 
-/// What `part` gives; a panic in it is a failure like others, for the coordinator waits for every
-/// thread.
+/// Runs `part` and turns a panic in it into a failure like others, because the coordinator waits for every thread.
 fn caught(side: Side, stage: Stage, part: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(Failure { side, stage, source: LoadError::Panicked }))
 }

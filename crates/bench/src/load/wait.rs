@@ -27,7 +27,7 @@ impl Wait for Block {
             match connection.receive(room, RecvFlags::empty(), tally)? {
                 Received::Answer => return Ok(()),
                 Received::Part => {}
-                // Only where the socket has a limit of its own.
+                // Only if the socket has its own limit.
                 Received::Nothing => {
                     let limit = connection.io_limit();
                     return Err(LoadError::Timeout { limit });

@@ -1,4 +1,4 @@
-//! A client: asks for one page at a time over connections of its own, which it keeps as long as the server does.
+//! A client: asks for one page at a time over its own connections, which it keeps as long as the server does.
 //!
 //! Hot file: what a page needs is there before the slice; the library that reads heads allocates for each.
 
@@ -18,9 +18,9 @@ use super::loaded::{FailedPages, FailureKind, PagesLoaded};
 use super::page::{Page, PageOpener, PageStream};
 use crate::clock::now_ns;
 
-/// So much of a body is kept, for the words of an error page: behind some style.
+/// The client keeps this much of a body, for the words of an error page: they come after its style sheet.
 const KEPT_BYTES: usize = 16 << 10;
-/// What a server says to whoever kept a connection too long, in place of closing it silently.
+/// The status that a server sends to a client that kept a connection too long, instead of closing it silently.
 const REQUEST_TIMEOUT: u16 = 408;
 /// A wait is cut into parts, between which a wish to stop is noticed.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ impl Client {
         Self { opener, answer_limit, buffers: Buffers::new(limits), kept: Vec::new() }
     }
 
-    /// Runs slices until nobody wants any more.
+    /// Runs slices until the load is dropped.
     pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
         // Sleeps end when they should, not up to 50 µs later; without it requests are only later, which is recorded.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -150,7 +150,7 @@ fn wait(time: Duration) -> u64 {
     now_ns() - start_ns
 }
 
-/// What is wrong with an answer that came whole.
+/// Returns what is wrong with an answer that arrived completely.
 fn objection(page: &Page, answer: Answer) -> Option<FailureKind> {
     match &page.expected {
         None => (answer.status >= 400).then_some(FailureKind::Status),

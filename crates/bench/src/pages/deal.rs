@@ -57,7 +57,7 @@ impl Deal {
         }
     }
 
-    /// The next page, to whoever asks first.
+    /// Returns the next page, to the worker that asks first.
     pub(crate) fn next(&self) -> Option<Dealt> {
         let idx = self.n_dealt.fetch_add(1, Ordering::Relaxed);
         Some(Dealt { page_idx: *self.order.get(idx)?, due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due) })

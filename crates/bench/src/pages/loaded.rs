@@ -1,4 +1,4 @@
-//! What a slice of pages gave: latencies of those that were right, facts of each page, and what went wrong.
+//! The results of a slice of pages: latencies of those that were right, facts of each page, and what went wrong.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub enum FailureKind {
     NoHttp,
     /// The answer is malformed or too long, or the stream failed otherwise.
     Broken,
-    /// The status is not that of a right answer, or an error's where none is known.
+    /// The status is not that of a right answer, or is an error's if no right answer is known.
     Status,
     /// The body is shorter or longer than that of a right answer.
     Size,
@@ -37,14 +37,14 @@ pub enum FailureKind {
 pub struct FailedPages {
     pub page_idx: usize,
     pub kind: FailureKind,
-    /// The status, where there was one.
+    /// The status, if there was one.
     pub status: Option<u16>,
     pub n: u64,
     /// Of the first of them: what the answer says, or why there is none.
     pub words: String,
 }
 
-/// What was seen of a page.
+/// The facts that were seen of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageFacts {
     /// How often it was asked for.
@@ -59,7 +59,7 @@ pub struct PageFacts {
     pub checksums: Vec<u32>,
 }
 
-/// What a slice of pages gave, or one client's share of it.
+/// The results of a slice of pages, or one client's share of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PagesLoaded {
     /// When the first page was sent, or was due, by the measuring clock.
@@ -73,7 +73,7 @@ pub struct PagesLoaded {
     /// 99 % of requests were sent so soon after they were due; `None` in a closed loop.
     pub lag_p99_ns: Option<u64>,
     pub facts: Vec<PageFacts>,
-    /// What went wrong, by page and kind.
+    /// The failures, by page and kind.
     pub failures: Vec<FailedPages>,
     /// Sum of the waits that were put into pages on purpose.
     pub injected_ns: u64,
@@ -136,7 +136,7 @@ fn count_status(statuses: &mut Vec<(u16, u64)>, status: u16, n: u64) {
 }
 
 impl FailedPages {
-    /// Counts a failure among those that are known; `words` are asked for the first time alone.
+    /// Counts a failure among those that are known; calls `words` only the first time.
     pub(super) fn count(
         known: &mut Vec<Self>,
         [page_idx, n]: [usize; 2],

@@ -1,9 +1,9 @@
 //! Pages of a web application as load: worker threads with kept connections, slices in closed and open loop.
 //!
-//! A page is one HTTP request and its answer. Each worker is a client of its own, which asks for one page at a time;
-//! what is asked for, and when, is drawn from the seed and a slice's place, so that slices of the same rank ask both
-//! arms for the same pages. How a stream is opened is the caller's, by a [`PageOpener`]; so is what a slice is for.
-//! Called by the trial.
+//! A page is one HTTP request and its answer. Each worker is a separate client, which asks for one page at a time; what
+//! is asked for, and when, is drawn from the seed and a slice's place, so that slices of the same rank ask both arms
+//! for the same pages. How a stream is opened is the caller's, by a [`PageOpener`]; so is what a slice is for. Called
+//! by the trial.
 
 mod client;
 mod deal;
@@ -29,7 +29,7 @@ use deal::{Deal, Job};
 /// How often a slice looks at whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What all slices of a load have in common.
+/// The settings that all slices of a load have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct PageLoadPlan {
     pub seed: u64,
@@ -118,7 +118,7 @@ impl Worker {
 
 impl Drop for PageLoad {
     fn drop(&mut self) {
-        // All first, so that none goes on alone.
+        // Close all channels first, so that no worker goes on while the others have ended.
         for worker in &mut self.workers {
             worker.jobs = None;
         }

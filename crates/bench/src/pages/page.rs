@@ -1,4 +1,4 @@
-//! What is asked for, how often and of whom: plain data, and how a stream is opened.
+//! The pages to load, how often and from which server: plain data, and how a stream is opened.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use looptax_wire::http::Request;
 
-/// A connection to a web server, with time limits of its own.
+/// A connection to a web server, with its own time limits.
 pub use looptax_wire::Stream as PageStream;
 
 /// Opens connections for pages.
@@ -26,11 +26,11 @@ pub struct Page {
     pub address_idx: usize,
     /// How often it is asked for, against the others'; 0 for never.
     pub weight: u64,
-    /// What a right answer looks like, once that is known.
+    /// The right answer, once it is known.
     pub expected: Option<ExpectedPage>,
 }
 
-/// What a right answer looks like.
+/// The form of a right answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedPage {
     pub status: u16,

@@ -1,4 +1,4 @@
-//! Pages of a scripted web server: what it saw is held against what the load says.
+//! Pages of a scripted web server: what it saw is compared with what the load reports.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -18,7 +18,7 @@ use crate::clock::now_ns;
 const PATIENCE: Duration = Duration::from_secs(60);
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
-/// What a server does with a request.
+/// The server's reaction to a request.
 enum Reply {
     /// These bytes.
     Send(String),
@@ -38,7 +38,7 @@ fn error(status: u16, body: &str) -> Reply {
     Reply::Send(format!("HTTP/1.1 {status} Oh\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
 }
 
-/// A web server that does as it is told, and knows what it was asked for.
+/// A web server that follows its script and records the requests.
 struct Server {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -61,7 +61,7 @@ impl Server {
                         return;
                     }
                     let (stream, reply, log) = (stream.unwrap(), &reply, &log);
-                    // A client that went away in the middle is none of its business.
+                    // A client that closes in the middle is not an error here.
                     scope.spawn(move || serve(stream, reply, log).ok());
                 }
             });
@@ -176,7 +176,7 @@ fn the_server_sees_the_pages_of_the_deal_in_its_order() {
 
 #[test]
 fn all_clients_have_a_page_in_flight() {
-    // Nobody is answered before four ask: with less in flight it would never end.
+    // The server answers only when four have asked: with fewer in flight it would never end.
     let (together, in_flight, most) = (Barrier::new(4), AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);
     let server = Server::start(move |path, _| {

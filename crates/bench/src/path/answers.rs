@@ -1,7 +1,7 @@
-//! Answers held against what was asked: so many columns, so many rows, cells of one form.
+//! Answers compared with their questions: the number of columns, the number of rows, the form of the cells.
 //!
-//! What does not fit is an error, and never a value that somebody could take for an answer: whoever lets anybody in may
-//! answer anything. Called by `questions`, and by `server_view` for what it asks below them.
+//! An answer that does not fit is an error, and never a value that could pass for an answer: a server that admits every
+//! client may answer anything. Called by `questions`, and by `server_view` for what it asks below them.
 
 use std::str::FromStr;
 
@@ -56,7 +56,7 @@ pub(crate) fn parsed<T: FromStr>(protocol: &'static str, text: &str) -> Result<T
     told.map_err(|_| unfit(protocol, "a number that can be", text.as_bytes()))
 }
 
-/// An answer that is none.
+/// Makes the error for an answer that does not fit the question.
 pub(crate) fn unfit(protocol: &'static str, expected: &'static str, found: &[u8]) -> WireError {
     WireError::malformed(protocol, ASK, expected, found)
 }

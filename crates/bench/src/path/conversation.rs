@@ -23,16 +23,16 @@ pub enum Sealing {
     Never,
     /// Where the server refuses it without.
     IfRefused,
-    /// Wherever there is TLS: somebody demands it. On a socket MySQL and MariaDB alone have it.
+    /// TLS wherever it exists: the user demands it. On a socket only MySQL and MariaDB have it.
     Always,
 }
 
-/// What the names in a question to PostgreSQL mean.
+/// The meaning of the names in a question to PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// What the server brings, and nothing that somebody made.
+    /// The objects that the server brings, and none that a user made.
     Servers,
-    /// What the session's search path has.
+    /// The objects in the session's search path.
     Sessions,
 }
 
@@ -86,7 +86,7 @@ impl Conversation {
         Self::from_sealed_login(connection, facts, &endpoint, admitted)
     }
 
-    /// Logs in plainly, or over TLS where `sealing` or the server wants it; [`LinkFacts::tls`] says which it was.
+    /// Logs in plainly, or over TLS if `sealing` or the server requires it; [`LinkFacts::tls`] says which it was.
     ///
     /// # Errors
     /// As [`Self::open`]: of the two refusals the one that came further.
@@ -158,7 +158,7 @@ impl Conversation {
         Ok(Self { connection, facts, endpoint: endpoint.clone(), admitted })
     }
 
-    /// That its peer was looked at before it logged in: for one-shot connections that go the same way.
+    /// The proof that its peer was checked before the login: for one-shot connections to the same peer.
     pub fn admitted(&self) -> Admitted {
         self.admitted
     }
@@ -202,7 +202,7 @@ impl Conversation {
         }
     }
 
-    /// Where that says the connection comes from, over TCP.
+    /// The client address that the server reports for this connection, over TCP.
     pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
         match &self.connection {
             ProtocolConnection::Http(it) => it.peer(),
@@ -221,7 +221,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the server offers TLS to whoever connects to this address; `None` where it does not tell.
+    /// Whether the server offers TLS to clients that connect to this address; `None` if it does not report it.
     pub fn offers_tls(&mut self) -> Option<bool> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
@@ -259,7 +259,7 @@ impl Conversation {
     /// Runs one SQL statement; gives the affected rows.
     ///
     /// # Errors
-    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    /// The server's refusal; [`WireError::Unsupported`] if the protocol has no SQL.
     pub fn execute(&mut self, sql: &str) -> Result<u64, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.execute(sql),
@@ -294,7 +294,7 @@ impl Conversation {
     /// [`Self::rows`].
     ///
     /// # Errors
-    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    /// The server's refusal; [`WireError::Unsupported`] if the protocol has no SQL.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
         let rows = self.raw_rows(sql, Names::Sessions)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -304,7 +304,7 @@ impl Conversation {
     /// Sends some Redis commands at once and reads their replies.
     ///
     /// # Errors
-    /// The first refusal; [`WireError::Unsupported`] where there is no Redis.
+    /// The first refusal; [`WireError::Unsupported`] if the server is not a Redis.
     pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<redis::Value>, WireError> {
         let ProtocolConnection::Redis(it) = &mut self.connection else {
             return Err(WireError::Unsupported { what: "a Redis command".to_owned() });
@@ -322,7 +322,7 @@ impl Conversation {
     /// Sets keys to values in memcached.
     ///
     /// # Errors
-    /// The first refusal; [`WireError::Unsupported`] where there is no memcached.
+    /// The first refusal; [`WireError::Unsupported`] if the server is not a memcached.
     pub fn store(&mut self, pairs: &[(String, Vec<u8>)]) -> Result<(), WireError> {
         self.memcached()?.store(pairs)
     }
@@ -330,15 +330,15 @@ impl Conversation {
     /// memcached's statistics: `""` for its counters, `settings`, `conns`.
     ///
     /// # Errors
-    /// The server's refusal; [`WireError::Unsupported`] where there is no memcached.
+    /// The server's refusal; [`WireError::Unsupported`] if the server is not a memcached.
     pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
         self.memcached()?.stats(which)
     }
 
-    /// How many requests a site of looptax's own has had: of PHP-FPM the pool that answers here.
+    /// Returns how many requests looptax's own site has had: with PHP-FPM, the pool that answers here.
     ///
     /// # Errors
-    /// What the server answers instead; [`WireError::Unsupported`] where there is no such site.
+    /// [`WireError`] with the server's other answer; [`WireError::Unsupported`] if there is no such site.
     pub fn count(&mut self) -> Result<u64, WireError> {
         let limit = Limits::default().io;
         match &mut self.connection {
@@ -358,7 +358,7 @@ impl Conversation {
     /// The session with a server that speaks `MongoDB`'s protocol.
     ///
     /// # Errors
-    /// [`WireError::Unsupported`] where there is none.
+    /// [`WireError::Unsupported`] if the server is not a `MongoDB`.
     pub fn mongodb(&mut self) -> Result<&mut mongodb::Connection<Link>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mongodb(it) => Ok(it),
@@ -376,7 +376,7 @@ impl Conversation {
         }
     }
 
-    /// What the kernel said when the connection was opened.
+    /// The kernel's facts about the connection at its opening.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
@@ -438,7 +438,7 @@ pub(crate) fn log_in(
             }
             ProtocolConnection::Mongodb(connection)
         }
-        // Where its scripts lie stands for the database.
+        // For FastCGI the folder of the scripts takes the place of the database.
         Protocol::Fastcgi => ProtocolConnection::Fastcgi(fastcgi::Connection::hello(link, login.place(), limit)?),
         // The page that the URL names does.
         Protocol::Http => ProtocolConnection::Http(upstream::Connection::hello(link, login.place(), limit)?),

@@ -19,7 +19,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// A socket path, held against the kernel's limit.
+    /// Checks a socket path against the kernel's length limit.
     ///
     /// # Errors
     /// [`PathError::TooLong`] over [`MAX_SOCKET_PATH_BYTES`].

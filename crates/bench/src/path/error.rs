@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a server, and what to do next.
+//! The errors on the way to a server, and what to do next.
 
 use std::io;
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ pub enum PathError {
     /// The server did not speak its protocol, or refused us.
     #[error("cannot {action} over {endpoint}")]
     Protocol {
-        /// What was tried: `log in`, `prepare the query`.
+        /// The step that failed: `log in`, `prepare the query`.
         action: &'static str,
         endpoint: String,
         source: WireError,
@@ -45,7 +45,7 @@ pub enum PathError {
     /// The server refuses a statement that somebody wrote.
     #[error("the server refuses the statement at {place}")]
     Refused { place: String, source: WireError },
-    /// Nobody logs in, since nothing proves that the server is at the other end.
+    /// looptax does not log in, because nothing proves that the server is at the other end.
     #[error("looptax did not log in over {endpoint}: {why}")]
     Stranger {
         endpoint: String,
@@ -60,7 +60,7 @@ pub enum PathError {
         connection_id: u64,
         found: String,
     },
-    /// Nobody tells whose processes hold the server's ends of our connections.
+    /// Neither the server nor the kernel reports whose processes hold the server's ends of our connections.
     #[error("the kernel does not tell whose process holds the other end of connections over {endpoint}")]
     Unseen { endpoint: String },
     /// None of the server's threads is known to serve connections.
@@ -86,7 +86,7 @@ impl PathError {
         }
     }
 
-    /// Whether nobody logged in for want of a proof of who is there.
+    /// Whether the login was refused because nothing proves which process is at the other end.
     pub fn is_of_stranger(&self) -> bool {
         matches!(self, Self::Stranger { .. })
     }
@@ -96,7 +96,7 @@ impl PathError {
         self.refusal().is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
 
-    /// What a login is called where nobody logs in: the first page that is asked for.
+    /// Renames the login for protocols without one: there it is the first page that looptax asks for.
     #[must_use]
     pub(crate) fn named_for(self, protocol: looptax_model::dsn::Protocol) -> Self {
         use looptax_model::dsn::Protocol::{Fastcgi, Http};
@@ -120,7 +120,7 @@ impl PathError {
         has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
-    /// What is wrong where neither the server nor the kernel tells of connections.
+    /// Adds that neither the server nor the kernel reports the connections.
     #[must_use]
     pub fn also_unseen(self) -> Self {
         match self {
@@ -129,7 +129,7 @@ impl PathError {
         }
     }
 
-    /// Whether a Redis refused a password because it wants none.
+    /// Whether a Redis refused a password because it does not need one.
     pub fn is_needless_password(&self) -> bool {
         matches!(self, Self::Protocol { source: WireError::NeedlessPassword { .. }, .. })
     }
@@ -171,20 +171,20 @@ impl Explain for PathError {
     }
 }
 
-/// What to do where nothing proves who is there.
+/// The next step if nothing proves which process is there.
 pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; --trust-peer logs in all the same, \
      and the \
      program there gets the password";
 
 pub(crate) const LOG_IN: &str = "log in";
 
-/// What any other question is called.
+/// The action name of any other question.
 pub(crate) const ASK: &str = "ask the server";
 
 /// The question by which both arms are proved to lead to one server.
 pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 
-/// What an account has to be allowed, so that the arms can be proved.
+/// Returns the rights that an account needs, so that the arms can be proved.
 fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(

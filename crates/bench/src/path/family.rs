@@ -9,6 +9,6 @@ pub enum Family {
     Inet,
     /// `AF_INET6`.
     Inet6,
-    /// Any other, by number; 0 where nobody asked.
+    /// Any other, by number; 0 if it was not looked up.
     Other(u16),
 }

@@ -36,7 +36,7 @@ pub struct Link {
     raw: Raw,
     facts: LinkFacts,
     io_limit: Duration,
-    /// What seals the bytes, once TLS has started.
+    /// The TLS session that seals the bytes, once TLS has started.
     tls: Option<Box<ClientConnection>>,
 }
 
@@ -57,10 +57,10 @@ impl Link {
         Self::connect(endpoint, limits, facts)
     }
 
-    /// The same without the facts that cost a system call each, but for the address family: buffer
-    /// sizes are 0, and the peer stays unknown. Of [`Arm::Redirect`] the family stays unknown too: whoever
-    /// moves the connection would answer for it, and tell what it was opened as. It may receive ahead, so
-    /// its socket is nobody else's.
+    /// The same without the facts that cost a system call each, except for the address family: buffer sizes are 0, and
+    /// the peer stays unknown. Of [`Arm::Redirect`] the family stays unknown too: the process that moves the connection
+    /// would answer the call, with the family that the socket was opened with. It may receive ahead, so its socket must
+    /// not be handed on.
     ///
     /// # Errors
     /// As [`Link::open`].
@@ -115,7 +115,7 @@ impl Link {
         Ok(())
     }
 
-    /// What the kernel said when the connection was opened.
+    /// The kernel's facts about the connection at its opening.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
@@ -144,7 +144,7 @@ impl Link {
         self.raw.patience = None;
     }
 
-    /// To be set once the login over it is over, which has a limit of its own.
+    /// The flag to set when the login over it has ended: a login has a separate time limit.
     pub fn is_logged_in(&self) -> Arc<AtomicBool> {
         let patience = self.raw.patience.as_ref();
         patience.map_or_else(Arc::default, Patience::is_logged_in)
@@ -177,7 +177,7 @@ impl Link {
                 Ok(0) => return Ok(self.raw.calls),
                 Ok(_) => {}
                 Err(error) => match error.kind() {
-                    // TLS has a last record of its own, which many servers neither send nor wait for.
+                    // TLS has its own last record, which many servers neither send nor wait for.
                     io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
                         return Ok(self.raw.calls);
                     }

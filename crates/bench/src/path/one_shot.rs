@@ -1,8 +1,8 @@
 //! A one-shot connection: opened, asked one question and closed.
 //!
-//! What an application without a pool does for every page. The load engine repeats them and times
-//! them; nothing is kept between two of them. Of the proofs only the cheap one is made here, the
-//! address family; the rest is proved on a connection of the same kind, once per epoch.
+//! An application without a pool makes one such connection for every page. The load engine repeats them and times them;
+//! nothing is kept between two of them. Of the proofs only the cheap one is made here, the address family; the rest is
+//! proved on a connection of the same kind, once per epoch.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::path::{Admitted, Calls, Conversation, Endpoint, Limits, Link, PathErr
 /// A key that no server has.
 const MISSING_KEY: &[u8] = b"looptax:missing";
 
-/// Where one-shot connections go, and how.
+/// The destination of one-shot connections, and how they connect.
 #[derive(Debug, Clone)]
 pub struct OneShot {
-    /// What the endpoint has to be.
+    /// The arm that the endpoint must be.
     pub arm: Arm,
     pub protocol: Protocol,
     /// Where.
@@ -62,7 +62,7 @@ impl OneShot {
         self.n_begun.fetch_add(1, Ordering::Relaxed);
         let conversation = Conversation::open_briefly(self)?;
         let facts = conversation.facts();
-        // Of a connection that is moved only whoever moves it can tell: the caller holds counts together.
+        // Only the process that moves a connection knows where it leads: the caller compares counts.
         if self.arm == Arm::Redirect || has_family(self.arm, facts.family) {
             return Ok(conversation);
         }
@@ -75,8 +75,8 @@ impl OneShot {
 }
 
 impl Conversation {
-    /// Connects and logs in with nothing that an application would not do: no question about the server, and
-    /// of the kernel's facts the family alone.
+    /// Connects and logs in as an application does: without questions about the server, and of the kernel's facts it
+    /// reads only the family.
     ///
     /// # Errors
     /// As [`Conversation::open`].
@@ -103,15 +103,15 @@ impl Conversation {
         Self::from_login(connection, facts, endpoint, *admitted)
     }
 
-    /// One round trip that reads no table, and holds the answer against what it must be.
+    /// One round trip that reads no table, and compares the answer with the expected one.
     fn ask_once(&mut self) -> Result<(), WireError> {
         let is_right = match &mut self.connection {
             ProtocolConnection::Mysql(it) => has_one_cell(&it.query(&ping())?),
             ProtocolConnection::Postgres(it) => has_one_cell(&it.query(&ping())?),
             ProtocolConnection::Redis(it) => it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None),
             ProtocolConnection::Echo(it) => return it.exchange(),
-            // They have no login, and MongoDB's would be the 15 000 rounds of its SCRAM and nothing else; memcached has a
-            // process of its own on each arm besides.
+            // They have no login, and MongoDB's would be the 15 000 rounds of its SCRAM and nothing else; besides,
+            // memcached has a separate process on each arm.
             ProtocolConnection::Memcached(_)
             | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
@@ -134,7 +134,7 @@ impl Conversation {
     /// the server's end.
     pub fn leave(self) {
         let goodbye = self.goodbye();
-        // The server may be gone; then there is nobody to tell.
+        // The server may be gone; then the goodbye has no receiver.
         let _gone = self.into_link().write_all(goodbye);
     }
 
@@ -145,7 +145,7 @@ impl Conversation {
         self.into_link().end(goodbye)
     }
 
-    /// The protocol's last word; empty where it has none.
+    /// Returns the protocol's last message; empty if it does not have one.
     pub(crate) fn goodbye(&self) -> &'static [u8] {
         match &self.connection {
             ProtocolConnection::Mysql(_) => &mysql::GOODBYE,

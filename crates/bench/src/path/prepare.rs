@@ -8,7 +8,7 @@ use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, mongodb,
 use crate::path::conversation::ProtocolConnection;
 use crate::path::{Conversation, PathError, Sending, Workload};
 
-/// What no key starts with: a GET of it is a [`Workload::Ping`].
+/// A prefix that no key has: a GET of such a key is a [`Workload::Ping`].
 pub const MISSING_KEYS: &str = "looptax:missing:";
 
 impl Conversation {
@@ -49,8 +49,8 @@ impl Conversation {
     /// `place` says where it comes from, for errors.
     ///
     /// # Errors
-    /// [`PathError::Refused`] when the server refuses it and `place` is known; [`PathError::Protocol`]
-    /// otherwise, and where there is no SQL.
+    /// [`PathError::Refused`] when the server refuses it and `place` is known; [`PathError::Protocol`] otherwise, and
+    /// if the protocol has no SQL.
     pub fn statement(&mut self, sql: &str, sent: Sent, place: Option<&str>) -> Result<Box<dyn Statement>, PathError> {
         let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
@@ -75,7 +75,7 @@ impl Conversation {
         })
     }
 
-    /// `None` for what is no SQL.
+    /// `None` for a workload that is not SQL.
     fn sql(&mut self, workload: &Workload, sent: Sent) -> Result<Option<Box<dyn Codec>>, WireError> {
         if let Workload::Dump { table, rows } = workload {
             return Ok(match &self.connection {
@@ -89,7 +89,7 @@ impl Conversation {
                 | ProtocolConnection::Echo(_) => None,
             });
         }
-        // One statement with one key, or none, has a codec of its own: the leanest.
+        // A transaction of one statement with at most one key has a separate codec: the leanest.
         if sent == Sent::Prepared
             && let Some(sql) = single(workload)
         {
@@ -164,7 +164,7 @@ fn mongodb_codec(workload: &Workload, own: &str) -> Result<Option<Box<dyn Codec>
     }))
 }
 
-/// What Redis and memcached both know, each with its own `get` and `set`.
+/// Makes the codec of a workload that Redis and memcached both have, each with its own `get` and `set`.
 fn keyed_codec<G: Codec + 'static, S: Codec + 'static>(
     workload: &Workload,
     pipeline: usize,

@@ -15,7 +15,7 @@ pub struct Proof {
     /// Listening process by `SO_PEERCRED` (Unix sockets only).
     pub peer_pid: Option<u32>,
     pub server_view: String,
-    /// What tells this server instance from any other.
+    /// Distinguishes this server instance from any other.
     pub server_identity: String,
     /// Kernel thread (or process) that serves the connection, where known.
     pub worker: Option<u32>,
@@ -23,10 +23,10 @@ pub struct Proof {
 
 /// Proves one connection.
 ///
-/// The server's view must have been taken from a connection of the baseline arm: a connection of the other
-/// arm that it lists, with our own local port, ends in the same server. Where each arm has a process
-/// of its own (memcached), each has its own view, and their identities are compared instead. Through a port
-/// proxy the server sees the proxy's connection: `relayed` are all that it has, by [`relayed_by`].
+/// The server's view must have been taken from a connection of the baseline arm: a connection of the other arm that it
+/// lists, with our own local port, ends in the same server. If each arm has its own process (memcached), each has its
+/// own view, and their identities are compared instead. Through a port proxy the server sees the proxy's connection:
+/// `relayed` are all that it has, by [`relayed_by`].
 ///
 /// [`relayed_by`]: crate::path::relayed_by
 ///

@@ -1,4 +1,4 @@
-//! Questions to a SQL server, whose answers are held against them: see `answers`.
+//! Questions to a SQL server, whose answers are compared with them: see `answers`.
 
 use std::str::FromStr;
 
@@ -14,14 +14,14 @@ impl Conversation {
     /// brings, whatever others have made: looptax may ask as an administrator.
     ///
     /// # Errors
-    /// The server's refusal; [`WireError::Malformed`] for any other answer; [`WireError::Unsupported`] where there is no
-    /// SQL.
+    /// The server's refusal; [`WireError::Malformed`] for any other answer; [`WireError::Unsupported`] if the protocol
+    /// has no SQL.
     pub fn rows<const N: usize>(&mut self, sql: &str) -> Result<Vec<[Option<String>; N]>, WireError> {
         let rows = self.raw_rows(sql, Names::Servers)?;
         table(self.title(), rows)
     }
 
-    /// The same in the session's own search path: for tables of the user's, and for a console that has none.
+    /// The same in the session's own search path: for the user's tables, and for a console that does not have one.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -81,7 +81,7 @@ impl Conversation {
         unfit(self.title(), expected, found.as_bytes())
     }
 
-    /// What went wrong with a question, and where it was asked.
+    /// Makes the error of a question that failed, with the endpoint that was asked.
     pub fn failed(&self, source: WireError) -> PathError {
         PathError::Protocol { action: ASK, endpoint: self.endpoint().to_string(), source }
     }

@@ -28,7 +28,7 @@ pub use seen::{Backend, ClientSeen, SeenAs, ServerView};
 pub use work::ServerWork;
 
 impl Conversation {
-    /// Asks the server who it is and how it sees the connections `ids`.
+    /// Asks the server for its identity and how it sees the connections `ids`.
     ///
     /// # Errors
     /// [`PathError::Protocol`] when the server refuses the question; [`PathError::NoWorker`] when it is
@@ -41,7 +41,7 @@ impl Conversation {
             ProtocolConnection::Redis(it) => redis(it, ids),
             ProtocolConnection::Memcached(it) => memcached::server_view(it, &self.facts, ids),
             ProtocolConnection::Echo(it) => Ok(echo(it, ids)),
-            // They tell nothing, or each connection of itself alone: see `ServerView::by_kernel`.
+            // They report nothing, or each connection only itself: see `ServerView::by_kernel`.
             ProtocolConnection::Mongodb(_) | ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => {
                 Err(WireError::Unsupported { what: "a list of its clients".to_owned() })
             }
@@ -61,7 +61,7 @@ impl Conversation {
     /// pooler it is the pooler's connection.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is no PostgreSQL.
+    /// [`PathError::Protocol`] when the server refuses the question, or is not a PostgreSQL.
     pub fn backend(&mut self) -> Result<Backend, PathError> {
         let told = if self.protocol() == Protocol::Postgres {
             self.row(
@@ -79,8 +79,8 @@ impl Conversation {
         })
     }
 
-    /// Whether one server is behind both, where it lists an account's own connections alone: a lock that the other
-    /// takes under a name that nobody else has is seen with its connection's number. It is given back at once.
+    /// Whether one server is behind both, if it lists only an account's own connections: the other takes a lock under a
+    /// unique name, and this one sees it with that connection's number. The lock is released at once.
     ///
     /// # Errors
     /// [`PathError::Protocol`] when the server refuses, or speaks no SQL.
@@ -131,7 +131,7 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) ->
         let with_threads = of_ids.replace("WHERE", threads);
         let asked = connection.query(&format!("SELECT p.ID, p.HOST, t.THREAD_OS_ID {with_threads}"));
         match asked {
-            // The threads are for whoever may read that schema; the connections are everybody's own.
+            // The threads are for accounts that may read that schema; every account may read its own connections.
             Err(WireError::Server { .. }) => connection.query(&format!("SELECT p.ID, p.HOST, NULL {of_ids}"))?,
             asked => asked?,
         }
@@ -150,7 +150,7 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) ->
     Ok(ServerView { identity, server_pid: None, clients: rows.map(client).collect::<Result<_, _>>()? })
 }
 
-/// What tells a server from others: where its data lie, and a name or number of its own.
+/// Returns the identity of a server: its data folder, and a name or number that only it has.
 fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireError> {
     const OWN: [&str; 3] = ["server_uuid", "server_uid", "hostname"];
     let pair = |[name, told]: [Option<String>; 2]| {
@@ -161,7 +161,7 @@ fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireErr
     let told = |name: &str| {
         let mut named = variables.iter().filter(|it| it.0.eq_ignore_ascii_case(name));
         let value = named.next().map_or("", |it| it.1.as_str());
-        // Twice is no answer.
+        // A name that is listed twice is not an answer.
         if named.next().is_some() { "" } else { value }
     };
     parsed::<u16>(MYSQL, told("port"))?;
@@ -173,7 +173,7 @@ fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireErr
     Ok(shown.collect::<Vec<_>>().join(" "))
 }
 
-/// `localhost` alone is the socket; `127.0.0.1:40000` or `localhost:40000` is TCP from that port.
+/// `localhost` without a port is the socket; `127.0.0.1:40000` or `localhost:40000` is TCP from that port.
 fn mysql_host(host: &str) -> SeenAs {
     if host == "localhost" || host.is_empty() {
         return SeenAs::Socket;
@@ -189,8 +189,8 @@ fn mysql_host(host: &str) -> SeenAs {
 
 fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
     // `data_directory` is for members of pg_read_all_settings only: to others the view has no such row, where
-    // `current_setting` would leave an error in the server's log. The start time alone tells two clusters apart to the
-    // microsecond.
+    // `current_setting` would leave an error in the server's log. Even without it, the start time distinguishes two
+    // clusters to the microsecond.
     let identity = connection.ask(
         "SELECT pg_postmaster_start_time()::text, (SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'), \
          current_setting('port')",
@@ -277,7 +277,7 @@ fn redis_text(connection: &mut looptax_wire::redis::Connection<Link>, words: &[&
     }
 }
 
-/// All clients, of whom we are one.
+/// Returns all clients, including us.
 fn redis_clients(
     connection: &mut looptax_wire::redis::Connection<Link>,
     server_pid: Option<u32>,

@@ -1,4 +1,4 @@
-//! Where the connections of somebody else's process lead: seen from outside, while it runs.
+//! The destinations of another process's connections: seen from outside, while it runs.
 //!
 //! Each socket is borrowed for a moment (`pidfd_getfd`) and asked for its peer, so that the answer is
 //! the kernel's own and holds in every network namespace. Called for whole commands, whose
@@ -46,7 +46,7 @@ pub struct Relayed {
     pub opened: Vec<SocketAddr>,
 }
 
-/// What process `pid`, which listens on `port`, relays now.
+/// Returns the connections that process `pid`, which listens on `port`, relays now.
 pub fn relayed_by(pid: u32, port: u16) -> Relayed {
     let mut relayed = Relayed::default();
     for [own, far] in of_process(pid, ends_of) {
@@ -71,7 +71,7 @@ fn entries(folder: &str) -> Vec<u32> {
     names.filter_map(|it| it.to_str()?.parse().ok()).collect()
 }
 
-/// What `look` finds out about each socket of a process.
+/// Returns the result of `look` for each socket of a process.
 fn of_process<T>(pid: u32, look: impl Fn(&OwnedFd) -> Option<T>) -> Vec<T> {
     let Some(handle) = Pid::from_raw(pid.cast_signed()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
     else {

@@ -1,9 +1,9 @@
-//! Endpoints that gave no answer in time: nobody waits for one of them twice.
+//! Endpoints that gave no answer in time: looptax does not wait for one of them twice.
 //!
-//! A command that asks a server many things, each over a connection and with a time limit of its own, would otherwise
-//! wait as often as it asks and then report one limit. The rule: while a [`WaitOnce`] lives, an endpoint that was silent
-//! for the whole of a limit is not connected to again; whoever tries gets the error of the first time at once. An
-//! endpoint that answers, however slowly, is waited for as ever. A connection that was silent is over in any case.
+//! A command that asks a server many things, each over its own connection and with its own time limit, would otherwise
+//! wait as often as it asks and then report one limit. The rule: while a [`WaitOnce`] lives, an endpoint that was
+//! silent for the whole of a limit is not connected to again; a new attempt gets the first error at once. An endpoint
+//! that answers, however slowly, is waited for as ever. A connection that was silent is over in any case.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

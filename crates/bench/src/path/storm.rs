@@ -42,18 +42,18 @@ pub struct Storm<'a> {
     pub ends_with_second: bool,
     /// How long a connection over TCP may take.
     pub limit: Option<Duration>,
-    /// Sent when connected; empty where the server speaks first.
+    /// Sent when connected; empty if the server speaks first.
     pub question: &'a [u8],
     /// Whether a connection stays open until the end of the storm; a web server's to PHP is closed with its answer.
     pub stays: bool,
     /// Whether an answer refuses the connection.
     pub refuses: fn(&[u8]) -> bool,
-    /// What has no answer after this has failed. Counts from the first connect.
+    /// A connection without an answer after this time has failed. Counts from the first connect.
     pub patience: Duration,
 }
 
-/// What is sent to a server of this protocol so that it answers; empty where the server speaks first, `None` where that
-/// depends on what it serves.
+/// Returns the bytes that make a server of this protocol answer; empty if the server speaks first, `None` if they
+/// depend on what it serves.
 pub fn first_question(protocol: Protocol) -> Option<&'static [u8]> {
     match protocol {
         // "SSLRequest", which every backend answers with one byte.
@@ -76,7 +76,7 @@ pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
     }
 }
 
-/// What became of one connect.
+/// The result of one connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate {
     /// When it was due, from the first connect.

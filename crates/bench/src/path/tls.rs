@@ -20,19 +20,19 @@ use rustls::{
 #[derive(Debug, Clone)]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
-    /// Whom [`crate::path::Link`] asks for.
+    /// The server name that [`crate::path::Link`] asks for.
     name: ServerName<'static>,
 }
 
-/// What of a certificate is held against what is known.
+/// How much of a certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
     Authority,
-    /// That, and whom it is made out to.
+    /// The authority, and the name in the certificate.
     AuthorityAndName,
 }
 
-/// What the two ends agreed on.
+/// The parameters that the two ends agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFacts {
     /// `TLSv1.3`.
@@ -47,7 +47,7 @@ impl TlsClient {
     /// One that trusts servers with a certificate by this authority, in DER, made out to 127.0.0.1.
     ///
     /// # Errors
-    /// When it is no certificate.
+    /// If it is not a certificate.
     pub fn trusting(authority: &[u8]) -> Result<Self, Error> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(authority.to_vec()))?;
@@ -58,8 +58,8 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// One that trusts whoever answers: for servers of others, whose certificate looptax knows nothing of, and
-    /// which it reaches on this machine alone.
+    /// A client that trusts any server: for servers of others, whose certificate looptax does not know, and which it
+    /// reaches only on this machine.
     ///
     /// # Errors
     /// None that is known: the library's own settings fit one another.
@@ -79,7 +79,7 @@ impl TlsClient {
     /// passed over.
     ///
     /// # Errors
-    /// A `host` that is no name, or no authority that can be read.
+    /// A `host` that is not a name, or no authority that can be read.
     pub fn for_host(host: &str, authorities: &[Vec<u8>], checked: Checked) -> Result<Self, Error> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| Error::General(format!("`{host}` is not the name of a machine")))?;
@@ -110,7 +110,7 @@ impl TlsClient {
         }
     }
 
-    /// A stream over `stream` for whoever is called `host`; the handshake comes with the first bytes.
+    /// Starts TLS over `stream` with the server `host`; the handshake happens with the first bytes.
     ///
     /// # Errors
     /// None that is known: the library's own settings fit one another.
@@ -188,7 +188,7 @@ impl ServerCertVerifier for Anybody {
     }
 }
 
-/// Believes every certificate by an authority that it knows, whomever it is made out to.
+/// Believes every certificate by an authority that it knows, for any name.
 #[derive(Debug)]
 struct Nameless(RootCertStore, WebPkiSupportedAlgorithms);
 

@@ -1,7 +1,6 @@
-//! Pages by their URLs: where on this machine they are asked for, and streams to there, plain or sealed.
+//! Pages by their URLs: their address on this machine, and streams to it, plain or sealed.
 //!
-//! Names are the caller's to resolve; what a name server says is nobody's business here. Called by the proof of
-//! `switch` and by the trial.
+//! The caller resolves names; this file does not ask name servers. Called by the proof of `switch` and by the trial.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -24,7 +23,7 @@ pub type Resolve<'a> = &'a dyn Fn(&str) -> Option<IpAddr>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress {
     pub at: SocketAddr,
-    /// The name that TLS is begun with, where there is TLS.
+    /// The server name for TLS, if the URL has TLS.
     pub tls_name: Option<String>,
 }
 
@@ -43,8 +42,7 @@ impl WebAddress {
     /// signal ends each of them.
     ///
     /// # Errors
-    /// Whatever the system says. What is wrong with TLS comes with the first bytes, as
-    /// [`io::ErrorKind::InvalidData`].
+    /// Any error of the system. TLS errors come with the first bytes, as [`io::ErrorKind::InvalidData`].
     pub fn open(&self, tls: &TlsClient, limit: Duration) -> io::Result<Box<dyn Stream + Send>> {
         let stream = WebStream::open(self.at, limit)?;
         Ok(match &self.tls_name {
@@ -93,8 +91,8 @@ impl WebPage {
     /// Reads a URL.
     ///
     /// # Errors
-    /// What is wrong with it: no URL, neither http:// nor https://, an account in it, another machine. No password of
-    /// it is repeated.
+    /// A message that explains the fault: not a URL, neither http:// nor https://, an account in it, another machine.
+    /// The message does not repeat a password.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
         let shown = text.rsplit_once('@').map_or(text, |(_, rest)| rest);
         let url = Url::parse(text).map_err(|error| format!("`{shown}` is not a URL: {error}"))?;

@@ -1,4 +1,4 @@
-//! What is asked of the server, request after request.
+//! The requests to the server, one after the other.
 
 mod echo;
 mod oltp;
@@ -57,7 +57,7 @@ pub enum Workload {
     },
     /// pgbench's built-in transaction, "TPC-B (sort of)".
     Tpcb {
-        /// What is before the tables' names: empty, or a schema with its dot.
+        /// The prefix of the tables' names: empty, or a schema with its dot.
         schema: String,
         /// Branches; ten tellers and [`TPCB_ACCOUNTS`] accounts belong to each.
         scale: u32,
@@ -117,7 +117,7 @@ pub enum Workload {
     },
 }
 
-/// A collection of documents, in a database of its own or in that of the login.
+/// A collection of documents, in a separate database or in that of the login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
     /// The database; `None` for that of the login.
@@ -134,7 +134,7 @@ impl Collection {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// Prepared or as text, where there is SQL.
+    /// Prepared or as text, if the protocol has SQL.
     pub sent: Sent,
     /// Requests in one send, where the protocol has pipelines.
     pub pipeline: usize,
@@ -212,8 +212,7 @@ impl Workload {
         }
     }
 
-    /// Whether two requests with the same key are answered alike, so that the arms' answers can be held against each
-    /// other.
+    /// Whether two requests with the same key are answered alike, so that the arms' answers can be compared.
     pub fn is_repeatable(&self) -> bool {
         !self.writes() && *self != Self::Page(SitePage::Named)
     }

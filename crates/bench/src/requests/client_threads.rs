@@ -14,8 +14,8 @@ const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
 const LAGS_SPARE: usize = 1_000;
 
 impl Requests<'_> {
-    /// A thread per connection, or for the event client one per core (`free`, too). Where only one
-    /// side is an event client, the other's need of threads decides: both sides have the same ones.
+    /// A thread per connection, or for the event client one per core (`free`, too). If only one side is an event
+    /// client, the other's need of threads decides: both sides have the same ones.
     pub(super) fn n_threads(&self, contrast_idx: usize) -> usize {
         let is_event = self.plan.contrasts[contrast_idx].sides.iter().all(|side| side.client == ClientModel::Event);
         // A single server thread and its clients share one core under `same`: one loop has it all.

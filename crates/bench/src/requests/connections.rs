@@ -1,4 +1,4 @@
-//! Where an epoch's requests come from: connections that last as long as the epoch, or one-shot clients.
+//! The sources of an epoch's requests: connections that last as long as the epoch, or one-shot clients.
 
 use looptax_model::stats::Side;
 
@@ -12,15 +12,15 @@ use crate::schedule::EpochDraw;
 use crate::server_cpu::ServerMeter;
 use crate::slices::EpochOrder;
 
-/// Untimed requests on each new connection; fewer where there are very many.
+/// Untimed requests on each new connection; fewer if there are very many.
 const PRIMING: u64 = 20;
-/// From so many connections up, [`PRIMING_MANY`] are enough to warm caches that they share.
+/// From this many connections up, [`PRIMING_MANY`] are enough to warm caches that they share.
 const MANY_CONNECTIONS: usize = 256;
 const PRIMING_MANY: u64 = 5;
 /// Untimed one-shot requests: there is no connection to warm, and each takes as long as dozens of requests.
 const PRIMING_ONE_SHOTS: u64 = 2;
 
-/// What the client threads will work with.
+/// The connections or clients that the client threads will work with.
 pub(super) enum Connections {
     /// `[baseline, other]`.
     Kept([Vec<Wired>; 2]),
@@ -99,7 +99,7 @@ impl Connections {
         Ok(held)
     }
 
-    /// Who serves each connection, `[baseline, other]`; empty where one of them is not known.
+    /// The worker that serves each connection, `[baseline, other]`; empty if one of them is not known.
     pub(super) fn workers(&self) -> [Vec<Worker>; 2] {
         match self {
             Self::Kept(sides) => sides.each_ref().map(|side| {
@@ -110,7 +110,7 @@ impl Connections {
         }
     }
 
-    /// What reads the server's counters, `[baseline, other]`.
+    /// The readers of the server's counters, `[baseline, other]`.
     pub(super) fn meters(&self, threads: ServerThreads) -> [ServerMeter; 2] {
         match self {
             Self::Kept([baseline, other]) => [baseline, other].map(|side| ServerMeter::new(side, threads)),

@@ -88,7 +88,7 @@ fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool 
     specs.iter().filter(|spec| spec.side == Side::Baseline).all(|spec| {
         let rank = spec.rank;
         match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-            // Each side may have threads of its own: connection by connection, in the same order.
+            // Each side may have its own threads: connection by connection, in the same order.
             (Some(one), Some(two)) => {
                 let digests_of = |idx: usize| {
                     let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();

@@ -81,7 +81,7 @@ struct Running {
     reconnect_ns: u64,
     prime_ns: u64,
     n_primed: u64,
-    /// What each slice was to be, in the order of time.
+    /// The plan of each slice, in the order of time.
     specs: Vec<SliceSpec>,
     /// CPU time of each slice's helper.
     helper_cpu_ns: Vec<u64>,

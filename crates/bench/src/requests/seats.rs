@@ -1,5 +1,5 @@
-//! Where the two ends of each connection run: followed where the server's thread is not ours to place, and looked at
-//! around every slice.
+//! The cores on which the two ends of each connection run: followed if looptax may not place the server's thread, and
+//! looked at around every slice.
 
 use looptax_host::processes::{n_migrations, stat};
 use looptax_model::record::Seats;
@@ -9,20 +9,21 @@ use crate::connect::Worker;
 use crate::cores::pin_thread;
 use crate::plan::Placement;
 
-/// Above so many connections their ends are neither followed nor looked at: a look at one reads four files of `/proc`.
+/// Above this many connections their ends are neither followed nor looked at: a look at one reads four files of
+/// `/proc`.
 pub(super) const MOST_CONNECTIONS: usize = 16;
 
-/// Who is at the two ends of each connection of an epoch; nobody where they are pinned.
+/// The threads at the two ends of each connection of an epoch; empty if they are pinned.
 #[derive(Default)]
 pub(super) struct Ends {
-    /// By side and connection; empty where not all of them are known.
+    /// By side and connection; empty if not all of them are known.
     workers: [Vec<Worker>; 2],
     /// Client threads, by side and connection.
     clients: [Vec<u32>; 2],
     /// The core that each client thread was dealt.
     dealt: Vec<Option<usize>>,
     cores: Vec<usize>,
-    /// What the client keeps to, where it goes after the server.
+    /// The placement that the client keeps to when it follows the server.
     follows: Option<Placement>,
 }
 
@@ -109,7 +110,7 @@ impl Ends {
 }
 
 impl Look {
-    /// What was seen of a slice between this look and a later one.
+    /// Returns the seats that were seen of a slice between this look and a later one.
     pub(super) fn until(&self, later: &Self) -> Seats {
         Seats {
             same: self.n_same + later.n_same,

@@ -10,7 +10,7 @@ use crate::cores::CoreMap;
 use crate::error::BenchError;
 use crate::load::{ClientThread, Load, SliceBarrier, ThreadBuffers};
 
-/// What a client thread leaves: its memory, and whether it could be pinned.
+/// The values that a client thread leaves: its memory, and whether it could be pinned.
 type Left = (ThreadBuffers, io::Result<()>);
 
 /// The client threads of an epoch; they end with it.
@@ -87,7 +87,7 @@ fn start_from(
     };
     let (tell, hear) = mpsc::channel();
     origin.run(Box::new(move || {
-        // Nobody hears only where the coordinator is gone.
+        // The send fails only if the coordinator is gone.
         let _ = tell.send(thread::Builder::new().spawn(life));
     }));
     hear.recv().unwrap_or_else(|_| Err(io::ErrorKind::NotConnected.into()))

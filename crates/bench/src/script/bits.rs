@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use rand_core::TryRng;
 
-/// The caller's random bits, as the distributions of `rand_distr` want them.
+/// The caller's random bits, as the distributions of `rand_distr` require them.
 pub(crate) struct Bits<'a>(pub(crate) &'a mut dyn FnMut() -> u64);
 
 impl TryRng for Bits<'_> {

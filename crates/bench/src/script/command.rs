@@ -1,4 +1,4 @@
-//! The meta commands: their names, and what is done about names that are none.
+//! The meta commands: their names, and the treatment of names that are not among them.
 //!
 //! `parse` reads the arguments.
 

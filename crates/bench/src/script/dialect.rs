@@ -1,4 +1,4 @@
-//! The two ways in which servers write SQL, as far as a script shows it.
+//! The two dialects of SQL, as far as a script shows it.
 
 /// Whose quotes, comments and placeholders the SQL has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

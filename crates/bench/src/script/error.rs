@@ -1,7 +1,7 @@
 //! Errors of this room: a fault with its place, shown as a compiler does.
 //!
-//! `Display` is `FILE:LINE:COLUMN: what`, the line, and a caret; `hint` is the next step, on a line
-//! of its own. Callers branch on `fault`.
+//! `Display` is `FILE:LINE:COLUMN: what`, the line, and a caret; `hint` is the next step, on a separate line. Callers
+//! branch on `fault`.
 
 use crate::script::fault::{ParseFault, RunFault};
 use crate::script::place::Place;
@@ -16,7 +16,7 @@ pub struct ScriptError {
 }
 
 impl ScriptError {
-    /// What to do about it, where there is something to say.
+    /// Returns what to do about it, if there is a suggestion.
     pub fn hint(&self) -> Option<String> {
         self.fault.hint()
     }
@@ -42,7 +42,7 @@ pub enum SetError {
     /// A file's name is missing in `a.sql@3,b.sql`.
     #[error("a file's name is missing in `{spec}`: expected `FILE[@WEIGHT][,FILE[@WEIGHT]…]`")]
     NoFile { spec: String },
-    /// What follows `@` is no weight.
+    /// The text after `@` is not a weight.
     #[error("`{found}` is not a weight for `{file}`: expected a whole number, as in `{file}@3`")]
     Weight {
         /// The file before `@`.
@@ -55,7 +55,7 @@ pub enum SetError {
 }
 
 impl SetError {
-    /// What to do about it, where there is something to say.
+    /// Returns what to do about it, if there is a suggestion.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Script(error) => error.hint(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a script: while it is read, and while it runs.
+//! The faults of a script: while it is read, and while it runs.
 //!
 //! One variant per kind of mistake, with the words that were found. Places are added by the callers
 //! (see `error`).
@@ -7,7 +7,7 @@
 pub(crate) const SUPPORTED: [&str; 9] =
     ["set", "if", "elif", "else", "endif", "sleep", "startpipeline", "endpipeline", "syncpipeline"];
 
-/// What is wrong with the text of a script.
+/// A fault in the text of a script.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParseFault {
     #[error("unknown command `\\{found}`")]
@@ -25,7 +25,7 @@ pub enum ParseFault {
         because: &'static str,
         instead: &'static str,
     },
-    /// Something else had to stand here.
+    /// Something else was expected here.
     #[error("expected {expected}, found {found}")]
     Expected { expected: &'static str, found: String },
     #[error("unknown function `{found}`")]
@@ -85,7 +85,7 @@ pub enum ParseFault {
 }
 
 impl ParseFault {
-    /// What to do about it, where there is something to say.
+    /// Returns what to do about it, if there is a suggestion.
     pub(crate) fn hint(&self) -> Option<String> {
         let meant = |nearest: &str| format!("did you mean `{nearest}`?");
         match self {
@@ -109,7 +109,7 @@ impl ParseFault {
     }
 }
 
-/// What went wrong while a script ran.
+/// A fault while a script ran.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunFault {
     /// `/ 0` or `% 0` with integers.
@@ -118,7 +118,7 @@ pub enum RunFault {
     /// The result does not fit a 64-bit integer.
     #[error("`{operation}` overflows: the result is not a 64-bit integer")]
     Overflow { operation: &'static str },
-    /// The value has a type that cannot stand here.
+    /// The value has a type that is not allowed here.
     #[error("expected {wanted}, found {found}")]
     Type { wanted: &'static str, found: &'static str },
     /// Shifting by less than 0 or more than 63 bits.

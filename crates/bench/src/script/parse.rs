@@ -31,7 +31,7 @@ pub struct Script {
     pub(crate) symbols: Symbols,
     pub(crate) statements: Vec<Statement>,
     pub(crate) instructions: Vec<Instruction>,
-    /// What looks like a variable within quotes and comments.
+    /// The names within quotes and comments that look like variables.
     pub(crate) quoted: Vec<(String, Range<usize>)>,
 }
 

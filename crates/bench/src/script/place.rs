@@ -1,4 +1,4 @@
-//! Where in a script something is: file, line, column, and the line with a caret under it.
+//! A place in a script: file, line, column, and the line with a caret under it.
 //!
 //! Used by every error of this room. The text is somebody else's: what a terminal would obey is
 //! escaped, and long lines are cut around the caret.

@@ -102,8 +102,8 @@ pub(crate) mod tests {
     /// Least expected count of a cell: below it the chi-square approximation is poor.
     const LEAST_COUNT: f64 = 10.0;
 
-    /// Draws indexes 0.. and holds their counts against `weights` by chi-square, on a fixed seed.
-    /// Fails below p = 1e-4: some 50 calls leave half a percent for a false alarm at a new seed.
+    /// Draws indexes 0.. and compares their counts with `weights` by chi-square, on a fixed seed. Fails below p = 1e-4:
+    /// some 50 calls leave half a percent for a false alarm at a new seed.
     #[track_caller]
     pub(crate) fn assert_fits(weights: &[f64], draw: &mut dyn FnMut(&mut dyn FnMut() -> u64) -> u64) {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(20_261_121);
@@ -185,7 +185,7 @@ pub(crate) mod tests {
             for edge in [0, u64::MAX] {
                 let mut check = |draw: Draw| {
                     let mut n_calls = 0;
-                    // Rejection would never end with the edge alone.
+                    // With only the edge values, rejection would never end.
                     let drawn = draw(first, last, &mut || {
                         n_calls += 1;
                         if n_calls == 1 { edge } else { generator.next_u64() }

@@ -18,7 +18,7 @@ use crate::script::statement::Piece;
 pub use presets::Presets;
 use variables::Variables;
 
-/// What the caller has to do next.
+/// The next task of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Send this statement of the set; outside of a pipeline, wait for its answer.

@@ -94,13 +94,13 @@ impl ScriptSet {
         self.scripts.get(script_idx).map(|member| member.name.as_str())
     }
 
-    /// Where a statement stands, for the server's complaints about it.
+    /// Returns the place of a statement, for the server's complaints about it.
     pub fn place_of(&self, statement_idx: usize) -> Option<Place> {
         let statement = self.statements.get(statement_idx)?;
         Some(self.place(statement.script_idx, &statement.span))
     }
 
-    /// What is allowed and may not do what its author meant.
+    /// The parts of the script that are allowed but may not do what their author meant.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

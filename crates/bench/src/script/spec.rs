@@ -1,4 +1,4 @@
-//! What is typed about scripts: files with weights, and definitions of variables.
+//! The options about scripts on the command line: files with weights, and definitions of variables.
 //!
 //! Pure text; the caller reads the files.
 

@@ -1,4 +1,4 @@
-//! Where a statement ends and which variables it uses, by the quoting rules of the database.
+//! Finds the end of a statement and the variables that it uses, by the quoting rules of the database.
 //!
 //! A statement ends at a `;` outside of quotes, comments and parentheses, at a backslash, or at the
 //! end of the text, as in psql. Nothing else of SQL is understood. Line comments are left out; block
@@ -35,8 +35,8 @@ impl<'a, 's> Scanner<'a, 's> {
         Self { source, dialect, symbols, quoted, at, n_parentheses: 0, has_sql: false }
     }
 
-    /// The statement that starts at `at`, or none where only white space and comments are before
-    /// its end. Leaves `at` behind the `;`, on the backslash, or at the end of the text.
+    /// The statement that starts at `at`, or `None` if only white space and comments are before the end. Leaves `at`
+    /// behind the `;`, on the backslash, or at the end of the text.
     pub(crate) fn statement(&mut self) -> Result<Option<Statement>, ScriptError> {
         let mut statement =
             Statement { script_idx: 0, span: self.at..self.at, pieces: Vec::new(), dialect: self.dialect };
@@ -147,7 +147,7 @@ impl<'a, 's> Scanner<'a, 's> {
         self.at += first.len_utf8();
     }
 
-    /// `--`, which in MySQL wants white space behind it, because `5--1` is a sum there; or its `#`.
+    /// `--`, which in MySQL needs white space after it, because `5--1` is a sum there; or its `#`.
     fn is_line_comment(&self) -> bool {
         let rest = self.rest();
         let Some(behind) = rest.strip_prefix("--") else {
@@ -236,7 +236,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Some((self.symbols.used(name, span.clone()), span))
     }
 
-    /// `:name`, which is no cast, and no time: `12:30`.
+    /// `:name`, if it is not a cast and not a time such as `12:30`.
     fn variable_span(&self) -> Option<Range<usize>> {
         let name = self.rest().strip_prefix(':')?;
         let is_first = |c: char| is_name_character(c) && !c.is_ascii_digit();

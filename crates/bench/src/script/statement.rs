@@ -76,7 +76,7 @@ impl Statement {
         }
     }
 
-    /// White space at the end is nobody's business.
+    /// Drops white space at the end: it has no meaning.
     pub(crate) fn trim_end(&mut self) {
         if let Some(Piece::Text(text)) = self.pieces.last_mut() {
             text.truncate(text.trim_ascii_end().len());

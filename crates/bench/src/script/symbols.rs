@@ -80,7 +80,7 @@ pub(crate) fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
 }
 
-/// As `\set` and definitions want it.
+/// Whether `\set` and definitions accept it as a name.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_character)
 }

@@ -9,7 +9,7 @@ use crate::script::fault::RunFault;
 /// Significant digits of a double in SQL text, as pgbench writes them.
 const DOUBLE_DIGITS: i32 = 15;
 
-/// What an expression can come to.
+/// The value of an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Value {
     Null,

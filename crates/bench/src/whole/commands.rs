@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub struct WholePlan {
     /// When to end, with [`WholePlan::WARM_UP`].
     pub course: Course,
-    /// What runs, `[baseline, other]`.
+    /// The commands to run, `[baseline, other]`.
     pub sides: [CommandPlan; 2],
     /// How long a single run may take.
     pub timeout: Duration,

@@ -1,8 +1,8 @@
 //! Whole commands compared with each other: one line per arm, run again and again in a drawn order.
 //!
-//! An epoch is four runs, ABBA or BAAB by a coin; each run is a slice with one request in it, so that
-//! everything after this room takes it as it takes any epoch. The command line gives the commands and
-//! a [`Watcher`] that sees which transport they use; what they do is none of this room's business.
+//! An epoch is four runs, ABBA or BAAB by a coin; each run is a slice with one request in it, so that everything after
+//! this room takes it as it takes any epoch. The command line gives the commands and a [`Watcher`] that sees which
+//! transport they use; this room does not care what they do.
 
 mod commands;
 mod once;
@@ -29,7 +29,7 @@ pub struct CommandPlan {
     pub unset: Vec<String>,
 }
 
-/// What a look at a running command saw of its connections.
+/// The connections of a running command in one look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sight {
     pub unix: bool,
@@ -50,7 +50,7 @@ pub trait Watcher {
         Sight::default()
     }
 
-    /// What is wrong with a run on `side` in which this was seen, after runs in which that was.
+    /// Returns what is wrong with a run on `side` in which `seen` was seen, after runs in which `before` was.
     fn objection(&self, _side: Side, _seen: Sight, _before: Sightings) -> Option<String> {
         None
     }

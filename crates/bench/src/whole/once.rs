@@ -1,4 +1,4 @@
-//! One run of a command by itself: a load that another room asks for, within a slice of its own.
+//! One run of a command by itself: a load that another room asks for, within its own slice.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -26,7 +26,7 @@ impl Outlet {
         Ok(Self { pipe: Some(pipe.into()), kept: Vec::new() })
     }
 
-    /// What to wait on, while there is anything to come.
+    /// The descriptor to wait on, while more output can come.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }

@@ -1,7 +1,7 @@
 //! One run of a command: start, watch, wait, and what it used.
 //!
-//! The command has a process group of its own, so that all of it can be ended. Reads the measuring
-//! clock right before the start and right after the end; nothing is printed or saved in between.
+//! The command has its own process group, so that all of it can be ended. Reads the measuring clock right before the
+//! start and right after the end; nothing is printed or saved in between.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +23,7 @@ use crate::sys::{self, ChildUsage};
 
 /// A wish to stop, and a command that has been stopped, are noticed within this time.
 const STOP_CHECK: Duration = Duration::from_millis(100);
-/// How long a command that is told to end may take before it is killed.
+/// How long a command that got the signal to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 /// The warm-up run is looked at so often at first, and later after each tenth of its age.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
@@ -150,7 +150,7 @@ impl Running {
     fn new(pid: u32, stderr: Option<OwnedFd>) -> Result<Self, CommandError> {
         let wait = |source: io::Error| CommandError::Wait { source };
         let group = Pid::from_raw(pid.cast_signed()).ok_or_else(|| wait(io::ErrorKind::NotFound.into()))?;
-        // Until it is collected its number is nobody else's.
+        // Its number is not reused until it is collected.
         let parts = pidfd_open(group, PidfdFlags::empty()).map_err(io::Error::from).and_then(|handle| {
             let pipe = stderr.ok_or(io::ErrorKind::BrokenPipe)?;
             Ok((handle, Outlet::new(pipe)?))
@@ -205,7 +205,7 @@ impl Running {
         self.kill_and_collect().map(drop)
     }
 
-    /// Before the first process is collected, the group's number is nobody else's.
+    /// The group's number is not reused before the first process is collected.
     fn kill_and_collect(&mut self) -> Result<(ExitStatus, ChildUsage), CommandError> {
         let _ = kill_process_group(self.group, Signal::KILL);
         self.collect()

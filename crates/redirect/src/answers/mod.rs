@@ -1,4 +1,4 @@
-//! Calls on a moved socket that would show that it is no TCP socket, answered as TCP would.
+//! Calls on a moved socket that would show that it is not a TCP socket, answered as TCP would.
 //!
 //! Anything on another descriptor goes on untouched.
 
@@ -32,7 +32,7 @@ fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
     usize::try_from(i32::from_ne_bytes(bytes)).map_err(|_| libc::EINVAL)
 }
 
-/// Writes as much of a value as the program has room for, and the length that it is told.
+/// Writes as much of a value as the program has room for, and the length.
 ///
 /// In one call, right after it was asked whether the program still waits: before Linux 5.19 a signal may end
 /// its call in between, and the places mean something else by the time they are written.
@@ -44,7 +44,7 @@ fn write_answer(call: &Call, value: (u64, &[u8]), room: usize, length: (u64, usi
     process::write_memory(call.tid, writes)
 }
 
-/// What a program gets that gave a place that is none.
+/// Returns the answer for a program that passed an invalid address.
 fn outcome(written: &io::Result<()>) -> Answer {
     match written {
         Ok(()) => Answer::Done,

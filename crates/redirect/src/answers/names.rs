@@ -17,7 +17,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
         Ok(room) => room,
         Err(errno) => return Answer::Fail(errno),
     };
-    // Whoever had the thread's number before must not be written to.
+    // Do not write to a process that has taken over the thread's number.
     if !supervisor.listener.still_waits(call.id) {
         return Answer::GoOn;
     }

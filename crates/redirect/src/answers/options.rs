@@ -1,7 +1,7 @@
 //! Options that a Unix socket does not have: of the levels of TCP, IP and IPv6, and the socket's own family.
 //!
-//! Each is tried on a fresh TCP socket of our own, so that the program gets the very errors and lengths
-//! that it would; what it set is remembered for when it asks.
+//! Each is tried on our own fresh TCP socket, so that the program gets the very errors and lengths that it would; what
+//! it set is remembered for when it asks.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,8 +24,8 @@ const MAX_REMEMBERED: usize = 8_192;
 /// Source: `net/tcp_states.h`.
 const STATE_ESTABLISHED: u8 = 1;
 
-/// What changes how bytes travel cannot be pretended: encryption in the kernel, signatures, repair,
-/// receiving without copies. Source: linux/tcp.h.
+/// Options that change how bytes travel cannot be imitated: encryption in the kernel, signatures, repair, receiving
+/// without copies. Source: linux/tcp.h.
 const REFUSED: [i32; 5] =
     [libc::TCP_ULP, libc::TCP_REPAIR, libc::TCP_MD5SIG, libc::TCP_MD5SIG_EXT, libc::TCP_ZEROCOPY_RECEIVE];
 /// Set before `connect`, asked for after. Source: linux/tcp.h, linux/in.h, linux/in6.h.
@@ -72,11 +72,11 @@ const FAMILIES: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 /// One option of one socket; sockets by their cookies, which are never used again.
 type Key = (u64, i32, i32);
 
-/// What programs have set. The older half is forgotten when there are too many.
+/// The options that programs have set. The older half is forgotten when there are too many.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     generations: Mutex<[HashMap<Key, Vec<u8>>; 2]>,
-    /// What a new socket has of `CARRIED`, by family.
+    /// The default values of `CARRIED` on a new socket, by family.
     usual: [Vec<Option<Vec<u8>>>; 2],
 }
 
@@ -131,7 +131,7 @@ impl Options {
     }
 }
 
-/// What a socket has; `None` where it has no such option.
+/// Returns a socket's value; `None` if it does not have this option.
 fn value_of(socket: &OwnedFd, (level, name): (i32, i32)) -> Option<Vec<u8>> {
     let mut value = [0; MAX_CARRIED_BYTES];
     let n_bytes = socket::option(socket.as_fd(), level, name, &mut value).ok()?;
@@ -144,7 +144,8 @@ pub(crate) fn note_inherited(page: &Page) {
     page.has_set_options.store(may_be_set, Ordering::SeqCst);
 }
 
-/// Whether this process holds a TCP socket that a program may inherit: nobody has seen what was set on it.
+/// Whether this process holds a TCP socket that a program may inherit: the supervisor has not seen the options that
+/// were set on it.
 fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
     let names = kernel::names("/proc/self/fd")?;
@@ -202,7 +203,7 @@ fn set(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
         Ok(n_read) if n_read == n_bytes => {}
         _ => return Answer::Fail(libc::EFAULT),
     }
-    // What most programs set, and cannot fail.
+    // Most programs set this, and it cannot fail.
     if (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY)
         && let Some(number) = value[..n_bytes].first_chunk()
     {
@@ -246,7 +247,7 @@ fn get(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
     outcome(&written)
 }
 
-/// What the program is told, at most `room` bytes of it, or the error.
+/// Returns the value for the program, at most `room` bytes of it, or the error.
 fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec<u8>, i32> {
     let (_, level, name) = key;
     match (level, name) {
@@ -260,7 +261,7 @@ fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec
         return Err(libc::ENOPROTOOPT);
     }
     let was_set = supervisor.options.recall(key);
-    // How many bytes of an option of IP are told depends on its value and on the room.
+    // How many bytes of an IP option the kernel returns depends on its value and on the room.
     let is_told_by_kernel = level == libc::IPPROTO_IP || level == libc::IPPROTO_IPV6;
     if let Some(value) = &was_set
         && !is_told_by_kernel

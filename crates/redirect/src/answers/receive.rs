@@ -1,4 +1,4 @@
-//! Receiving with flags that a Unix socket does not know: it would give data where a TCP socket gives none.
+//! Receiving with flags that a Unix socket does not know: it would return data when a TCP socket returns none.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +13,7 @@ use looptax_host::seccomp::{Answer, Call};
 const PART_BYTES: usize = 64 * 1024;
 /// How often a call that waits for data is looked after: whether it is still there.
 const PATIENCE_MS: i32 = 100;
-/// A `msghdr`, and where in it the parts, their number, and what the kernel tells stand.
+/// A `msghdr`, and the offsets in it of the parts, their number, and the kernel's results.
 ///
 /// # Source
 /// linux/socket.h, `struct user_msghdr` of 64-bit programs.
@@ -88,7 +88,7 @@ fn discard(supervisor: &Supervisor, call: &Call, file: &OwnedFd, n_wanted: usize
     let wants_all = flags & libc::MSG_WAITALL != 0 && flags & libc::MSG_PEEK == 0;
     let mut room = vec![0; PART_BYTES.min(n_wanted)];
     let mut n_done = 0;
-    // Also where nothing is wanted: whether there is anything is still an answer.
+    // Also if the program asks for no bytes: whether there are any is still an answer.
     loop {
         let n_next = room.len().min(n_wanted - n_done);
         match socket::receive(file.as_fd(), &mut room[..n_next], native) {

@@ -1,11 +1,11 @@
-//! Calls by which a thread gets other groups, another root or other namespaces: whoever was looked at
-//! before may be somebody else since. And calls by which it forbids itself something.
+//! Calls by which a thread gets other groups, another root or other namespaces: its identity may differ from the one
+//! that was read before. And calls by which it forbids itself something.
 //!
-//! Lies in the page, so that it outlives a supervisor.
+//! Is in the page, so that it outlives a supervisor.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What has happened so far in the program and all that comes from it. All zeroes is nothing.
+/// The changes so far in the program and its descendants. All zeroes means no changes.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Changes {
@@ -42,7 +42,7 @@ impl Changes {
         self.has_filtered.load(Ordering::SeqCst)
     }
 
-    /// Whether anybody has entered a Landlock domain: whose it is, nobody says.
+    /// Whether any thread has entered a Landlock domain: the kernel does not report which one.
     pub(crate) fn has_fenced(&self) -> bool {
         self.has_fenced.load(Ordering::SeqCst)
     }

@@ -1,8 +1,8 @@
 //! Who made a call: process, user, groups, rights; and whether it lives in our world.
 //!
-//! A process may drop its rights at any time, so user, group and capabilities are asked for anew with each
-//! connection. Supplementary groups, root and namespaces change by calls alone that the filter stops
-//! (`Changes`): they are remembered until then, since finding them out takes longer than all the rest.
+//! A process may drop its rights at any time, so user, group and capabilities are read again for each connection.
+//! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`): they are
+//! remembered until then, since finding them out takes longer than all the rest.
 
 mod changes;
 mod own;
@@ -44,7 +44,7 @@ struct Known {
     memory: RefCell<Option<(Moment, Rc<Memory>)>>,
 }
 
-/// What a thread keeps until it makes a call that the filter stops.
+/// The facts that a thread keeps until it makes a call that the filter stops.
 #[derive(Debug)]
 struct Memory {
     groups: Vec<u32>,
@@ -88,7 +88,7 @@ impl Caller {
         let pidfd = if features.has_thread_pidfd {
             process::pidfd_open(tid, libc::PIDFD_THREAD)
         } else {
-            // A thread that is not its process's first has none of its own here.
+            // Only a process's first thread has a handle by its own number; for others this takes their process's.
             process::pidfd_open(tid, 0).or_else(|_| process::pidfd_open(status(tid)?.pid, 0))
         };
         let known = Known {
@@ -117,7 +117,7 @@ impl Caller {
         }
         let memory = self.memory(own, changes)?;
         let info = process::pidfd_info(self.pidfd())?;
-        // Whoever has no rights gives none.
+        // A supervisor without capabilities cannot give any.
         let capabilities = match own.identity.capabilities {
             0 => 0,
             _ => effective_capabilities(self.tid)?,

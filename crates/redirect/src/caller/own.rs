@@ -90,8 +90,8 @@ impl Own {
         }
     }
 
-    /// What keeps us from acting for the caller, if anything does: ids mean the same only in one user
-    /// namespace, and a label cannot be taken on.
+    /// Returns the reason why we cannot act for the caller, if there is one: ids mean the same only in one user
+    /// namespace, without capabilities we can act only for our own account, and a label cannot be taken on.
     pub(crate) fn objection(&self, tid: i32, caller: &Person) -> Option<FallbackReason> {
         if self.identity.capabilities != 0 {
             if !caller.world.has_our_users {
@@ -112,7 +112,7 @@ fn is_same_account(one: &Identity, other: &Identity) -> bool {
     plain(one) == plain(other)
 }
 
-/// The label of a security module, where there is one that labels.
+/// The label of a security module, if there is one that labels.
 fn label(tid: i32) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut file = kernel::open(format!("/proc/{tid}/attr/current")).ok()?;

@@ -1,4 +1,4 @@
-//! What `/proc` says of a thread: its process, user, groups and rights.
+//! Reads a thread's status from `/proc`: its process, user, groups and rights.
 
 use std::io::{self, Read};
 
@@ -6,7 +6,7 @@ use looptax_host::kernel;
 
 use crate::sys::identity::Identity;
 
-/// What `/proc` says of it.
+/// A thread's status in `/proc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) pid: i32,
@@ -19,7 +19,7 @@ pub(crate) struct Status {
 /// Large enough for a process in a few hundred groups.
 const STATUS_BYTES: usize = 4096;
 
-/// What `/proc/TID/status` says.
+/// Reads `/proc/TID/status`.
 pub(crate) fn status(tid: i32) -> io::Result<Status> {
     let mut file = kernel::open(format!("/proc/{tid}/status"))?;
     let mut start = [0; STATUS_BYTES];

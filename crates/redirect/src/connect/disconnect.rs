@@ -12,7 +12,7 @@ use crate::tag::Tag;
 use crate::watches;
 use looptax_host::seccomp::{Answer, Call};
 
-/// Answers for a moved socket; what is none goes on untouched.
+/// Answers for a moved socket; a call on another socket goes on untouched.
 ///
 /// Copies that other processes hold keep the old connection.
 pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_with: &mut Vec<OwnedFd>) -> Answer {

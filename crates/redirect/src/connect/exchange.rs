@@ -50,8 +50,8 @@ impl Exchange<'_> {
                 return Err(left);
             }
         };
-        // An old file that is still there would tell its queues that it hung up, and its copies are sockets that
-        // nobody will ever connect: it has to be gone before the program goes on.
+        // An old file that is still there would tell its queues that it hung up, and its copies are sockets that will
+        // never be connected: it has to be gone before the program goes on.
         match holders::release(old) {
             None => Ok(Some(self.begun(&watches))),
             Some(held) => self.replace_copies(&held, watches),
@@ -88,14 +88,15 @@ impl Exchange<'_> {
         }
     }
 
-    /// Where another process holds the old file, or a thread with descriptors of its own, all of it stays as it was.
+    /// If another process, or a thread with its own descriptor table, holds the old file, everything stays as it was.
     fn leave_to_others(self, copies: &[i32], held: &Held, watches: Vec<Watch>) -> Result<Option<OwnedFd>, Left> {
         let others = holders::others(self.inode);
         if let Some(old) = others.iter().find_map(Holder::take) {
             self.put_back(copies, &old, watches)?;
             return Err(FallbackReason::Shared.into());
         }
-        // It was only looked at, or is in a queue on its way to somebody: nobody is left to go back to.
+        // A process only looked at it, or it is in a queue on its way to another process: there is no holder to go back
+        // to.
         held.passes();
         Ok(Some(self.begun(&watches)))
     }
@@ -113,8 +114,8 @@ impl Exchange<'_> {
         self.follow(&numbers, &self.new, old, watches).map(drop)
     }
 
-    /// Has the new socket watched already, while there is a way back: where it is not put in its place after all,
-    /// its watches end with it. No other thread hears of it yet.
+    /// Adds the watches of the new socket while there is a way back: if it is not put in its place after all, its
+    /// watches end with it. No other thread gets its events yet.
     fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
         let silent: Vec<Watch> = watches.iter().map(|it| it.silent()).collect();
         self.renew(&self.new, &[], if self.is_only_thread { watches } else { &silent })
@@ -149,7 +150,7 @@ impl Exchange<'_> {
         for _ in 0..MOST_LOOKS {
             let was_told = now(from, &known)?;
             if !watches::are_alike(&was_told, &known) {
-                // What the program has said of the new file since is its last word.
+                // The program's own change to the new file since then is final.
                 let is_told = now(to, &known)?;
                 if !watches::are_alike(&is_told, &known) {
                     return Ok(is_told);
@@ -170,7 +171,7 @@ impl Exchange<'_> {
         let begin = || -> Result<(), Left> {
             let numbers: BTreeSet<i32> = known.iter().map(|it| it.fd).collect();
             let numbers: Vec<i32> = numbers.into_iter().collect();
-            // What the program has said of it meanwhile has begun.
+            // A watch that the program has changed meanwhile has begun already.
             let mut silent = self.look(&self.new, &numbers)?;
             silent.retain(|it| known.iter().any(|known| known.begins_as(it)));
             let mut begun = known.to_vec();
@@ -249,8 +250,8 @@ impl Asked<'_> {
         Ok(found)
     }
 
-    /// Whether the program's descriptor is still the file that was looked at: another thread may have
-    /// closed it and opened something else, or this one may have a table of its own.
+    /// Whether the program's descriptor is still the file that was looked at: another thread may have closed it and
+    /// opened something else, or this one may have its own table.
     pub(super) fn is_still(&self, inode: u64, old: &OwnedFd, has_kcmp: bool) -> bool {
         let tid = self.call.tid;
         if has_kcmp {

@@ -74,7 +74,7 @@ fn patience_ms(old: &OwnedFd) -> Option<u64> {
         return None;
     }
     let its_own = socket::send_timeout_ms(old.as_fd()).unwrap_or_default();
-    // Half of its time is for us, the other half for TCP; zero is no limit.
+    // Half of its time is for us, the other half for TCP; zero means no limit.
     Some(match its_own {
         0 => QUEUE_PATIENCE_MS,
         ms => (ms / 2).clamp(1, QUEUE_PATIENCE_MS),

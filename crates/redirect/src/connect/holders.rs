@@ -25,7 +25,7 @@ const MAX_LOOKS: u32 = 20;
 const LOOK: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// An event queue of this thread's; made anew where a file hangs on in it.
+    /// This thread's event queue; made again if a file stays in it.
     static QUEUE: RefCell<Option<OwnedFd>> = const { RefCell::new(None) };
 }
 
@@ -35,7 +35,8 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Whoever only looks at a process's descriptors holds each of them for a moment: false when it lasts.
+    /// Waits until the file is released: a process that only looks at descriptors holds each of them for a moment.
+    /// Returns false if it takes longer.
     pub(super) fn passes(&self) -> bool {
         let Some(queue) = &self.queue else {
             return false;
@@ -50,7 +51,7 @@ impl Held {
     }
 }
 
-/// Gives up a TCP socket that is not connected; `None` when nobody else holds it.
+/// Gives up a TCP socket that is not connected; `None` when no other descriptor holds it.
 ///
 /// # Source
 /// epoll(7), Q6: a file leaves the set when all descriptors that refer to it are closed. `tcp_poll`: a socket
@@ -60,7 +61,7 @@ impl Held {
 /// Three system calls.
 pub(super) fn release(socket: OwnedFd) -> Option<Held> {
     let queue = QUEUE.take().map_or_else(epoll::new, Ok);
-    // Without an answer it may be: whoever looks for copies finds out.
+    // Without an answer it may be held: the code that looks for copies finds out.
     let Ok(queue) = queue else {
         return Some(Held { queue: None });
     };

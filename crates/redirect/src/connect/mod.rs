@@ -43,13 +43,13 @@ struct Left {
 }
 
 enum Outcome {
-    /// It is none of our business, or not any more.
+    /// The call is not ours to answer, or not any more.
     Foreign,
     /// It stays on TCP since its route is not moved now.
     Steered,
     /// It was moved, or the program repeats a call that moved it.
     Moved { is_non_blocking: bool },
-    /// The program's socket was moved before; `is_first_question` where it was told that it is on its way.
+    /// The program's socket was moved before; `is_first_question` if the last answer was that it is on its way.
     Connected { is_first_question: bool },
 }
 
@@ -137,18 +137,18 @@ fn elsewhere(supervisor: &Supervisor, call: &Call, address: &[u8]) -> Answer {
     }
 }
 
-/// What TCP says of a connection that will come about: over loopback a socket that does not block is on its
-/// way, whatever comes of it, and programs wait for the event that says so.
+/// Returns TCP's answer for a connection that will succeed: over loopback a socket that does not block is on its way,
+/// whatever the result, and programs wait for the event that reports it.
 fn success(is_non_blocking: bool) -> Answer {
     if is_non_blocking { Answer::Fail(libc::EINPROGRESS) } else { Answer::Done }
 }
 
-/// The address that a call names, as bytes; `None` when it is none that could be mapped.
+/// The address that a call names, as bytes; `None` when it is not one that could be mapped.
 fn address(call: &Call) -> Option<Vec<u8>> {
     let mut bytes = [0; MAX_ADDRESS_BYTES];
     let wanted = bytes.get_mut(..call.args[2] as u32 as usize)?;
     let n_read = process::read_memory(call.tid, call.args[1], wanted).ok()?;
-    // One that runs beyond the program's memory is none, however little of it means anything.
+    // An address that runs beyond the program's memory is invalid, even if its first bytes would be enough.
     (n_read == wanted.len()).then(|| wanted[..n_read.min(ADDRESS_BYTES)].to_vec())
 }
 
@@ -198,7 +198,7 @@ fn moved(socket: &OwnedFd) -> Outcome {
     Outcome::Moved { is_non_blocking: flags & libc::O_NONBLOCK != 0 }
 }
 
-/// What the program wants to connect.
+/// The kind of connection that the program asks for.
 enum Kind {
     /// No stream over TCP, of another family than the address, or connecting, connected or listening already:
     /// the kernel has an answer for that.
@@ -212,7 +212,7 @@ enum Kind {
     Bound,
 }
 
-/// What a socket is that is to be connected to this address.
+/// Returns the kind of a socket that is to be connected to this address.
 fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
     let old = old.as_fd();
     let Ok(name) = socket::own_name(old) else {
@@ -243,7 +243,7 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
     Kind::Idle { own_port }
 }
 
-/// Whether an IPv4 address inside an IPv6 one is asked of a socket that is for IPv6 alone: it is unreachable.
+/// Whether an IPv4 address inside an IPv6 one is asked of a socket that is only for IPv6: it is unreachable.
 fn is_of_other_family(peer: SocketAddr, old: BorrowedFd<'_>) -> bool {
     let is_mapped = matches!(peer, SocketAddr::V6(it) if it.ip().to_ipv4_mapped().is_some());
     is_mapped && socket::number(old, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY).is_ok_and(|it| it != 0)
@@ -347,7 +347,7 @@ pub(crate) fn finish(supervisor: &Supervisor, call: &Call) -> Answer {
     Answer::GoOn
 }
 
-/// Kills this process, where a test wants that.
+/// Kills this process, for tests.
 pub(crate) fn die() {
     fork::raise(libc::SIGKILL);
 }

@@ -1,4 +1,4 @@
-//! What the program has told its socket, told to the one that takes its place.
+//! Copies the settings of the program's socket to the one that takes its place.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,8 +19,8 @@ const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
 /// copy, times with what is received.
 const OF_TCP_ALONE: [i32; 4] = [libc::SO_ZEROCOPY, libc::SO_TIMESTAMP, libc::SO_TIMESTAMPNS, libc::SO_TIMESTAMPING];
 
-/// Whether all that the program has told its socket can be told to a Unix socket as well; `has_rare` where it may
-/// have set an option that the filter sees.
+/// Whether all settings of the program's socket can be made on a Unix socket as well; `has_rare` if it may have set an
+/// option that the filter sees.
 ///
 /// Signals cannot: they say which descriptor they are for, which is the supervisor's where it sets them.
 pub(super) fn are_of_both_kinds(old: &OwnedFd, status_flags: i32, has_rare: bool) -> bool {
@@ -28,17 +28,18 @@ pub(super) fn are_of_both_kinds(old: &OwnedFd, status_flags: i32, has_rare: bool
     status_flags & libc::O_ASYNC == 0 && (!has_rare || OF_TCP_ALONE.iter().all(is_off))
 }
 
-/// Makes the new socket behave as the old one was told to.
+/// Gives the new socket the settings of the old one.
 pub(super) fn copy(old: &OwnedFd, new: &OwnedFd, status_flags: i32, has_rare: bool) -> io::Result<()> {
     let (old, new) = (old.as_fd(), new.as_fd());
-    // Those of TCP alone are set after `connect`, and go back with the socket.
+    // Options of TCP only are on only if the program set them after `connect`: they are copied when the socket becomes
+    // a TCP socket again.
     let rare = RARE.iter().chain(&OF_TCP_ALONE).filter(|_| has_rare);
     for name in COMMON.iter().chain(rare).copied() {
         let mut value = [0; MAX_COPIED_BYTES];
         let Ok(n_bytes) = socket::option(old, libc::SOL_SOCKET, name, &mut value) else {
             continue;
         };
-        // Zero is what a new socket has, but for one option, where it is one.
+        // The default of a new socket is zero, except for one option, whose default is one.
         let is_default = match name {
             libc::SO_RCVLOWAT => value[..n_bytes] == 1_i32.to_ne_bytes(),
             _ => value[..n_bytes].iter().all(|byte| *byte == 0),

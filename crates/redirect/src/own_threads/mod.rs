@@ -1,9 +1,9 @@
 //! A supervisor beside this process, for some of its own threads.
 //!
-//! `run` puts a filter over a whole program. Whoever measures what that gives wants it over some threads
-//! of its own, while the others pay nothing. So the supervisor is forked while there is one thread; later
-//! a thread puts the filter over itself, and so over all that it starts, and hands the listener over.
-//! There is no watchdog: where this supervisor dies, connecting fails, and the measuring with it.
+//! `run` puts a filter over a whole program. A process that measures the gain needs it only over some of its threads,
+//! while the others pay nothing. So the supervisor is forked while there is one thread; later a thread puts the filter
+//! over itself, and so over all that it starts, and hands the listener over. There is no watchdog: if this supervisor
+//! dies, connecting fails, and the measuring with it.
 
 mod routes;
 
@@ -90,7 +90,7 @@ impl OwnThreads {
         }
     }
 
-    /// What became of the connections of all threads so far, by the routes' places in their mappings. A
+    /// Returns the outcome of the connections of all threads so far, by the routes' places in their mappings. A
     /// connection is counted before its `connect` comes back.
     pub fn stats(&self) -> Stats {
         self.page.stats(MAX_ROUTES)
@@ -129,13 +129,13 @@ fn serve(socket: &OwnedFd, page: &'static Page, features: Features) -> Never {
                 let _ = pass::send(socket.as_fd(), &answer.to_ne_bytes(), None);
             }
             Err(error) if errno(&error) == libc::EINTR => {}
-            // Whoever measures is gone.
+            // The measuring process is gone.
             Ok(_) | Err(_) => return fork::end(0),
         }
     }
 }
 
-/// Nobody may be under an earlier filter any more: its supervisor uses the same page.
+/// No thread may be under an earlier filter any more: its supervisor uses the same page.
 fn after(last: Option<Arc<Listener>>) -> io::Result<()> {
     match last {
         Some(last) if !last.is_deserted(DESERTION_MS) => Err(io::Error::from_raw_os_error(libc::EBUSY)),

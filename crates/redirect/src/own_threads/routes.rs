@@ -34,7 +34,7 @@ pub(super) fn written(mapping: &Mapping) -> Vec<u8> {
     bytes
 }
 
-/// From a message; `None` for one that is none.
+/// Parses a message; `None` if it does not hold routes.
 pub(super) fn read(mut bytes: &[u8]) -> Option<Mapping> {
     let mut routes = Vec::new();
     while !bytes.is_empty() {

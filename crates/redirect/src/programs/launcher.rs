@@ -39,14 +39,14 @@ pub(super) struct Launcher<'a> {
     /// The launcher as its watchdogs see it.
     own: OwnedFd,
     arrivals: OwnedFd,
-    /// What the program is given back.
+    /// The settings to restore in the program.
     signals: SignalSet,
     child_signal: libc::sighandler_t,
     /// The watchdog that runs, or 0.
     watchdog: i32,
 }
 
-/// The launcher, until the process that measures is gone or lets it go.
+/// Runs the launcher, until the process that measures is gone or dismisses it.
 pub(super) fn run(page: &'static Page, config: &ProgramsConfig, socket: &OwnedFd, owner: &OwnedFd) -> Never {
     fork::set_name("looptax-launch");
     fork::put_nothing_under(0..3);
@@ -98,7 +98,7 @@ impl Launcher<'_> {
             let answer = match wish {
                 Some(Wish::Start) => self.start().unwrap_or_else(Answer::Failed),
                 Some(Wish::End { grace_ms }) => self.end(grace_ms),
-                // Nobody is there any more who could wish.
+                // The measuring process is gone.
                 Some(Wish::Leave) | None => return self.leave(),
             };
             let _ = pass::send(self.socket.as_fd(), &answer.written(), None);
@@ -129,7 +129,7 @@ impl Launcher<'_> {
         self.watchdog = 0;
         let helpers = self.page.helpers();
         descendants::kill_all(&[own_pid()], &helpers, || self.take_away());
-        // What was made while it was looked for is a child of this process in the end.
+        // A process that was made during the search becomes a child of this process in the end.
         while wait::has_children() {
             descendants::kill_all(&[own_pid()], &[], || self.take_away());
             self.take_away();
@@ -171,7 +171,7 @@ impl Launcher<'_> {
         drop(its);
         let pidfd = process::pidfd_open(self.watchdog, 0);
         let pidfd = pidfd.map_err(RedirectError::failed("open a process"))?;
-        // What a watchdog said before it ended is seen not later than its end.
+        // A watchdog's last message is seen not later than its end.
         let heard = [&pidfd, self.owner, &ours].map(|fd| (fd.as_fd(), libc::POLLIN));
         loop {
             let found = wait::poll(&heard, -1).map_err(RedirectError::failed("wait"))?;

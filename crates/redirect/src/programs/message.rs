@@ -1,4 +1,4 @@
-//! What measuring process, launcher and watchdog say to each other: no format that anything else reads.
+//! The messages between measuring process, launcher and watchdog: no other program reads this format.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +19,7 @@ const ENDED: u8 = 5;
 const NOT_EXECUTED: u8 = 6;
 const NOT_STARTED: u8 = 7;
 
-/// What the launcher is to do.
+/// The request to the launcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     Start,
@@ -46,7 +46,7 @@ impl Wish {
         bytes
     }
 
-    /// From a message; `None` for one that is none.
+    /// Parses a message; `None` if it is not a request.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (kind, number) = bytes.split_first()?;
         let number = u64::from_ne_bytes(number.try_into().ok()?);
@@ -79,7 +79,7 @@ impl Answer {
         bytes
     }
 
-    /// From a message; `None` for one that is none.
+    /// Parses a message; `None` if it is not valid.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (kind, rest) = bytes.split_first()?;
         let (first, rest) = rest.split_first_chunk()?;

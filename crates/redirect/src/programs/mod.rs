@@ -1,10 +1,10 @@
 //! A program that is started under a steered supervisor, and started again, by a process that has threads.
 //!
-//! A supervisor forks, which wants a process with one thread; whoever measures has many by the time it starts the
-//! program. So a *launcher* is forked while there is one thread, and waits. Whatever comes from a program it
-//! inherits, also what went into the background, so that it can end all of it; and it does so as soon as the
-//! measuring process is gone, however it went. Where the launcher itself is killed the watchdog does it, and where
-//! the watchdog is, launcher and guard.
+//! A supervisor forks, which needs a process with one thread; a measuring process has many by the time it starts the
+//! program. So a *launcher* is forked while there is one thread, and waits. It inherits all descendants of a program,
+//! also those in the background, so that it can end all of them; and it does so as soon as the measuring process is
+//! gone, however it ended. If the launcher itself is killed, the watchdog does it, and if the watchdog is killed,
+//! launcher and guard do.
 
 mod launcher;
 mod message;
@@ -21,7 +21,7 @@ use crate::watchdog::exit_of;
 use crate::{Config, Exit, RedirectError, Stats, descendants};
 use message::{Answer, Wish};
 
-/// What is to be started, and how.
+/// The program to start, and how.
 #[derive(Debug)]
 pub struct ProgramsConfig {
     /// The program and its supervision, mostly with [`Config::steering`]; [`Config::ends_all`] is a matter of course.
@@ -86,7 +86,7 @@ impl Programs {
         if let Some(wait_status) = self.page.ended() {
             return Some(exit_of(wait_status));
         }
-        // Whoever killed the launcher has ended everything with it.
+        // The kill of the launcher has ended everything with it.
         let has_started = self.page.program_pid.load(Ordering::Acquire) != 0;
         (has_started && self.is_lost()).then_some(Exit::Signal(libc::SIGKILL))
     }
@@ -133,8 +133,8 @@ impl Programs {
         running.chain(launcher).map(i32::cast_unsigned).collect()
     }
 
-    /// What became of the connections since the last start; those that were left since their route is not moved in
-    /// a slice are in the steering's counts alone.
+    /// Returns the outcome of the connections since the last start; only the steering's counts have those that were
+    /// left because their route is not moved in a slice.
     pub fn stats(&self) -> Stats {
         self.page.stats(self.n_routes)
     }

@@ -42,14 +42,14 @@ pub(crate) struct Supervisor {
     switches: Switches,
     events: Option<OwnedFd>,
     wants_events: bool,
-    /// Sockets whose program was told that they are on their way, and has not asked again.
+    /// Sockets for which the last answer was that they are on their way, and whose program has not asked again.
     pub(crate) on_their_way: Sockets,
     /// Sockets that were put in place, by the call that has no answer yet.
     unanswered: Mutex<HashMap<u64, u64>>,
     pool: Pool,
 }
 
-/// What a supervisor is made from.
+/// The parts of a supervisor.
 pub(crate) struct Parts {
     pub(crate) listener: Arc<Listener>,
     pub(crate) page: &'static Page,
@@ -63,7 +63,7 @@ pub(crate) struct Parts {
     pub(crate) wants_events: bool,
 }
 
-/// What a call leaves to be done once the program goes on, which does not wait for it.
+/// The work that a call leaves for later: the program goes on without waiting for it.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) done_with: Vec<OwnedFd>,
@@ -142,7 +142,7 @@ impl Supervisor {
             let _ = self.listener.answer(call.id, answer);
             return;
         }
-        // Whoever handles the program's next call has to know whether this answer arrived.
+        // The thread that handles the program's next call has to know whether this answer arrived.
         let mut unanswered = self.unanswered();
         if self.listener.answer(call.id, answer).is_ok() {
             unanswered.remove(&call.id);
@@ -162,7 +162,7 @@ impl Supervisor {
         }
     }
 
-    /// What is only to be known of, since it changes what was found out before.
+    /// Notes a call that goes on as it is, but changes facts that were read before.
     fn note(&self, call: &Call, seen: Kind) {
         let tid = call.tid;
         let changes = &self.page.changes;
@@ -205,8 +205,8 @@ impl Supervisor {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the socket that a call is about to get. On a kernel that lets signals end calls that were
-    /// seen, the answer may find nobody.
+    /// Notes the socket that a call is about to get. On a kernel that lets signals end calls that were seen, the answer
+    /// may find no call.
     pub(crate) fn expect_answer(&self, call: &Call, new: &OwnedFd) {
         if self.features.has_wait_killable {
             return;
@@ -239,7 +239,7 @@ impl Supervisor {
         is_repeated
     }
 
-    /// Dies here if a test wants that.
+    /// Dies here if a test asks for it.
     pub(crate) fn die_at(&self, at: DieAt) {
         if self.switches.die_at == Some(at) {
             connect::die();

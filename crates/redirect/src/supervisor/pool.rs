@@ -1,9 +1,9 @@
-//! The threads of a supervisor: always one that waits for a call, more only where calls take long.
+//! The threads of a supervisor: always one that waits for a call, more only if calls take long.
 //!
-//! The kernel wakes all waiting threads for each call, so there are few of them. A thread that is about
-//! to wait for something else starts another to stand in for it; whoever finds enough waiting when it is
-//! done, ends. A call may also wait where nobody knows beforehand, such as for memory that a program hands out
-//! itself: `monitor` sees to it that the others do not wait with it.
+//! The kernel wakes all waiting threads for each call, so there are few of them. A thread that is about to wait for
+//! something else starts another to stand in for it; a thread that finds enough waiting when it is done, ends. A call
+//! may also wait unforeseen, such as for memory that a program hands out itself: `monitor` sees to it that the others
+//! do not wait with it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -64,7 +64,7 @@ pub(super) fn start(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts another thread where all are busy with the same calls for long. Sleeps where nobody calls.
+/// Starts another thread if all are busy with the same calls for long. Sleeps while there are no calls.
 fn monitor(supervisor: &Weak<Supervisor>) {
     let mut n_before = u64::MAX;
     while let Some(supervisor) = supervisor.upgrade() {
@@ -87,7 +87,7 @@ fn monitor(supervisor: &Weak<Supervisor>) {
     }
 }
 
-/// Sees to it that somebody waits for calls while this thread does something else. False when nobody can.
+/// Makes sure that another thread waits for calls while this one does something else. Returns false when none can.
 pub(super) fn stand_in(supervisor: &Supervisor) -> bool {
     if supervisor.pool.n_waiting.load(Ordering::SeqCst) >= N_WAITING {
         return true;
@@ -137,7 +137,7 @@ fn work(supervisor: &Supervisor, slot_idx: usize) {
             Err(error) if seccomp::is_passing(&error) && !supervisor.listener.is_deserted(0) => {
                 slot.clear();
             }
-            // Nobody is left who could call.
+            // No thread is left that could call.
             Err(_) => return,
         }
         if pool.n_waiting.fetch_add(1, Ordering::SeqCst) >= N_WAITING {

@@ -1,4 +1,4 @@
-//! A memory of sockets, by the numbers that the kernel gives none other.
+//! A memory of sockets, by the numbers that the kernel never gives to another.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! Event queues of our own.
+//! Our own event queues.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};

@@ -51,7 +51,7 @@ pub(crate) fn set_disposition(signal: i32, disposition: libc::sighandler_t) -> l
 }
 
 pub(crate) fn raise(signal: i32) {
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
@@ -72,8 +72,8 @@ pub(crate) fn withdraw(name: &str) {
     }
 }
 
-/// Leaves to the program what this process was started with, but for the standard error, which it speaks to: a lock
-/// that the program gives up, or a pipe that it closes, would otherwise last until it ends.
+/// Gives up the descriptors that this process was started with, except for the standard error, which it writes to: a
+/// lock that the program gives up, or a pipe that it closes, would otherwise last until it ends.
 pub(crate) fn let_go_of_inherited() {
     put_nothing_under(0..2);
     close_inherited();
@@ -83,7 +83,7 @@ pub(crate) fn let_go_of_inherited() {
 pub(crate) fn put_nothing_under(numbers: std::ops::Range<i32>) {
     if let Ok(null) = kernel::open_both("/dev/null") {
         for fd in numbers {
-            // SAFETY: the standard descriptors are nobody's property here.
+            // SAFETY: no value owns the standard descriptors here.
             unsafe { libc::dup2(null.as_raw_fd(), fd) };
         }
     }
@@ -91,8 +91,8 @@ pub(crate) fn put_nothing_under(numbers: std::ops::Range<i32>) {
 
 /// Closes all descriptors of a forked process but the standard ones and these.
 ///
-/// For a process that goes no further than its closure: values of its parent's frames that own a descriptor are
-/// never used nor dropped there.
+/// For a process that ends with its closure: values of its parent's frames that own a descriptor are never used nor
+/// dropped there.
 pub(crate) fn keep_only(fds: &[BorrowedFd<'_>]) {
     let mut kept: Vec<u32> = fds.iter().map(|fd| fd.as_raw_fd() as u32).collect();
     kept.sort_unstable();
@@ -100,22 +100,22 @@ pub(crate) fn keep_only(fds: &[BorrowedFd<'_>]) {
     let mut first = 3;
     for fd in kept {
         if fd > first {
-            // SAFETY: numbers alone; whoever owns these is not used any more.
+            // SAFETY: only numbers are passed; the values that own these are not used any more.
             unsafe { libc::syscall(libc::SYS_close_range, first, fd - 1, 0) };
         }
         first = first.max(fd.saturating_add(1));
     }
 }
 
-/// Closes what came with this process's execution: all that would be left after another, but for the three
-/// standard descriptors. Whatever this process opens itself is closed on execution.
+/// Closes the descriptors that came with this process's execution: all that would be left after another, except for the
+/// three standard descriptors. Whatever this process opens itself is closed on execution.
 fn close_inherited() {
     let Ok(names) = kernel::names("/proc/self/fd") else {
         return;
     };
     let numbers = names.filter_map(|it| it.to_str()?.parse::<i32>().ok());
     for fd in numbers.filter(|fd| *fd > 2) {
-        // SAFETY: numbers alone; a descriptor without the flag is none that a value of ours owns.
+        // SAFETY: only numbers are passed; none of our values owns a descriptor without the flag.
         unsafe {
             let flags = libc::fcntl(fd, libc::F_GETFD);
             if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
@@ -130,15 +130,15 @@ pub(crate) fn set_variables(variables: &[(OsString, OsString)]) -> io::Result<()
     let string = |text: &OsString| CString::new(text.as_bytes()).map_err(io::Error::from);
     for (name, value) in variables {
         let (name, value) = (string(name)?, string(value)?);
-        // SAFETY: both end in zero, and nobody else reads the environment meanwhile.
+        // SAFETY: both end in zero, and no other thread reads the environment meanwhile.
         checked(unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) }.into())?;
     }
     Ok(())
 }
 
-/// Begins a session of its own, without a terminal.
+/// Begins a separate session, without a terminal.
 pub(crate) fn begin_session() -> io::Result<()> {
-    // SAFETY: nothing goes in.
+    // SAFETY: nothing is passed.
     checked(unsafe { libc::setsid() }.into()).map(drop)
 }
 
@@ -159,11 +159,11 @@ pub(crate) fn forbid_dump() {
 
 /// Gives up gaining rights by execution, for this process and all that come from it.
 pub(crate) fn give_up_new_privileges() -> io::Result<()> {
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into()).map(drop)
 }
 
-/// Gives this thread a table of descriptors of its own.
+/// Gives this thread its own table of descriptors.
 pub(crate) fn unshare_descriptors() -> io::Result<()> {
     // SAFETY: a number goes in; the thread goes on with a copy of the table.
     checked(unsafe { libc::unshare(libc::CLONE_FILES) }.into()).map(drop)
@@ -171,7 +171,7 @@ pub(crate) fn unshare_descriptors() -> io::Result<()> {
 
 /// Puts a file under a number, in this thread's own table, over whatever is there.
 pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
-    // SAFETY: the table is this thread's or process's own copy; whoever owns the old descriptor owns it in the
+    // SAFETY: the table is this thread's or process's own copy; the value that owns the old descriptor owns it in the
     // other table, and this one ends without using it.
     checked(unsafe { libc::dup2(file.as_raw_fd(), number) }.into()).map(drop)
 }

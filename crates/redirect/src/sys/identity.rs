@@ -1,8 +1,8 @@
 //! User, groups and rights of one thread, taken on for a moment and given back.
 //!
-//! The C library's functions change all threads of a process; the kernel's calls change one. Only the
-//! effective and file-system identity changes: the real one stays ours, so that whoever we pretend to be
-//! can neither signal nor trace us.
+//! The C library's functions change all threads of a process; the kernel's calls change one. Only the effective and
+//! file-system identity changes: the real one stays ours, so that the account that we take on can neither signal nor
+//! trace us.
 
 use std::ffi::c_long;
 use std::io;
@@ -59,7 +59,7 @@ type Capabilities = [CapabilityWord; 2];
 /// The first step that was refused; then `work` has not run.
 ///
 /// # Panics
-/// Never: where the way back is closed the process ends, since it must not go on as somebody else.
+/// Never: if the way back is closed the process ends, because it must not go on as another user.
 pub(crate) fn run_as<T>(own: &Identity, other: &Identity, work: impl FnOnce() -> T) -> io::Result<T> {
     if !own.has_to_become(other) {
         return Ok(work());
@@ -122,7 +122,7 @@ fn set_file_ids(wanted: &Identity) -> io::Result<()> {
 }
 
 fn call(number: c_long, first: c_long, second: c_long, third: c_long) -> io::Result<c_long> {
-    // SAFETY: the calls of this file that come here take numbers alone.
+    // SAFETY: the calls of this file that come here take only numbers.
     checked(unsafe { libc::syscall(number, first, second, third) })
 }
 

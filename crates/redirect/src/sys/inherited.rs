@@ -1,4 +1,4 @@
-//! What this process was started with, as it was before Rust's own start changed it.
+//! The state that this process was started with, before Rust's own start changed it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,7 +22,7 @@ static AT_START: extern "C" fn() = {
     look
 };
 
-/// What writing into a closed pipe did to this process when it was started.
+/// Returns the action for SIGPIPE that this process was started with.
 pub(crate) fn broken_pipe() -> libc::sighandler_t {
     if IGNORED_BROKEN_PIPE.load(Ordering::Relaxed) { libc::SIG_IGN } else { libc::SIG_DFL }
 }

@@ -30,7 +30,7 @@ pub(crate) unsafe fn share<T>() -> io::Result<&'static T> {
 /// Makes what [`share`] gave all zeroes again, for every process that shares it.
 ///
 /// # Safety
-/// `shared` came from [`share`], and nobody works with it now.
+/// `shared` came from [`share`], and no process works with it now.
 ///
 /// # Source
 /// madvise(2), `MADV_REMOVE`: works on shared memory, whatever it was made of.

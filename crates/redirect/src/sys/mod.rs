@@ -1,7 +1,7 @@
 //! The system calls of this room, each behind a function that is safe to call.
 //!
-//! The only unsafe code but for what `launch` and `page` do with a new process and its memory. Errors are
-//! the kernel's own numbers.
+//! The only unsafe code, except for that of `launch` and `page` for a new process and its memory. Errors are the
+//! kernel's own numbers.
 
 pub(crate) mod epoll;
 pub(crate) mod fork;
@@ -28,7 +28,7 @@ pub(crate) fn checked(result: c_long) -> io::Result<c_long> {
 /// The new descriptor that a system call gave.
 pub(crate) fn new_fd(result: c_long) -> io::Result<OwnedFd> {
     let fd = checked(result)?;
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows its number.
+    // SAFETY: the kernel has just made this descriptor for us, and no other code knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use super::checked;
 
-/// Room for one descriptor with its head, aligned as the head wants.
+/// Room for one descriptor with its head, aligned as the head requires.
 #[repr(C)]
 union Ancillary {
     _head: libc::cmsghdr,
@@ -43,7 +43,7 @@ pub(crate) fn send(socket: BorrowedFd<'_>, message: &[u8], fd: Option<BorrowedFd
     head.msg_iovlen = 1;
     if let Some(fd) = fd {
         head.msg_control = (&raw mut ancillary).cast();
-        // SAFETY: sizes alone.
+        // SAFETY: only sizes are passed.
         head.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<RawFd>() as u32) } as _;
         // SAFETY: the area is live, aligned and large enough for a head and one descriptor.
         unsafe {

@@ -15,7 +15,7 @@ use crate::Features;
 const KCMP_FILE: c_long = 0;
 const KCMP_EPOLL_TFD: c_long = 7;
 
-/// What `kcmp` is told of a file in an event queue. Source: linux/kcmp.h.
+/// The argument of `kcmp` that names a file in an event queue. Source: linux/kcmp.h.
 #[repr(C)]
 struct EpollSlot {
     queue: u32,
@@ -114,7 +114,7 @@ pub(crate) fn write_memory(tid: i32, writes: [(u64, &[u8]); 2]) -> io::Result<()
 /// Whether a descriptor of another thread is the same open file as one of ours.
 pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Result<bool> {
     let own_pid = std::process::id();
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     let result = unsafe {
         libc::syscall(libc::SYS_kcmp, tid, own_pid, KCMP_FILE, c_long::from(fd), c_long::from(ours.as_raw_fd()))
     };
@@ -123,7 +123,7 @@ pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Resul
 
 /// Whether two numbers of another thread are one open file.
 pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> {
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     let result = unsafe { libc::syscall(libc::SYS_kcmp, tid, tid, KCMP_FILE, c_long::from(one), c_long::from(other)) };
     checked(result).map(|order| order == 0)
 }
@@ -206,10 +206,9 @@ pub(crate) fn link(path: &str) -> io::Result<Vec<u8>> {
     Ok(target)
 }
 
-/// What `/proc` says of one number of another thread's descriptors, to be read as often as wanted.
+/// The `/proc` file of one of another thread's descriptors, to be read as often as needed.
 ///
-/// Opening it takes longer than anything else that a connection needs; the kernel looks anew at every
-/// read.
+/// Opening it takes longer than anything else that a connection needs; the kernel looks again at every read.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     pub(crate) fd: i32,
@@ -241,7 +240,7 @@ impl Descriptor {
 /// # Source
 /// Linux, Documentation/admin-guide/LSM/Yama.rst: `PR_SET_PTRACER`.
 pub(crate) fn let_look(pid: i32) {
-    // SAFETY: numbers alone. Where Yama is not, the call is refused, and nothing is lost.
+    // SAFETY: only numbers are passed. Without Yama the kernel refuses the call, and nothing is lost.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, pid as libc::c_ulong, 0, 0, 0) };
 }
 
@@ -256,7 +255,7 @@ mod tests {
         let fd = other.as_raw_fd();
         let told = Descriptor::open(own_pid(), fd).unwrap();
         for is_cloexec in [true, false, true] {
-            // SAFETY: numbers alone; the descriptor is this test's own.
+            // SAFETY: only numbers are passed; the descriptor is this test's own.
             let set = unsafe { libc::fcntl(fd, libc::F_SETFD, i32::from(is_cloexec)) };
             assert_eq!((set, told.is_cloexec().unwrap()), (0, is_cloexec));
         }

@@ -1,4 +1,4 @@
-//! What is at a path for somebody who may live under another root, or among other mounts.
+//! Finds the file at a path for a process that may have another root, or other mounts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Root {
 /// # Errors
 /// When we may not look, or the thread sees nothing there.
 pub(crate) fn is_same_file(tid: i32, path: &Path) -> io::Result<bool> {
-    // What is there is compared, not read: whoever may look into the thread may know.
+    // The file is compared, not read: a process that may look into the thread may know it.
     let view = View::of_process(tid.cast_unsigned(), Viewer::root())?;
     let its = view.look(path)?.ok_or(io::ErrorKind::NotFound)?;
     Ok(FileId::from(&its) == file(path)?)

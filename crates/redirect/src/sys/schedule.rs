@@ -17,10 +17,10 @@ const ATTRIBUTE_BYTES: u32 = 48;
 pub(crate) fn ask_for_short_turns() -> io::Result<()> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure is live and has at least so many bytes; thread 0 is this one.
+    // SAFETY: the structure is live and has at least this many bytes; thread 0 is this one.
     let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, ATTRIBUTE_BYTES, 0) };
     checked(result)?;
-    // Whoever runs us in another class has reasons for that.
+    // A user that runs us in another class has reasons for that.
     if attributes.sched_policy != libc::SCHED_OTHER as u32 {
         return Ok(());
     }
@@ -40,12 +40,12 @@ mod tests {
         let before = nice();
         ask_for_short_turns().unwrap();
         assert_eq!(nice(), before);
-        // SAFETY: numbers alone.
+        // SAFETY: only numbers are passed.
         assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER);
     }
 
     fn nice() -> i32 {
-        // SAFETY: numbers alone.
+        // SAFETY: only numbers are passed.
         unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
     }
 }

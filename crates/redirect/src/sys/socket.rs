@@ -30,7 +30,7 @@ impl RawName {
 /// A new stream socket of a family; closed on exec, never blocks.
 pub(crate) fn stream(family: c_int) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     new_fd(unsafe { libc::socket(family, kind, 0) }.into())
 }
 
@@ -154,8 +154,8 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> 
 /// Whether a socket that is not connected has a port of its program's choice: not one that the kernel chose, nor one
 /// of an earlier try, which is shown and has been given up.
 ///
-/// A port that the kernel chose is given up by this: whoever goes on over TCP gets another. The socket listens for
-/// a moment, at a port that nobody was told.
+/// This gives up a port that the kernel chose: a program that goes on over TCP gets another. The socket listens for a
+/// moment, at a port that no program knows.
 ///
 /// # Source
 /// `__inet_bind`: only a socket without a port can be bound. `tcp_set_state`: one that stops listening keeps a port
@@ -164,13 +164,13 @@ pub(crate) fn has_chosen_port(socket: BorrowedFd<'_>, family: c_int) -> io::Resu
     if bind_to_nothing(socket, family).is_ok() {
         return Ok(false);
     }
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     checked(unsafe { libc::listen(socket.as_raw_fd(), 0) }.into())?;
     dissolve(socket)?;
     Ok(bind_to_nothing(socket, family).is_err())
 }
 
-/// Binds a socket to no address in particular, without taking a port. Fails where it has one.
+/// Binds a socket to no address in particular, without taking a port. Fails if it has one.
 fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
     // The option of IPv4 is that of both; with it no port is taken here.
     let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
@@ -195,23 +195,23 @@ fn dissolve(socket: BorrowedFd<'_>) -> io::Result<()> {
 
 /// The status flags of a descriptor's file (`O_NONBLOCK` and others).
 pub(crate) fn status_flags(fd: BorrowedFd<'_>) -> io::Result<c_int> {
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
     checked(flags.into()).map(|flags| flags as c_int)
 }
 
 /// Sets the status flags of a descriptor's file.
 pub(crate) fn set_status_flags(fd: BorrowedFd<'_>, flags: c_int) -> io::Result<()> {
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) }.into()).map(drop)
 }
 
-/// How long a socket waits to send, in milliseconds, rounded up; 0 is no limit.
+/// How long a socket waits to send, in milliseconds, rounded up; 0 means no limit.
 pub(crate) fn send_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
     timeout_ms(socket, libc::SO_SNDTIMEO)
 }
 
-/// How long a socket waits for data, in milliseconds, rounded up; 0 is no limit.
+/// How long a socket waits for data, in milliseconds, rounded up; 0 means no limit.
 pub(crate) fn receive_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
     timeout_ms(socket, libc::SO_RCVTIMEO)
 }

@@ -7,7 +7,7 @@ use super::checked;
 /// Source: getitimer(2).
 const KINDS: [i32; 3] = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
 
-/// What is left of them, and how they repeat.
+/// The rest of each timer, and how it repeats.
 #[derive(Clone, Copy)]
 pub(crate) struct Timers([libc::itimerval; 3]);
 
@@ -29,7 +29,7 @@ pub(crate) fn take() -> io::Result<Timers> {
 impl Timers {
     pub(crate) fn restore(self) {
         for (kind, value) in KINDS.into_iter().zip(self.0) {
-            // SAFETY: the structure is live; the kernel refuses no value of its own.
+            // SAFETY: the structure is live; the kernel accepts every value that it returned.
             unsafe { libc::setitimer(kind, &raw const value, std::ptr::null_mut()) };
         }
     }

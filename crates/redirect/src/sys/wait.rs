@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{checked, new_fd};
 
-/// Lets others run for so long, also where nobody else wants this core.
+/// Lets other threads run for this time, and waits for it even if none needs this core.
 pub(crate) fn yield_for(time: Duration) {
     let until_ns = monotonic_ns().saturating_add(time.as_nanos().try_into().unwrap_or(u64::MAX));
     while monotonic_ns() < until_ns {
@@ -165,7 +165,7 @@ pub(crate) fn has_children() -> bool {
 
 /// Makes every orphan below us our own child.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
-    // SAFETY: numbers alone.
+    // SAFETY: only numbers are passed.
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }.into()).map(drop)
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn monotonic_ns() -> u64 {
 
 /// Kills a child of ours and takes it away.
 pub(crate) fn kill_child(pid: i32) {
-    // SAFETY: numbers alone; a child that is not reaped yet keeps its number.
+    // SAFETY: only numbers are passed; a child that is not reaped yet keeps its number.
     unsafe {
         libc::kill(pid, libc::SIGKILL);
         libc::waitpid(pid, std::ptr::null_mut(), 0);

@@ -10,11 +10,10 @@ pub(super) const READ_REPLY: &str = "read the echo of a request";
 
 /// Requests in flight that a codec has room for from the start; more make it allocate once.
 const IN_FLIGHT: usize = 1024;
-/// What follows the key in a request.
+/// Fills a request after its key.
 const FILLER: u8 = b'x';
 
-/// Requests and replies of one conversation. It remembers the keys in flight, so each connection
-/// needs one of its own.
+/// Requests and replies of one conversation. It remembers the keys in flight, so each connection needs its own codec.
 ///
 /// The reply's data is the key that came back; filler is not looked at.
 #[derive(Debug, Clone)]

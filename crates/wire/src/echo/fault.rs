@@ -1,4 +1,4 @@
-//! What an echo message that is none looks like in an error.
+//! Errors for bytes that are not an echo message.
 
 use crate::WireError;
 

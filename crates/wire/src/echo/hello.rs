@@ -1,4 +1,4 @@
-//! The greetings of both ends: what the client wants to do, and who serves it.
+//! The greetings of both ends: the traffic that the client asks for, and the thread that serves it.
 //!
 //! Plain bytes; both ends hold what they read within bounds.
 
@@ -70,7 +70,7 @@ impl Hello {
     /// Reads what the client sent.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] when it is no greeting of ours or a size is out of bounds.
+    /// [`WireError::Malformed`] when it is not our greeting or a size is out of bounds.
     pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
         let ([magic, flags, first, second], _) = bytes.as_chunks::<4>() else {
             unreachable!("sixteen bytes are four times four");
@@ -106,7 +106,7 @@ impl Hello {
     }
 }
 
-/// What the server answers: who serves this conversation.
+/// The server's greeting: the thread that serves this conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Welcome {
     pub pid: u32,
@@ -128,7 +128,7 @@ impl Welcome {
     /// Reads what the server sent.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] when it is no answer of ours.
+    /// [`WireError::Malformed`] when it is not our answer.
     pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
         let ([magic, pid, tid], _) = bytes.as_chunks::<4>() else {
             unreachable!("twelve bytes are three times four");

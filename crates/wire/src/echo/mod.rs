@@ -35,8 +35,8 @@ impl<S: Stream> Connection<S> {
     /// Greets the server. `timeout_hint` is the stream's own time limit, for the text of errors.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] when `hello` is out of bounds or the peer is no echo server;
-    /// `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Malformed`] when `hello` is out of bounds or the peer is not an echo server; `Timeout`, `Closed`,
+    /// `Io`.
     pub fn login(mut stream: S, hello: Hello, timeout_hint: Duration) -> Result<Self, WireError> {
         hello.check()?;
         write_all(&mut stream, &hello.encode(), GREET, timeout_hint)?;
@@ -67,7 +67,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// One message there and back, held against its key.
+    /// Sends one message, receives its reply and compares it with its key.
     ///
     /// # Errors
     /// [`WireError::Malformed`] when another key comes back or the conversation is a stream;

@@ -2,7 +2,7 @@
 //!
 //! As much of it as a page of PHP needs: the responder's role, one request after another. [`request`] asks once and
 //! takes any answer whole; [`Page`] is for the measured loop. The peer is untrusted: an answer has a largest size.
-//! Crates for it exist, but they want an async runtime. The servers' room and path ask `php-fpm` with it.
+//! Crates for it exist, but they need an async runtime. The servers' room and path ask `php-fpm` with it.
 //!
 //! Source: FastCGI Specification 1.0, sections 3 to 5 and 8.
 
@@ -29,7 +29,7 @@ const STDOUT: u8 = 6;
 const STDERR: u8 = 7;
 
 const HEADER_BYTES: usize = 8;
-/// A record's content has at most so many bytes: its length has 16 bits.
+/// A record's content has at most this many bytes: its length has 16 bits.
 const RECORD_BYTES: usize = 0xffff;
 
 /// Bytes of an answer, both streams and the records' heads together, so that empty records end too; a page has a hundredth of it.

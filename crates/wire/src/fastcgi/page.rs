@@ -1,8 +1,8 @@
 //! One page again and again on a connection that stays open, for the measured loop.
 //!
 //! Hot file: `request` copies bytes that were made once, `reply` walks over the records of one answer and passes over
-//! what is long. Neither allocates (but for an error), locks, logs, nor calls the system.
-//! The load engine calls it; [`Connection`] asks once, before.
+//! what is long. Neither allocates (except for an error), locks, logs, nor calls the system. The load engine calls it;
+//! [`Connection`] asks once, before.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{Codec, Draws, Renewal, Reply, Stream, WireError, site};
 
 /// Most bytes of a page.
 const BODY_LIMIT: u64 = 1 << 30;
-/// Largest answer that is kept whole, so that the two arms' can be held against each other.
+/// Largest answer that is kept whole, so that the two arms' answers can be compared.
 const KEPT_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 16 << 10;
 
@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     pub upload_bytes: Option<usize>,
     /// Bytes that the page has to have, where that is known.
     pub answer_bytes: Option<u64>,
-    /// Whether the connection is to end with the answer, as nginx has it unless it is told otherwise.
+    /// Whether the connection is to end with the answer, as by default with nginx.
     pub is_last: bool,
 }
 
@@ -60,7 +60,7 @@ impl<S: Stream> Connection<S> {
     /// `limit` is the stream's own time limit, for the text of errors; the stream enforces it.
     ///
     /// # Errors
-    /// What [`Page`] says of the answer; `Timeout`, `Closed`, `Io`.
+    /// The errors of [`Page`] about the answer; `Timeout`, `Closed`, `Io`.
     pub fn hello(mut stream: S, folder: &str, limit: Duration) -> Result<Self, WireError> {
         let mut page = Page::new(&Asked::script(&site::script(folder, site::WHO)))?;
         let mut request = Vec::new();
@@ -91,7 +91,7 @@ impl<S: Stream> Connection<S> {
     /// Asks the pool's status page for the requests that the pool has taken, this one among them.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] where there is no such page; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Malformed`] if there is no such page; `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
     /// PHP manual, "FPM Status Page": `accepted conn`.
@@ -106,12 +106,12 @@ impl<S: Stream> Connection<S> {
         number.ok_or_else(|| malformed("a pool's status", &output))
     }
 
-    /// The process that answers; `None` where nothing was asked.
+    /// The process that answers; `None` if it was not asked.
     pub fn worker(&self) -> Option<u32> {
         self.worker
     }
 
-    /// Where the site's scripts lie.
+    /// The folder of the site's scripts.
     pub fn folder(&self) -> &str {
         &self.folder
     }
@@ -147,7 +147,7 @@ impl Page {
         })
     }
 
-    /// What a record of output adds: where the page's own bytes in it begin.
+    /// Adds a record of output; returns where the page's own bytes in it begin.
     fn take_output(&mut self, content: &[u8]) -> Result<usize, WireError> {
         let mut at = 0;
         if !self.has_head && !content.is_empty() {

@@ -1,4 +1,4 @@
-//! What is known of an answer, and the memory that answers are read into.
+//! The facts of an answer, and the memory that answers are read into.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::WireError;
 pub(super) const HEAD_BYTES: usize = 64 << 10;
 /// Bytes of a body that are taken at a time.
 const PIECE_BYTES: usize = 64 << 10;
-/// Most bytes of a body, where nothing else is said.
+/// Most bytes of a body, by default.
 const BODY_LIMIT: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Answer {
 pub struct Limits {
     /// Most bytes of a body.
     pub body_bytes: u64,
-    /// So many bytes of a body are kept for [`Buffers::body`].
+    /// This many bytes of a body are kept for [`Buffers::body`].
     pub kept_bytes: usize,
     /// The stream's own time limit, for the text of errors; the stream enforces it.
     pub time: Duration,
@@ -95,7 +95,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// What came of a body that is over. A server that sent more than it said gets no other request.
+    /// Makes the answer after the end of a body. A server that sent more than it announced gets no other request.
     pub(super) fn finish(&self, status: u16, keeps_alive: bool) -> Answer {
         Answer {
             status,
@@ -133,7 +133,7 @@ impl Input {
         &mut self.bytes[self.n_held..]
     }
 
-    /// So many bytes were put into the room.
+    /// Counts `n` bytes that were put into the room.
     pub(super) fn grow(&mut self, n: usize) {
         self.n_held += n;
     }

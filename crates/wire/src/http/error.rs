@@ -1,4 +1,4 @@
-//! What can go wrong with a page before its status is known: what a command has a next step for is a variant.
+//! The errors of a page before its status is known: each fault for which a command has a next step is a variant.
 
 use looptax_model::failure::Explain;
 

@@ -17,7 +17,7 @@ const HTTP_1: &[u8] = b"HTTP/1.";
 const HTTP_2: &[u8] = b"HTTP/2";
 /// Bytes of the head of a frame of HTTP/2: length, type, flags, stream.
 const FRAME_BYTES: usize = 9;
-/// The frames that a server of HTTP/2 may begin with: its settings, or that it goes away.
+/// The frames that a server of HTTP/2 may begin with: SETTINGS, or GOAWAY.
 const FRAME_TYPES: [u8; 2] = [4, 7];
 /// An alert and a handshake of TLS.
 const TLS_TYPES: [u8; 2] = [0x15, 0x16];
@@ -26,8 +26,8 @@ const TLS_VERSION: u8 = 3;
 
 /// Sends a request and reads its answer whole.
 ///
-/// The stream has time limits of its own. It may carry another request when [`Answer::keeps_alive`] says so, and
-/// never after an error.
+/// The stream has its own time limits. It may carry another request when [`Answer::keeps_alive`] says so, and never
+/// after an error.
 ///
 /// # Errors
 /// [`HttpError::Unanswered`] when the server closed before the first byte of an answer; `Http2`, `Tls` and `NoHttp`
@@ -63,7 +63,7 @@ fn await_answer(request: &Request) -> Result<Option<SendRequestResult>, ureq_pro
     call.proceed()
 }
 
-/// Reads until a head that is no mere announcement is whole; its status.
+/// Reads until a complete head that is not an interim answer; returns its status.
 fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<u16, HttpError> {
     let mut is_begun = false;
     loop {
@@ -149,7 +149,7 @@ fn read_more(stream: &mut impl Stream, buffers: &mut Buffers) -> Result<usize, W
     Ok(n_new)
 }
 
-/// Fails as soon as the beginning of an answer shows that it is no answer of HTTP/1.
+/// Fails as soon as the beginning of an answer shows that it is not an answer of HTTP/1.
 fn recognise(received: &[u8]) -> Result<(), HttpError> {
     let n_empty = { received.iter() }.take_while(|it| b"\r\n".contains(it));
     let begun = &received[n_empty.count()..];

@@ -1,9 +1,9 @@
 //! HTTP/1.1 as a client: one request after another over any byte stream.
 //!
-//! What a page asks for is a [`Request`], made once and sent as often as wanted; [`exchange()`] sends it and takes
-//! the answer. Redirects are not followed and nothing is unpacked. Heads and chunks are read by `ureq-proto`, a
-//! library without I/O; what is here are limits, the end of an answer, and what else may answer at a port.
-//! Called by the load engine's pages and by the proof of `switch`.
+//! A page asks with a [`Request`], made once and sent as often as needed; [`exchange()`] sends it and takes the answer.
+//! Redirects are not followed and nothing is unpacked. `ureq-proto`, a library without I/O, reads heads and chunks;
+//! this folder adds limits, the end of an answer, and other servers that may answer at a port. Called by the load
+//! engine's pages and by the proof of `switch`.
 //!
 //! # Source
 //! RFC 9110 and 9112.

@@ -1,4 +1,4 @@
-//! A request as bytes, made once: what is sent again and again is neither built nor checked anew.
+//! A request as bytes, made once: sending it again neither builds nor checks it again.
 
 use ureq_proto::client::Call;
 use ureq_proto::http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue};
@@ -13,7 +13,7 @@ const LINE_BYTES: usize = 16;
 #[derive(Debug, Clone)]
 pub struct Request {
     method: Method,
-    /// What decides how its answer is read.
+    /// The parts that decide how its answer is read.
     gist: http::Request<()>,
     bytes: Vec<u8>,
 }
@@ -21,8 +21,8 @@ pub struct Request {
 impl Request {
     /// Asks `authority` (as the header `Host` has it) for `target`, a path with its query.
     ///
-    /// `headers` are sent as they are, one `Host` among them in place of `authority`; the body's length is said for
-    /// a body that is not empty and for the methods that should have one.
+    /// `headers` are sent as they are, one `Host` among them in place of `authority`; the body's length is sent for a
+    /// body that is not empty and for the methods that should have one.
     ///
     /// # Errors
     /// [`WireError::Request`] for a method, target or header that HTTP does not allow, and for `CONNECT`.

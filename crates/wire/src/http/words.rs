@@ -1,6 +1,6 @@
-//! What a page says to a person, for errors: its first words without its tags.
+//! The readable text of a page, for errors: its first words without its tags.
 
-/// So many words are enough to know an error page by.
+/// This many words are enough to recognise an error page.
 const MOST_WORDS: usize = 30;
 const HIDDEN: [&str; 3] = ["style", "script", "title"];
 

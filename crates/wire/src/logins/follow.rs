@@ -1,6 +1,6 @@
-//! What each protocol's follower does, and how a secret is hidden. Called by `logins` and the protocols in it.
+//! The interface of each protocol's follower, and how a secret is hidden. Called by `logins` and the protocols in it.
 
-/// What a secret byte is replaced by.
+/// Replaces each secret byte.
 const HIDDEN: u8 = b'*';
 
 /// Which end of a connection sent something.

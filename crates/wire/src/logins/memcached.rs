@@ -14,7 +14,7 @@ const N_HEADER: usize = 24;
 /// A key has 250 bytes at most; `get` may name many.
 const MOST_LINE: usize = 64 * 1024;
 const STORING: [&[u8]; 7] = [b"set", b"add", b"replace", b"append", b"prepend", b"cas", b"ms"];
-/// All commands in text: a word that is none is of another protocol, and may be its login.
+/// All commands in text: any other word is of another protocol, and may be its login.
 const COMMANDS: [&[u8]; 33] = [
     b"set",
     b"add",
@@ -50,7 +50,7 @@ const COMMANDS: [&[u8]; 33] = [
     b"misbehave",
     b"refresh_certs",
 ];
-/// What a server answers that has not let the client in.
+/// The answers of a server that has not let the client in.
 const REFUSED: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 /// Enough to tell a refusal from another answer.
 const MOST_ANSWER: usize = 12;

@@ -1,11 +1,11 @@
-//! Logins in a conversation of two other programs: where their secrets are, so that a capture can leave them out.
+//! Logins in a conversation of two other programs: the places of their secrets, so that a capture can leave them out.
 //!
 //! A [`Logins`] is fed what passes one end of a connection, in its order and in pieces of any size, and overwrites each
 //! secret byte of a login with `*`. The rest of the bytes stay, so that a dissector still reads the login. If it does
 //! not know what a byte belongs to (a connection that began before, or bytes that are lost), it says that the bytes are
-//! to be left out, until a request and its answer have passed whose form proves where a request begins. What is not of
-//! the protocol is left out to its end.
-//! A statement is not a login: a password within one stays. Called by `looptax watch -w`.
+//! to be left out, until a request and its answer have passed whose form proves where a request begins. A conversation
+//! that is not of the protocol is left out to its end. A statement is not a login: a password within one stays. Called
+//! by `looptax watch -w`.
 
 mod follow;
 mod memcached;
@@ -20,12 +20,12 @@ pub use follow::Sender;
 use follow::{Course, Follow};
 use tls::Records;
 
-/// What is to be done with bytes that were fed.
+/// The treatment of bytes that were fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// They hold no secret of a login any more.
     Write,
-    /// What they belong to is not known.
+    /// Their meaning is not known.
     LeaveOut,
 }
 

@@ -12,13 +12,13 @@ const CLIENT_SSL: u32 = 0x800;
 const CLIENT_SECURE_CONNECTION: u32 = 0x8000;
 const CLIENT_PLUGIN_AUTH_LENENC: u32 = 0x20_0000;
 const CLIENT_ZSTD: u32 = 0x0400_0000;
-/// What the answer to the greeting begins with: capabilities, largest packet, character set, filler.
+/// The fixed beginning of the answer to the greeting: capabilities, largest packet, character set, filler.
 const FIXED_BYTES: u32 = 32;
 const GREETING: u8 = 10;
 const COM_CHANGE_USER: u8 = 0x11;
 /// It holds the account that a replica reports, with its password.
 const COM_REGISTER_SLAVE: u8 = 0x15;
-/// Commands have smaller numbers, but for MariaDB's own from 0xf0 on.
+/// Commands have smaller numbers, except for MariaDB's own from 0xf0 on.
 const MOST_COMMAND: u8 = 0x21;
 const MARIADB_COMMANDS: u8 = 0xf0;
 
@@ -85,7 +85,7 @@ impl Packets {
     }
 }
 
-/// What the client's packet is.
+/// The kind of the client's packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packet {
     Plain,
@@ -99,7 +99,7 @@ enum Packet {
 enum Field {
     Fixed,
     User,
-    /// The length of the answer; so many bytes of it are still to come, if its first byte was read.
+    /// The length of the answer; `n_more` bytes of it are still to come, if its first byte was read.
     Length {
         n_more: u8,
         n_read: u8,
@@ -287,8 +287,8 @@ impl Mysql {
         while !bytes.is_empty() {
             if self.server.n_header < 4 {
                 if self.server.take_header(bytes[0]) {
-                    // An answer has the number behind its request's. X Protocol's messages have the same form but for
-                    // that.
+                    // An answer has the number behind its request's. Otherwise X Protocol's messages have the same
+                    // form.
                     if self.is_unproved && self.server.sequence() == 0 {
                         return Err(Unknown);
                     }

@@ -12,10 +12,10 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 const MOST_STARTUP: u32 = 10_000;
 /// The first byte of TLS, for a client that does not ask before.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// What clients and servers send; others are not PostgreSQL.
+/// The message types that clients and servers send; others are not PostgreSQL.
 const CLIENTS: &[u8] = b"BCDEFHPQSXcdfp";
 const SERVERS: &[u8] = b"123ACDEGHIKNRSTVWZcdnstv";
-/// `AuthenticationOk` and those whose data are no answer to a secret.
+/// `AuthenticationOk` and those whose data are not an answer to a secret.
 const PLAIN_REQUESTS: [u32; 5] = [0, 3, 5, 7, 10];
 
 /// `AuthenticationSASL`: the client answers with the name of a method.
@@ -135,7 +135,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// A password, or a message of SASL or GSS. The name of a method and the end of a text stay: dissectors want them.
+    /// A password, or a message of SASL or GSS. The name of a method and the end of a text stay: dissectors need them.
     fn answer(&mut self, payload: &mut [u8], n_hidden: &mut u64) {
         let mut n_plain = 0;
         if self.client.at == 0 {
@@ -239,7 +239,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// What the server sends of SASL is enough to guess a password against; the key of a cancellation is one.
+    /// The server's SASL data are enough to test guesses of a password; the key of a cancellation is a secret.
     fn secret_of_server(&mut self, at: u32, byte: &mut u8, n_hidden: &mut u64) {
         let is_request = self.server.kind == b'R';
         if at < 4 {

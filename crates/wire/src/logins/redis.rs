@@ -8,7 +8,7 @@ use super::follow::{Course, Follow, Sender, Unknown, hide};
 
 /// The first byte of TLS.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// Longer words are none of those that are looked for.
+/// A longer word is not one of those that are looked for.
 const MOST_WORD: usize = 16;
 /// Digits of a length or a number of words.
 const MOST_DIGITS: usize = 12;

@@ -40,8 +40,8 @@ impl<S: Stream> Connection<S> {
     /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces it.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses, with the first word as its code
-    /// (`CLIENT_ERROR`), [`WireError::Malformed`] when it is no memcached; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] when the server refuses, with the first word as its code (`CLIENT_ERROR`),
+    /// [`WireError::Malformed`] when it is not a memcached; `Timeout`, `Closed`, `Io`.
     pub fn hello(stream: S, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut lines = Lines::new(stream, PROTOCOL, timeout_hint);
         lines.send(b"version\r\n")?;
@@ -59,13 +59,12 @@ impl<S: Stream> Connection<S> {
         &self.server_version
     }
 
-    /// The names and values of one of the server's statistics: `""` for its counters, `settings`,
-    /// `conns`. Bytes that are no text are replaced.
+    /// The names and values of one of the server's statistics: `""` for its counters, `settings`, `conns`. Bytes that
+    /// are not text are replaced.
     ///
     /// # Errors
-    /// [`WireError::Server`] when there is none of that name, [`WireError::Malformed`] for what is no
-    /// statistic and for over 200 000 lines, [`WireError::TooLong`] for over 16 MiB; `Timeout`,
-    /// `Closed`, `Io`.
+    /// [`WireError::Server`] when there is none of that name, [`WireError::Malformed`] for lines that are not a
+    /// statistic and for over 200 000 lines, [`WireError::TooLong`] for over 16 MiB; `Timeout`, `Closed`, `Io`.
     pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
         let question = format!("stats {which}");
         self.lines.send(format!("{}\r\n", question.trim_end()).as_bytes())?;

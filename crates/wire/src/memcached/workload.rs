@@ -1,8 +1,8 @@
 //! The measured commands as codecs: get and set.
 //!
-//! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds
-//! of one short reply. Neither allocates (but for an error), locks, logs, nor calls the system.
-//! The load engine calls them; nothing here does I/O.
+//! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds of one short reply.
+//! Neither allocates (except for an error), locks, logs, nor calls the system. The load engine calls them; nothing here
+//! does I/O.
 
 use super::{PROTOCOL, write_set};
 use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero};
@@ -11,9 +11,9 @@ use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 const READ_REPLY: &str = "read the reply to a measured command";
 
-/// What a get of a missing key is answered by, and what ends every other answer to a get.
+/// The answer to a get of a missing key, and the end of every other answer to a get.
 const END: &[u8] = b"END\r\n";
-/// What stands between a key and the length of its value: our flags, which are 0.
+/// The text between a key and the length of its value: our flags, which are 0.
 const FLAGS: &[u8] = b" 0 ";
 /// Most characters of a length: our limit has eight.
 const LENGTH_CHARS: usize = 10;
@@ -36,7 +36,7 @@ impl Get {
         Self { command: Keyed::new(command.into_bytes(), start.len()), head: format!("VALUE {prefix}").into_bytes() }
     }
 
-    /// Where the value lies and how long it is, when the line in front of it is whole.
+    /// Returns where the value begins and how long it is, when the line before it is complete.
     #[inline]
     fn value_at(&self, received: &[u8]) -> Result<Option<(usize, usize)>, WireError> {
         const EXPECTED: &str = "key, flags 0 and the length of the value that was asked for";

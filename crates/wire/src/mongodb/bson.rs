@@ -1,8 +1,7 @@
-//! As much of BSON as commands and their answers need: documents are written into bytes, and read where they lie.
+//! As much of BSON as commands and their answers need: documents are written into bytes, and read in place.
 //!
-//! Hot file: reading neither copies nor allocates, and goes into a document only where it is asked to. Nothing that a
-//! peer states is believed: a length has to fit into what is there.
-//! Called by everything in this folder.
+//! Hot file: reading neither copies nor allocates, and enters a document only if the caller asks for it. Nothing that a
+//! peer states is believed: a length has to fit into what is there. Called by everything in this folder.
 //!
 //! # Source
 //! bsonspec.org, version 1.1.
@@ -88,7 +87,7 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// What is before the first zero.
+/// Returns the bytes before the first zero.
 #[inline]
 fn cstring(bytes: &[u8]) -> Result<&[u8], Broken> {
     let n = bytes.iter().position(|byte| *byte == 0).ok_or(Broken)?;
@@ -133,7 +132,7 @@ fn value_bytes(kind: u8, bytes: &[u8]) -> Result<usize, Broken> {
     })
 }
 
-/// A number of any type; `None` where it is none.
+/// Returns a number of any type; `None` if it is not a number.
 pub(super) fn number(bytes: &[u8], element: &Element<'_>) -> Option<f64> {
     let value = bytes.get(element.value.clone())?;
     Some(match element.kind {
@@ -145,14 +144,14 @@ pub(super) fn number(bytes: &[u8], element: &Element<'_>) -> Option<f64> {
     })
 }
 
-/// Text without its zero; `None` where it is none.
+/// Returns text without its zero; `None` if it is not text.
 pub(super) fn text<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [u8]> {
     let value = bytes.get(element.value.clone())?;
     let is_text = element.kind == TEXT;
     is_text.then(|| value.get(4..)?.strip_suffix(&[0]))?
 }
 
-/// Binary data; `None` where it is none.
+/// Returns binary data; `None` if it is of another type.
 pub(super) fn binary<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [u8]> {
     let value = bytes.get(element.value.clone())?;
     (element.kind == BINARY).then(|| value.get(5..))?

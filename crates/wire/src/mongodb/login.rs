@@ -17,11 +17,11 @@ const AUTHENTICATE: &str = "log in";
 const LOGIN_LIMIT: usize = 64 << 10;
 /// Since this version of the wire a server knows `OP_MSG`.
 const LEAST_WIRE_VERSION: f64 = 6.0;
-/// The database that is meant where none is named.
+/// The database if none is named.
 const USUAL_DATABASE: &str = "test";
 
 impl<S: Stream> Connection<S> {
-    /// Says hello, and logs in where there is a user.
+    /// Says hello, and logs in if there is a user.
     ///
     /// The account is looked for where [`Login::accounts`] says, else in the database, else in `admin`, as every
     /// driver does. `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces it.
@@ -29,8 +29,8 @@ impl<S: Stream> Connection<S> {
     /// # Errors
     /// [`WireError::Server`] when the server refuses, with `MongoDB`'s number as its code; [`WireError::Unsupported`]
     /// when the account has no SCRAM-SHA-256, or the server is older than 3.6; [`WireError::Malformed`] or
-    /// [`WireError::TooLong`] when it is no `MongoDB` or cannot prove that it knows the password; `Timeout`, `Closed`,
-    /// `Io`.
+    /// [`WireError::TooLong`] when it is not a `MongoDB` or cannot prove that it knows the password; `Timeout`,
+    /// `Closed`, `Io`.
     ///
     /// # Source
     /// The drivers' specifications of handshake and authentication: github.com/mongodb/specifications (read 2026-11).
@@ -126,7 +126,7 @@ impl<S: Stream> Connection<S> {
                 last,
             ));
         }
-        // FerretDB, and MongoDB before 4.4, want to hear one more message without anything in it.
+        // FerretDB, and MongoDB before 4.4, expect one more message, which is empty.
         if told.number(&["done"]) == Some(1.0) {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Over a socket it is told in other words: `FerretDB`'s are `invalid AddrPort`.
+    /// Over a socket the answer has another form: `FerretDB`'s is `invalid AddrPort`.
     fn read_peer(&mut self) -> Result<(), WireError> {
         let told = self.ask(ADMIN, Document::new().int("whatsmyuri", 1))?;
         let you = told.text(&["you"]);

@@ -1,7 +1,7 @@
 //! One message: a header, flags, and a command or its answer as a document.
 //!
-//! Hot file: looking for an answer neither copies nor allocates, but for an error.
-//! Called by the connection and by the measured commands.
+//! Hot file: looking for an answer neither copies nor allocates, except for an error. Called by the connection and by
+//! the measured commands.
 //!
 //! # Source
 //! mongodb.com/docs/manual/reference/mongodb-wire-protocol, `OP_MSG` (read 2026-11).
@@ -71,8 +71,8 @@ impl Command {
     }
 }
 
-/// Looks for an answer to the message of this number at the front of what was received: where its document lies,
-/// which ends the message.
+/// Looks for an answer to the message of this number at the front of the received bytes: returns the range of its
+/// document, which ends the message.
 #[inline]
 pub(super) fn answer(
     received: &[u8],
@@ -86,7 +86,7 @@ pub(super) fn answer(
     };
     let front = [field(0), field(8), field(12)];
     let [Some(stated), Some(to), Some(kind)] = front else {
-        // Bytes that cannot become a header are told at once: others' greetings may be short.
+        // Bytes that cannot become a header are reported at once: others' greetings may be short.
         return match field(0) {
             Some(stated) if !is_possible(stated, limit) => Err(no_answer(received, action)),
             _ => Ok(None),
@@ -95,7 +95,7 @@ pub(super) fn answer(
     if kind == OP_MSG && to == number && stated > 0 && stated as usize > limit {
         return Err(WireError::TooLong { action, stated: stated.unsigned_abs().into(), limit: limit as u64 });
     }
-    // Nobody is to send checksums or several answers who was not asked for them.
+    // A server must not send checksums or several answers unless it was asked for them.
     let has_flags = field(HEADER_BYTES).is_some_and(|flags| flags != 0);
     if kind != OP_MSG || to != number || has_flags || !is_possible(stated, limit) {
         return Err(no_answer(received, action));
@@ -226,7 +226,7 @@ impl Answer {
         bson::binary(&self.0, &found)
     }
 
-    /// The elements of a document or an array in it; none where there is no such.
+    /// The elements of a document or an array in it; empty if there is no such document or array.
     pub(super) fn each(&self, names: &[&str]) -> Vec<Element<'_>> {
         let part = self.at(names).map_or(0..0, |it| it.value);
         let mut found = Vec::new();

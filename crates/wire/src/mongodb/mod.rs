@@ -43,7 +43,7 @@ pub struct Connection<S: Stream> {
     peer: Option<SocketAddr>,
 }
 
-/// What a server says of itself and of its work.
+/// A server's report of itself and of its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// Its process, as it sees it itself.
@@ -80,7 +80,7 @@ impl<S: Stream> Connection<S> {
         self.peer
     }
 
-    /// What it has done so far.
+    /// Asks the server for its work so far.
     ///
     /// # Errors
     /// [`WireError::Server`] when the account may not ask; [`WireError::Malformed`], [`WireError::TooLong`];

@@ -1,8 +1,8 @@
 //! The measured commands as codecs: ping, find of one document by its id, insert of one.
 //!
-//! Hot file: `request` copies a template and writes a number and an id into it, `reply` finds the bounds of one
-//! answer and goes through its first elements. Neither allocates (but for an error), locks, logs, nor calls the system.
-//! The load engine calls them; nothing here does I/O.
+//! Hot file: `request` copies a template and writes a number and an id into it, `reply` finds the bounds of one answer
+//! and goes through its first elements. Neither allocates (except for an error), locks, logs, nor calls the system. The
+//! load engine calls them; nothing here does I/O.
 
 use std::io;
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl Codec for FindOne {
     }
 }
 
-/// The first document of the cursor's first batch, which may be empty; `None` where there is no cursor.
+/// The first document of the cursor's first batch, which may be empty; `None` if there is no cursor.
 #[inline]
 fn first_found(received: &[u8], document: Range<usize>) -> Result<Option<Range<usize>>, bson::Broken> {
     let end = document.end;

@@ -1,8 +1,9 @@
 //! Proving who we are: the plugin that the greeting offers, and those that the server switches to.
 //!
-//! The scrambles are `mysql_common`'s. Decided here is what may happen at all: a password goes out
-//! in clear only over a channel that nobody can listen on, by `mysql_clear_password` only where somebody
-//! has enabled that, and a plugin outside the list is refused before it sees the password. Must not log or keep the password. Called by the handshake.
+//! The scrambles are `mysql_common`'s. This file decides which exchanges are allowed: a password is sent in clear only
+//! over a channel that no other program can listen on, by `mysql_clear_password` only if the user has enabled that; a
+//! plugin outside the list is refused before it sees the password. Must not log or keep the password. Called by the
+//! handshake.
 
 use mysql_common::auth::plugins::client_ed25519::ClientEd25519;
 use mysql_common::auth::plugins::mysql_clear_password::MysqlClearPassword;
@@ -126,11 +127,10 @@ impl Context for Circumstances<'_> {
 }
 
 impl<'a> Authentication<'a> {
-    /// Begins with the greeting's plugin: the exchange and the answer that goes with the response.
+    /// Begins with the greeting's plugin: returns the exchange and the answer that is part of the response.
     ///
-    /// The greeting names the server's default, not the account's plugin. Where the default is not
-    /// one that works from the greeting, we begin with the native one, as the C libraries do, and the
-    /// server switches.
+    /// The greeting names the server's default, not the account's plugin. If the default is not one that works from the
+    /// greeting, we begin with the native one, as the C libraries do, and the server switches.
     pub(super) fn start(
         greeting: &HandshakePacket<'_>,
         login: &'a Login,
@@ -200,7 +200,7 @@ impl<'a> Authentication<'a> {
         self.answer(action, challenge)
     }
 
-    /// What the plugin says to a challenge; `None` when it only listens.
+    /// Returns the plugin's answer to a challenge; `None` when it only listens.
     fn answer(&mut self, action: &'static str, challenge: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
         let circumstances = Circumstances { password: self.password, salt: &self.salt, channel: self.channel };
         let answer: Result<Response, plugins::Error> = match &mut self.procedure {

@@ -65,7 +65,7 @@ mod tests {
         bytes
     }
 
-    /// One column, its definition, and so many rows of one letter.
+    /// One column, its definition, and `n_rows` rows of one letter.
     fn answer(n_rows: u8) -> Vec<u8> {
         let mut bytes = packet(1, &[1]);
         bytes.extend(packet(2, b"a definition"));

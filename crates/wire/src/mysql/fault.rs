@@ -18,8 +18,8 @@ pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u
     WireError::Malformed { protocol: "MySQL", action, expected, found: format!("`{}`", printable(shown)) }
 }
 
-/// What an error packet says. Takes it with and without the SQLSTATE: before the login is done
-/// servers leave it out, or don't.
+/// Returns the error in an error packet. Takes it with and without the SQLSTATE: before the login is done servers leave
+/// it out, or don't.
 ///
 /// # Source
 /// dev.mysql.com/doc/dev/mysql-server: `page_protocol_basic_err_packet`.

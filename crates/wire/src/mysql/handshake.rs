@@ -20,7 +20,7 @@ use crate::mysql::fault;
 use crate::mysql::packet::{MAX_PAYLOAD_BYTES, Packets};
 use crate::{Channel, Login, StartTls, Stream, WireError};
 
-/// What MariaDB 10 and later put before their version so that old replicas accept them.
+/// The prefix that MariaDB 10 and later put before their version so that old replicas accept them.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
 /// Capabilities, longest packet, character set, and what MariaDB adds to the capabilities.
@@ -124,7 +124,7 @@ fn offers_tls(greeting: &HandshakePacket<'_>) -> bool {
     offered.contains(CapabilityFlags::CLIENT_SSL)
 }
 
-/// What both ends can do, of what we want.
+/// The capabilities that both ends have, among those that we ask for.
 struct Agreed {
     is_mariadb: bool,
     capabilities: CapabilityFlags,
@@ -144,8 +144,8 @@ impl Agreed {
             | CapabilityFlags::CLIENT_CONNECT_ATTRS
             | CapabilityFlags::CLIENT_PLUGIN_AUTH
             | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA;
-        // A cleared `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) says that MariaDB's own
-        // capabilities are in the reserved bytes; ours must be cleared too, or they go unread.
+        // A cleared `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) says that MariaDB's own capabilities are
+        // in the reserved bytes; ours must be cleared too, or the server does not read them.
         let is_mariadb = !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
         let (specific, mariadb) = if is_mariadb {
             let metadata = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA

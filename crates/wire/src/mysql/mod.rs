@@ -33,8 +33,8 @@ use crate::mysql::statement::TextStatement;
 use crate::transaction::{Running, Transaction};
 use crate::{Channel, Login, Sent, StartTls, Stream, WireError};
 
-/// The last message of a client that ends its session as it should: `COM_QUIT` in a packet of its own.
-/// The server closes then, and counts no aborted client.
+/// The last message of a client that ends its session as it should: `COM_QUIT` in a separate packet. The server closes
+/// then, and counts no aborted client.
 pub const GOODBYE: [u8; 5] = [1, 0, 0, 0, 1];
 
 /// `ER_UNSUPPORTED_PS`: this command is not supported in the prepared statement protocol yet.
@@ -51,8 +51,8 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Reads the greeting and logs in, without TLS, as utf8mb4. Only the way `login` says: a server
-    /// that wants the password in clear does not get it over [`Channel::PlainTcp`].
+    /// Reads the greeting and logs in, without TLS, as utf8mb4. Only as `login` allows: a server that asks for the
+    /// password in clear does not get it over [`Channel::PlainTcp`].
     ///
     /// # Units
     /// `timeout_hint` is the time limit that `stream` itself has; it is only repeated in

@@ -37,7 +37,7 @@ impl<S: Stream> Packets<S> {
         Self { stream, sequence: 0, action: "read the greeting", limit }
     }
 
-    /// What is being done, for errors.
+    /// Returns the current action, for errors.
     pub(super) fn action(&self) -> &'static str {
         self.action
     }
@@ -73,7 +73,7 @@ impl<S: Stream> Packets<S> {
         self.read_payload(header, MAX_PAYLOAD_BYTES)
     }
 
-    /// Sends `payload`, split as the protocol wants it.
+    /// Sends `payload`, split as the protocol requires.
     pub(super) fn write(&mut self, payload: &[u8]) -> Result<(), WireError> {
         const FULL: usize = 0xff_ffff;
         let mut bytes = Vec::with_capacity(payload.len() + HEADER_BYTES);

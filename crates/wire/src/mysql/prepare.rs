@@ -18,7 +18,7 @@ use crate::{Stream, WireError};
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
-/// What the server said of a statement that it prepared.
+/// The server's answer about a statement that it prepared.
 struct Prepared {
     id: u32,
     n_params: u16,

@@ -13,10 +13,9 @@ pub(super) const KEY_BYTES: usize = size_of::<u64>();
 /// A prepared statement's requests and replies. It belongs to the connection (and the stream) that it
 /// was prepared on.
 ///
-/// The key's type goes out with the first request only, as the C libraries do it; after an error
-/// it goes out again. The data of a reply is the first column of its first row as the binary
-/// protocol writes it (without a length before it): empty for NULL, for no row and for a statement
-/// without a result.
+/// The key's type is sent with the first request only, as the C libraries do it; after an error it is sent again. The
+/// data of a reply is the first column of its first row as the binary protocol writes it (without a length before it):
+/// empty for NULL, for no row and for a statement without a result.
 ///
 /// # Source
 /// dev.mysql.com/doc/dev/mysql-server: `page_protocol_com_stmt_execute`,
@@ -25,7 +24,7 @@ pub(super) const KEY_BYTES: usize = size_of::<u64>();
 pub struct PreparedQuery {
     /// With the key's type; the key is the last eight bytes.
     first_request: Vec<u8>,
-    /// Without it. The same as the first where there is no key.
+    /// Without it. The same as the first if there is no key.
     later_request: Vec<u8>,
     has_key: bool,
     is_bound: bool,
@@ -53,8 +52,8 @@ impl Codec for PreparedQuery {
 }
 
 impl PreparedQuery {
-    /// Takes the first and the later request, with the key as their last eight bytes where there is
-    /// one, and the layout that the prepare announced.
+    /// Takes the first and the later request, with the key as their last eight bytes if there is one, and the layout
+    /// that the prepare announced.
     pub(super) fn new(
         dialect: Dialect,
         [first_request, later_request]: [Vec<u8>; 2],

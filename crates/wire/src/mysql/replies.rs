@@ -1,4 +1,4 @@
-//! Finds the end of a statement's reply by packet headers alone, and what it says.
+//! Finds the end of a statement's reply, by packet headers only, and its result.
 //!
 //! Hot: this runs for each receive of the measured loop. It must not allocate (errors apart), lock,
 //! log or do I/O, and it remembers where it stopped, so that half a reply is never walked twice.
@@ -102,7 +102,8 @@ pub(super) fn layout(action: &'static str, definition: &[u8]) -> Result<Layout, 
 }
 
 impl Replies {
-    /// Replies in this form; `first_column` is what the prepare announced, where there was one.
+    /// Makes the reader of replies in this form; `first_column` is the layout that the prepare announced, if there was
+    /// one.
     pub(super) fn new(dialect: Dialect, form: Form, first_column: Option<Layout>) -> Self {
         Self { dialect, form, first_column: first_column.unwrap_or(Layout::LengthEncoded), progress: Progress::START }
     }
@@ -150,7 +151,7 @@ impl Replies {
         Ok(None)
     }
 
-    /// Where the next packet's payload lies, once it is there as a whole.
+    /// Returns the range of the next packet's payload, once the packet is complete.
     fn next_packet(&self, received: &[u8]) -> Result<Option<Range<usize>>, WireError> {
         let rest = received.get(self.progress.at..).unwrap_or_default();
         let Some((&header, _)) = rest.split_first_chunk::<HEADER_BYTES>() else {

@@ -16,7 +16,7 @@ const MIN_MODULUS_BYTES: usize = 128;
 /// Largest modulus taken, in bytes: 16384 bits, about a second of arithmetic.
 const MAX_MODULUS_BYTES: usize = 2048;
 
-/// What OAEP with SHA-1 takes of a block: two digests and two bytes.
+/// The bytes of a block that OAEP with SHA-1 needs: two digests and two bytes.
 const OAEP_BYTES: usize = 2 * 20 + 2;
 
 const SEQUENCE: u8 = 0x30;

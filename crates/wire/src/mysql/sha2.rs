@@ -14,7 +14,7 @@ use crate::{Channel, WireError};
 
 const SALT_BYTES: usize = 20;
 
-/// What the server says of its cache.
+/// The server's message about its cache.
 const FOUND_IN_CACHE: &[u8] = &[3];
 const WANTS_PASSWORD: &[u8] = &[4];
 
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What asks for the server's key.
+    /// Returns the request for the server's key.
     fn asks_for_key(self) -> Vec<u8> {
         match self {
             Self::Caching => vec![2],
@@ -35,13 +35,13 @@ impl Kind {
         }
     }
 
-    /// Whether a password may go out in clear: MySQL takes it over a Unix socket with the one alone.
+    /// Whether a password may be sent in clear: over a Unix socket MySQL takes it only with `Caching`.
     fn may_be_clear(self, channel: Channel) -> bool {
         channel == Channel::Tls || (self == Self::Caching && channel == Channel::Local)
     }
 }
 
-/// What the server has still to say.
+/// The server's next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaits {
     Salt,
@@ -62,10 +62,10 @@ impl Exchange {
         Self { kind, awaits: Awaits::Salt, salt: [0; SALT_BYTES] }
     }
 
-    /// What is said to a challenge; `None` when we only listen.
+    /// Returns the answer to a challenge; `None` when we only listen.
     ///
     /// # Errors
-    /// The challenge is none of this exchange, or the server's key is not one.
+    /// The challenge is not part of this exchange, or the server's key is not one.
     pub(super) fn answer(
         &mut self,
         action: &'static str,
@@ -99,8 +99,8 @@ impl Exchange {
         }
     }
 
-    /// The password in clear where nobody can read along, else the request for the server's key: whoever answers gives
-    /// one, so it is asked for within this machine alone.
+    /// Returns the password in clear if no other program can read it, else the request for the server's key: any
+    /// process that answers can send a key, so this asks for it only within this machine.
     fn password_or_key(&mut self, password: &[u8], channel: Channel) -> Result<Vec<u8>, WireError> {
         if self.kind.may_be_clear(channel) {
             return Ok(terminated(password));

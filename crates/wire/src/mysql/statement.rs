@@ -1,4 +1,4 @@
-//! One statement of a transaction: prepared, or as text where the server (or the user) wants text.
+//! One statement of a transaction: prepared, or as text if the server (or the user) requires text.
 //!
 //! Hot, as `prepared.rs`: a message is written into a buffer that keeps its capacity. `prepare.rs` makes
 //! the prepared kind; `transaction.rs` drives both.
@@ -130,7 +130,7 @@ fn write_binary(value: Bound<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// A statement that goes out as text, with its values in it.
+/// A statement that is sent as text, with its values in it.
 #[derive(Debug)]
 pub struct TextStatement {
     pieces: Pieces,

@@ -17,8 +17,8 @@ pub type Rows = Vec<Row>;
 /// Most bytes of rows that a query may bring. Our own questions bring a few hundred.
 const MAX_ROWS_BYTES: usize = 16 << 20;
 
-/// What a cell, and a row, cost in memory beside their bytes. Without it a peer could make 16 MiB of
-/// NULLs into half a gigabyte.
+/// The memory that a cell, and a row, cost beside their bytes. Without it a peer could make 16 MiB of NULLs into half a
+/// gigabyte.
 const OVERHEAD_BYTES: usize = size_of::<Option<Vec<u8>>>();
 
 /// Most columns of a result: the servers' own limit.
@@ -92,7 +92,7 @@ pub(super) fn is_end(dialect: Dialect, payload: &[u8]) -> bool {
     payload.first() == Some(&EOF) && (dialect.is_eof_deprecated || payload.len() < 9)
 }
 
-/// Reads the EOF packet after definitions, where there is one.
+/// Reads the EOF packet after definitions, if there is one.
 pub(super) fn end_definitions<S: Stream>(packets: &mut Packets<S>, dialect: Dialect) -> Result<(), WireError> {
     if dialect.is_eof_deprecated {
         return Ok(());

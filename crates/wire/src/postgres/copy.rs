@@ -34,7 +34,7 @@ impl TableCopy {
     /// Takes one whole message: whether it was the last of its answer.
     fn take(&mut self, tag: u8, message: &[u8]) -> Result<bool, WireError> {
         match tag {
-            // Rows, what stands around them, and what may come at any time.
+            // Rows, the messages around them, and messages that may come at any time.
             b'd' | b'H' | b'c' | b'N' | b'S' | b'A' => Ok(false),
             b'C' => {
                 self.n_copied = copied(&message[HEADER_BYTES..]);

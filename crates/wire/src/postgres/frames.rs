@@ -23,7 +23,7 @@ pub(super) const MESSAGE_LIMIT: u64 = 16 << 20;
 /// Most bytes of all messages of one answer.
 pub(super) const ANSWER_LIMIT: u64 = 64 << 20;
 
-/// What the peer may send in one exchange before it counts as hostile.
+/// The amount that the peer may send in one exchange before it counts as hostile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
     /// Tags of the messages that may come.

@@ -34,11 +34,11 @@ pub enum Clear {
     NeverGoes,
 }
 
-/// Asks whether TLS may start on a connection on which nothing was said yet: the next bytes are its.
+/// Asks whether TLS may start on a connection on which nothing was sent yet: the next bytes belong to TLS.
 ///
 /// # Errors
-/// [`WireError::NoTls`] when the server offers none, [`WireError::Malformed`] when it is no PostgreSQL
-/// server; `Timeout`, `Closed`, `Io`.
+/// [`WireError::NoTls`] when the server offers none, [`WireError::Malformed`] when it is not a PostgreSQL server;
+/// `Timeout`, `Closed`, `Io`.
 pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(), WireError> {
     io::write_all(stream, &TLS_REQUEST, ASK_FOR_TLS, timeout_hint)?;
     let mut answer = [0];
@@ -60,9 +60,9 @@ impl<S: Stream> Connection<S> {
     /// to refuse, and without a database it takes the one named like the user.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses, [`WireError::Unsupported`] when it asks for
-    /// GSSAPI, SSPI or other methods, [`WireError::Malformed`] or [`WireError::TooLong`] when it is
-    /// no PostgreSQL server or cannot prove that it knows the password; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] when the server refuses, [`WireError::Unsupported`] when it asks for GSSAPI, SSPI or other
+    /// methods, [`WireError::Malformed`] or [`WireError::TooLong`] when it is not a PostgreSQL server or cannot prove
+    /// that it knows the password; `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
     /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
@@ -152,7 +152,7 @@ fn authenticate<S: Stream>(
     }
 }
 
-/// What to say of an authentication request that we do not answer.
+/// Makes the error for an authentication request that we do not answer.
 fn refused_request(request: &Message) -> WireError {
     let what = match request {
         Message::ErrorResponse(body) => return server_error(body.fields()),

@@ -29,8 +29,8 @@ use statement::{PreparedStatement, numbered};
 /// and logs nothing.
 pub const GOODBYE: [u8; 5] = [b'X', 0, 0, 0, 4];
 
-/// The search path of whoever asks: what the server brings, and at last one's own temporary tables, of which functions and
-/// operators are never taken. A trap for names that others have made is in neither.
+/// The search path of our questions: the server's own objects, and last our own temporary tables, from which PostgreSQL
+/// never takes functions and operators. Neither holds names that other users have made as a trap.
 pub const OWN_NAMES: &str = "pg_catalog, pg_temp";
 
 /// A logged-in session over `S`.
@@ -48,8 +48,7 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// What the server calls its version, as in `15.14 (Debian 15.14-0+deb12u1)`; empty when it did
-    /// not say.
+    /// The server's name for its version, as in `15.14 (Debian 15.14-0+deb12u1)`; empty when it did not send one.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
@@ -77,9 +76,9 @@ impl<S: Stream> Connection<S> {
         query::run(&mut self.frames, sql)?.into_rows()
     }
 
-    /// Runs `sql`, a query, as [`Self::query`] does, where names mean what the server's own catalog has, and no table,
-    /// function or operator that somebody made: whoever asks may have rights that those who made them lack. It holds
-    /// for this query alone, also where a pooler hands its connection on.
+    /// Runs `sql`, a query, as [`Self::query`] does, but names mean the objects of the server's own catalog, and no
+    /// table, function or operator that a user made: our account may have rights that their makers lack. It holds only
+    /// for this query, also if a pooler hands its connection on.
     ///
     /// # Errors
     /// As [`Self::query`].

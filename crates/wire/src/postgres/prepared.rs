@@ -29,7 +29,7 @@ pub(super) const INT8_OID: u32 = 20;
 #[derive(Debug, Clone)]
 pub struct PreparedQuery {
     template: Vec<u8>,
-    /// Where the key goes, where the statement has one.
+    /// The place of the key, if the statement has one.
     key: Option<(usize, KeyForm)>,
 }
 
@@ -83,7 +83,7 @@ impl PreparedQuery {
     }
 }
 
-/// The four messages, with `parameter` (when not empty) as the only one, and where it lies.
+/// Returns the four messages, with `parameter` (when not empty) as the only one, and its offset.
 fn requests(name: &str, parameter: &[u8]) -> Result<(Vec<u8>, usize), WireError> {
     const BINARY: i16 = 1;
     const TEXT: i16 = 0;

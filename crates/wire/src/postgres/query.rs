@@ -15,7 +15,7 @@ const RUN: &str = "run a statement";
 /// A column's text, `None` for NULL.
 type Cell = Option<Vec<u8>>;
 
-/// What the statements of one text gave.
+/// The results of the statements in one text.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// Rows of all statements, in order.
@@ -27,7 +27,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Its rows, where there was a result.
+    /// Returns its rows, if there was a result.
     pub(super) fn into_rows(self) -> Result<Vec<Vec<Cell>>, WireError> {
         if self.has_result { Ok(self.rows) } else { Err(malformed(RUN, "rows", b"no result")) }
     }

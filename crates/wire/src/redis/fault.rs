@@ -1,4 +1,4 @@
-//! What an answer that is none looks like in an error.
+//! Errors for bytes that are not an answer.
 
 use crate::WireError;
 

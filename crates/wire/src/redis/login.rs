@@ -11,8 +11,8 @@ use crate::{Login, Stream, WireError};
 
 const SELECT: &str = "select the database";
 const AUTHENTICATE: &str = "log in";
-/// What servers say of a password that they do not want, from version 6 on and before; its code, `ERR`, is that of
-/// many faults.
+/// The servers' messages about a password that they do not need, from version 6 on and before; the code, `ERR`, is that
+/// of many faults.
 ///
 /// # Source
 /// Redis, src/acl.c and (5.0) src/server.c, `authCommand`.
@@ -21,18 +21,17 @@ const ASK_VERSION: &str = "ask for the server's version";
 const ASK_CLIENT_ID: &str = "ask for the session's number";
 
 impl<S: Stream> Connection<S> {
-    /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when
-    /// another than 0 is given) and asks for version and session id (`INFO server`, `CLIENT ID`; `HELLO` where the access
-    /// list forbids one of them). What none of them may be asked stays unknown and is no error.
+    /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when another than 0 is
+    /// given) and asks for version and session id (`INFO server`, `CLIENT ID`; `HELLO` where the access list forbids
+    /// one of them). A fact that the account may not ask for in any of these ways stays unknown, which is not an error.
     ///
-    /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces
-    /// it. The password goes in clear, as the protocol wants: callers connect to this machine's own
-    /// addresses only.
+    /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces it. The password is
+    /// sent in clear, as the protocol requires: callers connect to this machine's own addresses only.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses, with the first word as its code (`NOAUTH`,
-    /// `WRONGPASS`), [`WireError::NeedlessPassword`] when it wants none, [`WireError::Malformed`] or [`WireError::TooLong`] when it is no Redis server;
-    /// `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] when the server refuses, with the first word as its code (`NOAUTH`, `WRONGPASS`),
+    /// [`WireError::NeedlessPassword`] when it does not need a password, [`WireError::Malformed`] or
+    /// [`WireError::TooLong`] when it is not a Redis server; `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
     /// Redis documentation, "Redis serialization protocol specification".
@@ -93,7 +92,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Version and session's number, from the greeting of Redis 6 and later, which nobody is forbidden.
+    /// Reads version and session's number from the greeting of Redis 6 and later, which every user may send.
     fn ask_hello(&mut self) -> Result<(), WireError> {
         let Some(Value::Array(Some(hello))) = self.unless_forbidden(&[b"HELLO", b"2"])? else {
             return Ok(());

@@ -55,9 +55,9 @@ impl<S: Stream> Connection<S> {
     /// Sends one command, the name first, and gives its reply.
     ///
     /// # Errors
-    /// [`WireError::Server`] for an error reply (the session stays usable), [`WireError::TooLong`]
-    /// for a string over 16 MiB, over a million elements, or over 64 MiB in all,
-    /// [`WireError::Malformed`] for what is no RESP2; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] for an error reply (the session stays usable), [`WireError::TooLong`] for a string over 16
+    /// MiB, over a million elements, or over 64 MiB in all, [`WireError::Malformed`] for bytes that are not RESP2;
+    /// `Timeout`, `Closed`, `Io`.
     pub fn command(&mut self, parts: &[&[u8]]) -> Result<Value, WireError> {
         let mut request = Vec::new();
         write_command(&mut request, parts);

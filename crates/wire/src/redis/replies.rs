@@ -19,7 +19,7 @@ const BULK_LIMIT: u64 = 16 << 20;
 /// Most bytes of one reply, counted as what it takes in memory.
 const REPLY_LIMIT: u64 = 64 << 20;
 
-/// What one reply may still take.
+/// The amount that one reply may still take.
 struct Allowance {
     bytes: u64,
     elements: u64,

@@ -5,7 +5,7 @@
 /// A RESP2 reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// A line such as `OK`; bytes that are no UTF-8 are replaced.
+    /// A line such as `OK`; bytes that are not UTF-8 are replaced.
     Simple(String),
     /// An error inside an array (`EXEC`); an error that is the whole reply is a `WireError` instead.
     Error {

@@ -35,7 +35,7 @@ impl Values {
         }
     }
 
-    /// Takes the line before a value: where the value starts, once it is whole.
+    /// Takes the line before a value: returns the start of the value, once the line is complete.
     fn take_length(&mut self, received: &[u8]) -> Result<Option<usize>, WireError> {
         let Some((marker, rest)) = received.split_first() else {
             return Ok(None);

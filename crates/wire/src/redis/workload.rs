@@ -1,8 +1,8 @@
 //! The measured commands as codecs: GET, SET and PING.
 //!
-//! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds
-//! of one short reply. Neither allocates (but for an error), locks, logs, nor calls the system.
-//! The load engine calls them; nothing here does I/O.
+//! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds of one short reply.
+//! Neither allocates (except for an error), locks, logs, nor calls the system. The load engine calls them; nothing here
+//! does I/O.
 
 use super::command::write_command;
 use super::fault::malformed;

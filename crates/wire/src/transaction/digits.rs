@@ -1,6 +1,6 @@
 //! Text as sysbench fills its columns with: groups of eleven digits, made of 64 random bits.
 //!
-//! Hot: it runs for each written row, and sysbench's own generator is what it is held against.
+//! Hot: it runs for each written row, and it is compared with sysbench's own generator.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;

@@ -1,4 +1,4 @@
-//! A statement that goes out as text: cut at its placeholders, its values quoted.
+//! A statement that is sent as text: cut at its placeholders, its values quoted.
 
 use super::{Bound, Values};
 
@@ -26,7 +26,7 @@ impl Pieces {
     }
 }
 
-/// What must be escaped in a quoted literal, beside the quote itself.
+/// The characters that must be escaped in a quoted literal, beside the quote itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escapes {
     /// Nothing (standard SQL, PostgreSQL with `standard_conforming_strings`).

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What goes into a statement's placeholders.
+/// The values of a statement's placeholders.
 #[derive(Debug, Default)]
 pub struct Values {
     cells: Vec<Cell>,
@@ -23,7 +23,7 @@ pub enum Bound<'a> {
     Number(i64),
     /// Text in the connection's character set.
     Text(&'a [u8]),
-    /// SQL that stands for itself, in a statement that goes out as text.
+    /// SQL that is inserted as it is, in a statement that is sent as text.
     Sql(&'a [u8]),
     Null,
 }
@@ -46,7 +46,7 @@ impl Values {
         self.cells.push(Cell::Text(start..self.text.len()));
     }
 
-    /// Adds SQL, for statements that go out as text.
+    /// Adds SQL, for statements that are sent as text.
     pub fn push_sql(&mut self, sql: &[u8]) {
         let start = self.text.len();
         self.text.extend_from_slice(sql);

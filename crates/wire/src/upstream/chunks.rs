@@ -1,13 +1,13 @@
 //! The chunks of an answer whose length is not known when it begins.
 //!
-//! Hot: nothing here allocates (but for an error), locks or calls the system.
+//! Hot: nothing here allocates (except for an error), locks or calls the system.
 
 use super::fault::malformed;
 use crate::WireError;
 
 /// Most hexadecimal digits of a chunk's length: four GiB.
 const MOST_DIGITS: usize = 8;
-/// Most bytes of a line between chunks: a length with what may stand behind it, or a trailer.
+/// Most bytes of a line between chunks: a length with its extensions, or a trailer.
 const MOST_LINE_BYTES: usize = 4096;
 
 /// Where in its chunks an answer is.
@@ -15,13 +15,13 @@ const MOST_LINE_BYTES: usize = 4096;
 pub(super) enum Chunks {
     /// A line with a length comes.
     Length,
-    /// So many bytes of a chunk come, its line end included.
+    /// This many bytes of a chunk follow, its line end included.
     Data(u64),
     /// Trailers come, and an empty line.
     Trailers,
 }
 
-/// What was found at the front of the bytes.
+/// The bytes that were taken at the front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
     /// Bytes that are done with.
@@ -35,7 +35,7 @@ impl Chunks {
     /// Takes what is there.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] for what are no chunks.
+    /// [`WireError::Malformed`] for bytes that are not chunks.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Taken, WireError> {
         let mut taken = Taken { n_used: 0, n_body: 0, is_end: false };
         loop {
@@ -43,7 +43,7 @@ impl Chunks {
             match *self {
                 Self::Data(n_left) => {
                     let n_here = n_left.min(rest.len() as u64);
-                    // The line end is no part of the body.
+                    // The line end is not part of the body.
                     taken.n_body += n_here.min(n_left.saturating_sub(2));
                     taken.n_used += n_here as usize;
                     if n_here < n_left {

@@ -1,4 +1,4 @@
-//! What is wrong with an answer.
+//! The faults of an answer.
 
 use crate::WireError;
 

@@ -1,7 +1,8 @@
 //! One request as a codec, and the heads of its answers.
 //!
-//! Hot file: `request` copies bytes that were made once, `reply` finds the bounds of one answer and passes over what
-//! is long. Neither allocates (but for an error, and for a head longer than those before), locks, logs, nor calls the system.
+//! Hot file: `request` copies bytes that were made once, `reply` finds the bounds of one answer and passes over long
+//! bodies. Neither allocates (except for an error, and for a head longer than those before), locks, logs, nor calls the
+//! system.
 
 use super::chunks::Chunks;
 use super::fault::{READ_REPLY, malformed};
@@ -14,7 +15,7 @@ const HEAD_LIMIT: usize = 64 << 10;
 const MOST_HEADERS: usize = 64;
 /// Most bytes of a body.
 const BODY_LIMIT: u64 = 1 << 30;
-/// Largest body that is kept whole, so that the two arms' can be held against each other.
+/// Largest body that is kept whole, so that the two arms' bodies can be compared.
 const KEPT_BYTES: u64 = 64 << 10;
 
 /// A request as it is asked for.
@@ -52,11 +53,11 @@ pub struct Fetch {
     n_passed: usize,
 }
 
-/// What of an answer comes next.
+/// The next part of an answer.
 #[derive(Debug, Clone, Copy)]
 enum Body {
     Head,
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
     Chunked(Chunks),
 }
@@ -196,7 +197,7 @@ pub(super) type Head<'h, 'b> = httparse::Response<'h, 'b>;
 /// The bytes of the head at the front, and what `look` makes of it; `None` while it is not whole.
 ///
 /// # Errors
-/// [`WireError::Malformed`] for what is no head, [`WireError::TooLong`] for one that does not end.
+/// [`WireError::Malformed`] for bytes that are not a head, [`WireError::TooLong`] for one that does not end.
 pub(super) fn with_head<T>(
     received: &[u8],
     look: impl FnOnce(&Head<'_, '_>) -> T,
@@ -215,7 +216,7 @@ pub(super) fn with_head<T>(
     }
 }
 
-/// What follows a head, and whether the connection goes on as it was asked for.
+/// Returns the kind of body after a head. Fails if the server ends a connection that it was asked to keep open.
 fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
     let code = head.code.unwrap_or_default();
     if !(200..300).contains(&code) {

@@ -1,8 +1,8 @@
 //! HTTP/1.1 under load: one request again and again on a connection, as a web server asks its upstream.
 //!
 //! Beside [`crate::http`], which takes any answer whole and with a library's help, this is for the measured loop: an
-//! answer is passed over as it comes, counted, and held against what it must be.
-//! [`Connection::hello`] asks once and says who answers; [`Fetch`] is the codec. Called by path.
+//! answer is passed over as it comes, counted, and compared with what it must be. [`Connection::hello`] asks once and
+//! finds out which server answers; [`Fetch`] is the codec. Called by path.
 //!
 //! # Source
 //! RFC 9112, sections 4, 6, 7 and 9.
@@ -38,7 +38,7 @@ pub struct Connection<S: Stream> {
     who: Who,
 }
 
-/// What a server's first answer says of itself.
+/// A server's first answer about itself.
 #[derive(Debug, Clone, Default)]
 struct Who {
     server: String,
@@ -90,7 +90,7 @@ impl<S: Stream> Connection<S> {
         &self.target
     }
 
-    /// What the answer's header `Server` says; empty where it says nothing.
+    /// The value of the answer's header `Server`; empty if there is none.
     pub fn server(&self) -> &str {
         &self.who.server
     }
@@ -100,7 +100,7 @@ impl<S: Stream> Connection<S> {
         self.who.worker
     }
 
-    /// Where it sees the connection come from, where it is TCP and looptax's own upstream is at its other end.
+    /// The address from which it sees the connection come, if it is TCP and looptax's own upstream is at its other end.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.who.peer
     }

@@ -22,7 +22,7 @@ pub(crate) enum Received {
 }
 
 impl Connection {
-    /// Receives once. Where a request takes several messages, the next one is sent here.
+    /// Receives once. If a request takes several messages, this sends the next one.
     ///
     /// # Cost
     /// One system call; the room grows only for an answer longer than any before.
@@ -83,7 +83,7 @@ impl Connection {
     /// Takes `n` bytes just received; true when the request is answered, whole and right.
     #[inline]
     fn accept(&mut self, room: &mut Vec<u8>, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
-        // What an answer holds, not what it travels in.
+        // Count what an answer holds, not the records that it travels in.
         let n = match self.sealed {
             None => n,
             Some(_) => self.unseal(room, n)?,
@@ -121,7 +121,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Opens `n` bytes just received; tells how many came out.
+    /// Opens `n` bytes just received; returns how many came out.
     fn unseal(&mut self, room: &mut Vec<u8>, n: usize) -> Result<usize, LoadError> {
         let Some(sealed) = &mut self.sealed else {
             return Ok(0);
@@ -133,7 +133,7 @@ impl Connection {
         Ok(room.len() - self.n_received)
     }
 
-    /// Drops so many bytes at the front of what was received.
+    /// Drops `n_bytes` bytes at the front of what was received.
     #[inline]
     fn give_up(&mut self, room: &mut [u8], n_bytes: usize) {
         // Nearly always all or nothing is given up, and nothing has to be moved.

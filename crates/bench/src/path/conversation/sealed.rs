@@ -9,7 +9,7 @@ use looptax_wire::{Login, WireError, mysql, postgres, redis};
 use super::protocol::ProtocolConnection;
 use crate::path::{Admitted, Link, TlsClient, TlsFacts};
 
-/// Starts TLS where the protocol wants it, and logs in; `is_brief` as an application would.
+/// Starts TLS when the protocol requires it, and logs in; `is_brief` as an application would.
 pub(crate) fn log_in(
     protocol: Protocol,
     mut link: Link,
@@ -39,7 +39,7 @@ pub(crate) fn log_in(
             start(&mut link).map_err(failed)?;
             ProtocolConnection::Postgres(postgres::Connection::login(link, login, limit)?)
         }
-        // From the first byte, on a port of its own.
+        // From the first byte, on a separate port.
         Protocol::Redis => {
             start(&mut link).map_err(failed)?;
             let log_in = if is_brief { redis::Connection::login_briefly } else { redis::Connection::login };

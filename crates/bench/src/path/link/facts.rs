@@ -19,7 +19,7 @@ impl Default for Limits {
     }
 }
 
-/// What the kernel says about a connection.
+/// The kernel's facts about a connection.
 #[derive(Debug, Clone)]
 pub struct LinkFacts {
     /// By `getsockname`.
@@ -34,6 +34,6 @@ pub struct LinkFacts {
     pub send_buffer_bytes: usize,
     /// `SO_RCVBUF` in bytes.
     pub receive_buffer_bytes: usize,
-    /// What TLS agreed on, where there is some.
+    /// The agreed TLS parameters, if the connection has TLS.
     pub tls: Option<TlsFacts>,
 }

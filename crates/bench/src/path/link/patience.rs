@@ -10,7 +10,7 @@ use looptax_host::waiting;
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-/// A login has so many times what one answer has.
+/// A login may take this many times as long as one answer.
 const LOGIN_ANSWERS: u32 = 3;
 
 /// The time that one answer has, from the first receive after a send.
@@ -20,7 +20,8 @@ pub(super) struct Patience {
     since: Option<Duration>,
     /// When the login began.
     begun: Option<Duration>,
-    /// Set by whoever sees its end; a connection that asks one thing and ends has as much time for all of it.
+    /// Set by the code that sees the end of the login; a connection that asks one thing and ends has as much time for
+    /// all of it.
     is_logged_in: Arc<AtomicBool>,
 }
 

@@ -21,12 +21,12 @@ pub(super) struct Raw {
     pub(super) endpoint: Endpoint,
     /// How long one receive or send may take.
     limit: Duration,
-    /// Why nobody waits for its peer any more: an answer that came later would be taken for that of another question.
+    /// Why the link does not wait for its peer any more: a later answer would be taken for that of another question.
     given_up: Option<GivenUp>,
     pub(super) calls: Calls,
-    /// What was received ahead; `None` where the socket will be handed on and nothing may be.
+    /// The bytes received ahead; `None` if the socket will be handed on, so that reading ahead is not allowed.
     ahead: Option<Ahead>,
-    /// What one answer may take; `None` where only each receive has a limit.
+    /// The time limit of one answer; `None` if only each receive has a limit.
     pub(super) patience: Option<Patience>,
 }
 

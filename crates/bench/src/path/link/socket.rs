@@ -102,7 +102,7 @@ pub(super) fn facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     })
 }
 
-/// What one `getsockname` tells.
+/// Reads the facts that one `getsockname` returns.
 pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     let name = rustix::net::getsockname(fd)?;
     let family = match name.address_family() {

@@ -1,4 +1,4 @@
-//! Network namespaces of our own: one that plays the container, and ones that play its host.
+//! looptax's own network namespaces: one that plays the container, and ones that play its host.
 //!
 //! Nothing outside of them is touched: the interfaces, addresses and rules live in namespaces that have no
 //! name, and are gone with the last process in them, however that ended. The process that calls
@@ -10,8 +10,8 @@
 //! nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
 //! ```
 //!
-//! Address translation has a host of its own, because its rules make the kernel track every connection of the
-//! namespace that they are in.
+//! Address translation has a separate host, because its rules make the kernel track every connection of the namespace
+//! that they are in.
 
 mod nat;
 mod netlink;
@@ -66,7 +66,7 @@ impl Host {
     }
 }
 
-/// Why there is no network of our own.
+/// Why looptax could not make its network.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action}")]
 pub struct NetworkError {
@@ -94,18 +94,18 @@ const HOST_END: &str = "veth0";
 impl Network {
     /// Makes the namespaces and moves this process into the container.
     ///
-    /// Without root it becomes one in a user namespace of its own, with the same user and group numbers; so
-    /// call it while the process has no other thread.
+    /// Without root it becomes one in its own user namespace, with the same user and group numbers; so call it while
+    /// the process has no other thread.
     ///
     /// # Errors
     /// [`NetworkError`] with the step that failed; the process is then where it was, or, where it cannot go back
-    /// without root, in a namespace of its own that has loopback.
+    /// without root, in its own namespace that has loopback.
     pub fn enter(hosts: &[Host]) -> Result<Self, NetworkError> {
         let before = own_namespace().map_err(failed("find our network namespace"))?;
         get_right()?;
         Self::make(hosts).inspect_err(|_| {
             if move_into(&before).is_err() {
-                // What fails here is seen by the first connection.
+                // The first connection shows a failure here.
                 let up = Netlink::open().and_then(|mut netlink| netlink.set_up("lo"));
                 up.ok();
             }

@@ -1,6 +1,6 @@
 //! A published port that the kernel translates to the container's, by rules of nftables.
 //!
-//! Loaded by the program `nft`, into the host's namespace of our own alone.
+//! Loaded by the program `nft`, only into the namespace that looptax made for the host.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -29,10 +29,10 @@ impl Network {
     /// Translates connections to `port` of the host [`Host::Nat`] to the container's port of that number.
     ///
     /// # Errors
-    /// What `nft` says.
+    /// [`io::Error`] with the message of `nft`.
     pub fn translate(&self, port: u16) -> io::Result<()> {
         let to = SocketAddr::from((Host::Nat.container_address(), port));
-        // Connections made on the host itself pass the output chain alone; those from elsewhere the other.
+        // Connections made on the host itself pass only the output chain; those from elsewhere pass only the other.
         let rules = format!(
             "table ip looptax {{\n\
              chain from_elsewhere {{ type nat hook prerouting priority -100; fib daddr type local tcp dport {port} dnat to {to}; }}\n\
@@ -57,7 +57,7 @@ fn load(rules: &str) -> io::Result<()> {
     #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
     let mut nft = Command::new(find_program(NFT)?);
     nft.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    // SAFETY: system calls alone, no memory is asked for between fork and exec.
+    // SAFETY: only system calls; no memory is allocated between fork and exec.
     unsafe { nft.pre_exec(keep_right) };
     let mut nft = nft.spawn()?;
     if let Some(mut input) = nft.stdin.take() {

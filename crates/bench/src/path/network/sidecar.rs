@@ -11,13 +11,13 @@ use crate::path::Endpoint;
 /// Where the shared folder is seen: a folder that every system has for this.
 const SHARED: &str = "/mnt";
 
-/// Moves the calling thread, and what it starts from then on, to a network and a mount namespace of its own, in which
+/// Moves the calling thread, and what it starts from then on, to its own network and mount namespaces, in which
 /// `folder` is at another place.
 ///
 /// # Errors
 /// The kernel's refusal.
 pub fn move_to_sidecar(folder: &Path) -> io::Result<()> {
-    // A thread that shares its working folder with others cannot have mounts of its own.
+    // A thread that shares its working folder with others cannot have its own mounts.
     let flags = UnshareFlags::FS | UnshareFlags::NEWNS | UnshareFlags::NEWNET;
     // SAFETY: no table of open files is unshared.
     unsafe { rustix::thread::unshare_unsafe(flags) }?;

@@ -12,8 +12,8 @@ pub fn may_make_namespaces() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
 }
 
-/// Moves this process, which must have one thread, into a user namespace of its own, in which it has all rights
-/// over the namespaces that it makes; files and processes see the same user as before.
+/// Moves this process, which must have one thread, into its own user namespace, in which it has all rights over the
+/// namespaces that it makes; files and processes see the same user as before.
 ///
 /// # Source
 /// `user_namespaces(7)`: a single id may be mapped without any right, once groups cannot be dropped any more.
@@ -26,7 +26,7 @@ pub(super) fn become_root_of_ours() -> io::Result<()> {
     tell_kernel("/proc/self/gid_map", &format!("{gid} {gid} 1"))
 }
 
-/// All of it in one call, as the kernel wants it there.
+/// Writes all of it in one call, as the kernel requires for these files.
 fn tell_kernel(file: &str, words: &str) -> io::Result<()> {
     kernel::write(file, words)
 }

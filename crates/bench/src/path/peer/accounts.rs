@@ -1,12 +1,12 @@
 //! The accounts of this machine: ours, the system's, and whose the numbers of containers are.
 //!
-//! Reads files that root alone writes.
+//! Reads files that only root writes.
 
 use looptax_host::read;
 
 use super::rule::{Accounts, Lent};
 
-/// The first number of a person's account where nothing else is said.
+/// The first number of a person's account, if the files do not set another.
 ///
 /// # Source
 /// login.defs(5), `UID_MIN`.

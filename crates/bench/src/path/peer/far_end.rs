@@ -1,8 +1,8 @@
 //! Who is at the other end of a connection, by what the kernel says of its sockets.
 //!
-//! Of a Unix socket whoever called `listen`. Of TCP whoever has accepted the connection, and as long as nobody has,
-//! whoever listens. The listener is asked for first: as long as a connection waits to be accepted its listener is there,
-//! so that nobody can accept it and put another's listener in the place of his own.
+//! Of a Unix socket: the process that called `listen`. Of TCP: the process that has accepted the connection, or until
+//! then the one that listens. The listener is asked for first: while a connection waits to be accepted its listener
+//! exists, so that no process can accept it and put another process's listener in its place.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -61,7 +61,7 @@ pub(super) fn of(link: &Link) -> Found {
 }
 
 /// # Source
-/// unix(7), `SO_PEERCRED`: of whoever called `listen`; the process is 0 where it is in no namespace of ours.
+/// unix(7), `SO_PEERCRED`: of the process that called `listen`; its number is 0 if it is not in our PID namespace.
 fn of_unix(socket: BorrowedFd<'_>) -> Found {
     let Ok(told) = sockopt::socket_peercred(socket) else {
         return Found::without_process(FarEnd::Untold);
@@ -99,7 +99,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
         Some(listener) if listener.uid == 0 => By::Root,
         Some(listener) if listener.uid == end.uid => By::Sockets {
             uid: end.uid,
-            // The listener stays, while each connection has a socket of its own.
+            // The listener stays, while each connection has its own socket.
             inodes: vec![listener.inode],
         },
         _ => By::Sockets { uid: end.uid, inodes: vec![end.inode] },
@@ -146,7 +146,7 @@ mod tests {
         };
         let to = SocketAddr::from(([127, 0, 0, 1], listener.local_addr().unwrap().port()));
         let own = FarEnd::Account(rustix::process::geteuid().as_raw());
-        // Where the machine's listeners are for one family each, there is nobody.
+        // If the machine's listeners are for one family each, no process listens here.
         if let Ok(link) = Link::open(&Endpoint::Tcp(to), Limits::default()) {
             assert_eq!(of(&link).who, own);
             let _accepted = listener.accept().unwrap();

@@ -1,7 +1,7 @@
 //! Who is at the other end of a connection, before anything of a login leaves: the one place where that is decided.
 //!
-//! Every login of this room goes through [`admit`], and so does whoever logs in over a [`Link`] by himself. What is
-//! allowed is in `rule`, what the kernel tells in `far_end`, `sock_diag` and `process`.
+//! Every login of this room calls [`admit`], and so does other code that logs in over a [`Link`]. `rule` holds the
+//! rule; `far_end`, `sock_diag` and `process` ask the kernel.
 
 mod accounts;
 mod far_end;
@@ -19,7 +19,7 @@ use looptax_wire::{Channel, Login, keep_out_of_words};
 use crate::path::{Endpoint, Link, PathError};
 use rule::{Ruling, Why, ruling};
 
-/// What `--trust-peer` sets.
+/// The setting of `--trust-peer`.
 static TRUSTS_ANYBODY: AtomicBool = AtomicBool::new(false);
 
 /// The environment's word for MySQL's plugin that takes the password as it is.
@@ -28,7 +28,7 @@ static TRUSTS_ANYBODY: AtomicBool = AtomicBool::new(false);
 /// dev.mysql.com, "Client-Side Cleartext Pluggable Authentication": the value begins with 1, Y or y.
 const ENABLES_CLEAR: &str = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
 
-/// From now on somebody insists: this process logs in to whoever answers.
+/// From now on this process logs in to any server that answers, because the user insists.
 pub fn trust_peers() {
     TRUSTS_ANYBODY.store(true, Ordering::Relaxed);
 }
@@ -36,9 +36,9 @@ pub fn trust_peers() {
 /// Leave to log in over a connection: that its peer was looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Admitted {
-    /// What lies between us and the server.
+    /// The channel between us and the server.
     pub(crate) channel: Channel,
-    /// Whether the password may go as it is where nobody listens in.
+    /// Whether the password may be sent in the clear if no process can listen in.
     pub(crate) enables_clear: bool,
 }
 
@@ -72,7 +72,8 @@ pub fn admit(protocol: Protocol, link: &Link, login: &Login) -> Result<Admitted,
     decide(trusts_anybody, false, protocol, link, login)
 }
 
-/// The same for one that is sealed before anything else is said: nobody on the way hears the password then.
+/// The same for a link that is sealed before anything else is sent: then the password is hidden from every process on
+/// the way.
 pub(crate) fn admit_sealed(protocol: Protocol, link: &Link, login: &Login) -> Result<Admitted, PathError> {
     let trusts_anybody = TRUSTS_ANYBODY.load(Ordering::Relaxed);
     decide(trusts_anybody, true, protocol, link, login)
@@ -114,7 +115,7 @@ fn decide(
     }
 }
 
-/// Whether nothing of a login leaves, since the protocol has none or neither user nor password is given.
+/// Whether nothing of a login leaves, because the protocol has no login or because neither user nor password is given.
 fn says_nothing(protocol: Protocol, login: &Login) -> bool {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => false,
@@ -161,7 +162,7 @@ mod tests {
         Login { user: "app".to_owned(), password: Secret::new("s3cr3t-w0rd"), ..Login::default() }
     }
 
-    /// A fake of nobody's, who is no server; `None` without root.
+    /// A fake that runs as the account `nobody` and is not a server; `None` without root.
     fn of_nobody(scratch: &Scratch, speaks: Speaks) -> Option<Fake> {
         if !rustix::process::geteuid().is_root() {
             skip("needs root");

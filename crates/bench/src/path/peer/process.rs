@@ -1,6 +1,6 @@
 //! Which program an account's listener is, by name.
 //!
-//! Names prove nothing of a person's process, so they are asked for of the system's accounts alone.
+//! Names prove nothing of a person's process, so they are checked only for the system's accounts.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -19,8 +19,8 @@ const POOLERS: [(&str, Protocol); 3] =
 /// The account that servers without one, and much else, run as.
 const ANYBODY: &str = "nobody";
 
-/// Sockets that were found to be a server's. The kernel gives no number twice while a socket is open, so whoever asks for
-/// the same one means the same socket.
+/// Sockets that were found to be a server's. The kernel does not reuse a number while a socket is open, so the same
+/// number means the same socket.
 static KNOWN: Mutex<Vec<(u64, Protocol)>> = Mutex::new(Vec::new());
 
 /// That of a process that is known.
@@ -35,8 +35,8 @@ pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
     }
 }
 
-/// That of an account's process which holds one of these sockets. Where we may not look into processes, one of the account's
-/// that is such a server has to do.
+/// That of an account's process which holds one of these sockets. If we may not look into processes, any process of the
+/// account that is such a server is accepted.
 pub(super) fn of_sockets(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |inode: &u64| known().contains(&(*inode, protocol));
@@ -91,7 +91,7 @@ fn holds(process: &Path, links: &[String]) -> Option<bool> {
     Some(false)
 }
 
-/// Whom a process acts as. Its folder is root's where others may not look into it.
+/// Returns the user that a process acts as. Its folder belongs to root if others may not look into it.
 fn uid_of(process: &Path) -> Option<u32> {
     let owner = kernel::metadata(process).ok()?.uid();
     if owner != 0 {
@@ -105,7 +105,7 @@ fn uid_of(process: &Path) -> Option<u32> {
 /// Whether a process's program is a server of the protocol, by the name of its file, or by what the process calls itself
 /// if we may not see the file. `None` if we can see neither.
 ///
-/// An account that is not made for servers can give a server's name to a program of its own: then the name proves nothing.
+/// An account that is not made for servers can give a server's name to its own program: then the name proves nothing.
 fn is_server(process: &Path, protocol: Protocol) -> Option<bool> {
     let file = kernel::link(process.join("exe")).ok();
     let Some(name) = file.as_deref().and_then(Path::file_name) else {

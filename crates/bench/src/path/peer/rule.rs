@@ -1,15 +1,15 @@
-//! Whether whoever is at the other end may hear a login: the rule, without a look at the machine.
+//! Whether the process at the other end may receive a login: the rule, without a look at the machine.
 //!
-//! Nobody logs in to an account of this machine that could be anybody's: a password that is not sent itself can still be
-//! relayed to the true server, or guessed from what was answered.
+//! looptax does not log in to an account of this machine that could be any person's: a password that is not sent itself
+//! can still be relayed to the true server, or guessed from what was answered.
 
-/// Where systemd finds a user for a service that names none (`DynamicUser=`).
+/// The range in which systemd picks a user for a service that does not name one (`DynamicUser=`).
 ///
 /// # Source
 /// systemd.io, "Users, Groups, UIDs and GIDs on systemd systems".
 const DYNAMIC: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
-/// The account of nobody, and of whom the kernel cannot name in our user namespace.
+/// The account `nobody`, and every user that the kernel cannot name in our user namespace.
 const NOBODY: u32 = 65_534;
 
 /// Who is at the other end, as far as the kernel tells.
@@ -18,13 +18,13 @@ pub(super) enum FarEnd {
     Account(u32),
     /// The network's rules lead on from an address of this machine, to a container: they are root's.
     Routed,
-    /// An address that is not this machine's, or a network namespace of its own.
+    /// An address that is not this machine's, or one in a separate network namespace.
     Elsewhere,
     /// The kernel does not tell.
     Untold,
 }
 
-/// What process of the account it is.
+/// The kind of process that the account runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Process {
     /// Its program is a server of what is spoken, by its name.
@@ -54,9 +54,9 @@ pub(super) struct Lent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ruling {
-    /// Log in, in whatever way the server wants.
+    /// Log in, in any way that the server asks for.
     Proved,
-    /// Log in where that shows the password to nobody on the way.
+    /// Log in, but do not show the password to any process on the way.
     NotInClear,
     Stranger(Why),
 }
@@ -65,7 +65,7 @@ pub(super) enum Ruling {
 pub(super) enum Why {
     /// A person's account, which is neither root's nor ours.
     Person(u32),
-    /// An account of the system's whose program is none of the protocol's servers.
+    /// An account of the system's whose program is not one of the protocol's servers.
     Program(u32),
     /// The kernel does not tell whose it is.
     Untold,
@@ -94,7 +94,7 @@ impl Accounts {
     }
 }
 
-/// The rule. `process` is looked for only where it decides.
+/// The rule. Looks for `process` only if it decides.
 pub(super) fn ruling(far_end: FarEnd, accounts: &Accounts, process: impl FnOnce() -> Process) -> Ruling {
     let uid = match far_end {
         FarEnd::Account(uid) => uid,
@@ -109,7 +109,7 @@ pub(super) fn ruling(far_end: FarEnd, accounts: &Accounts, process: impl FnOnce(
             Process::Server | Process::Unseen => Ruling::Proved,
             Process::Other => Ruling::Stranger(Why::Program(uid)),
         },
-        // Whom the kernel cannot name may be a person of another namespace.
+        // A user that the kernel cannot name may be a person of another namespace.
         Standing::Nobody => match process() {
             Process::Server => Ruling::Proved,
             Process::Other | Process::Unseen => Ruling::Stranger(Why::Program(uid)),
@@ -146,7 +146,7 @@ mod tests {
         for process in [Server, Other, Unseen] {
             // A port proxy of Docker, systemd's sockets, a server of root's.
             check(Account(0), process, Proved);
-            // A tunnel of our own, a server of a developer's, podman without root.
+            // Our own tunnel, a developer's server, podman without root.
             check(Account(OWN), process, Proved);
             check(Account(100_999), process, Proved);
             // LXC.
@@ -156,7 +156,7 @@ mod tests {
             check(Account(165_536), process, Stranger(Why::Person(165_536)));
             check(Account(70_000), process, Stranger(Why::Person(70_000)));
         }
-        // mysql, postgres, a service with DynamicUser=, Docker's containers with numbers of their own.
+        // mysql, postgres, a service with DynamicUser=, Docker's containers with their own numbers.
         for uid in [27, 999, 61_500, 300_999] {
             check(Account(uid), Server, Proved);
             check(Account(uid), Unseen, Proved);

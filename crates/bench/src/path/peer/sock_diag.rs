@@ -1,6 +1,6 @@
 //! One TCP socket of the calling thread's network namespace, by its addresses: whose it is.
 //!
-//! The kernel looks it up as it does for a packet that arrives. Where it cannot be asked that way, its list is read.
+//! The kernel looks it up as it does for a packet that arrives. If it cannot be asked that way, its list is read.
 //!
 //! # Source
 //! `sock_diag(7)`; the kernel's `include/uapi/linux/inet_diag.h`, `proc_pid_net(5)`.
@@ -42,8 +42,8 @@ impl End {
     }
 }
 
-/// The socket at `local` that is connected to `remote`; without one the socket that listens there. `None` where there is
-/// none.
+/// The socket at `local` that is connected to `remote`; without one the socket that listens there. `None` if there is
+/// no such socket.
 pub(super) fn end_of(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Option<End>> {
     asked(local, remote).or_else(|_| listed(local, remote))
 }
@@ -115,7 +115,7 @@ fn read(answer: &[u8], wants_listener: bool) -> io::Result<Option<End>> {
         return Err(invalid());
     }
     let end = End { uid: u32::from_ne_bytes(number(UID_AT)?), inode: u64::from(u32::from_ne_bytes(number(INODE_AT)?)) };
-    // Where no socket has that connection, the one that listens for it is told.
+    // If no socket has that connection, the kernel returns the one that listens for it.
     let is_listener = answer[STATE_AT] == TCP_LISTEN;
     Ok((is_listener == wants_listener).then_some(end))
 }
@@ -123,7 +123,7 @@ fn read(answer: &[u8], wants_listener: bool) -> io::Result<Option<End>> {
 /// The same out of the kernel's list.
 fn listed(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Option<End>> {
     let mut text = kernel::text("/proc/thread-self/net/tcp")?;
-    // A kernel without IPv6 has none.
+    // A kernel without IPv6 does not have this file.
     text += &kernel::text("/proc/thread-self/net/tcp6").unwrap_or_default();
     Ok(in_list(&text, local, remote))
 }
@@ -138,7 +138,7 @@ fn in_list(text: &str, local: SocketAddr, remote: Option<SocketAddr>) -> Option<
             None => row.listens && row.local == plain(at),
         })
     };
-    // What listens for this address comes before what listens for all.
+    // A listener for this address comes before a listener for all.
     let found = find(local.ip()).or_else(|| {
         let any: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
         let own_family = any.into_iter().filter(|it| it.is_ipv4() == local.is_ipv4());

@@ -1,4 +1,5 @@
-//! What a server says of the connections of one user beside ours: who is logged in, and how many have come so far.
+//! A server's figures on the connections of one user beside ours: those that are logged in, and how many there have
+//! been so far.
 
 use looptax_wire::WireError;
 use looptax_wire::redis::Connection;
@@ -163,8 +164,7 @@ fn redis_counts(connection: &mut Connection<Link>) -> Result<ServerCounts, WireE
     Ok(ServerCounts { n_connections: received.transpose()?, n_refused: redis_refusals(&errors), n_uncounted: 0 })
 }
 
-/// `errorstat_WRONGPASS:count=2`: logins that failed, and commands without one.
-/// `None` where there is no such section.
+/// `errorstat_WRONGPASS:count=2`: logins that failed, and commands without one. `None` if there is no such section.
 fn redis_refusals(errors: &str) -> Option<u64> {
     let has_section = errors.lines().any(|it| it.trim().eq_ignore_ascii_case("# errorstats"));
     let count = |line: &str| {

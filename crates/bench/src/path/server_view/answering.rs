@@ -12,7 +12,7 @@ use crate::path::Conversation;
 
 /// How many questions are asked in turn. Another thread that slept as often in one round does not in all three.
 const ROUNDS: [u64; 3] = [23, 41, 16];
-/// Whoever uses the machine beside us may send the thread away more often than it sleeps.
+/// Other processes on the machine may preempt the thread more often than it sleeps.
 const ATTEMPTS: usize = 8;
 /// Most threads of a server that are looked at.
 const MOST_THREADS: usize = 512;
@@ -53,16 +53,16 @@ impl Conversation {
 }
 
 /// Whether a thread that was given a core `more` times may have answered `n` questions: it may have found some without
-/// sleeping, and on the core of who asks it may have to wait for that one in the middle of each answer. The one that
-/// does answer always fits: where only one does, it is that one.
+/// sleeping, and on the core of the client it may have to wait for the client in the middle of each answer. The thread
+/// that answers always fits: if only one fits, it is that one.
 fn is_near(more: u64, n: u64) -> bool {
     (n - n / 4..=2 * n + 4).contains(&more)
 }
 
-/// How often each thread of a process was given a core; `None` where there are too many to look at.
+/// Returns how often each thread of a process was given a core; `None` if there are too many threads to look at.
 fn turns(pid: u32) -> Option<BTreeMap<u32, u64>> {
     let tids = threads(pid).ok().filter(|it| it.len() <= MOST_THREADS)?;
-    // One that has just ended is nobody's.
+    // A thread that has just ended is left out.
     Some(tids.into_iter().filter_map(|tid| Some((tid, n_turns(tid)?))).collect())
 }
 

@@ -11,7 +11,7 @@ use crate::path::{Conversation, Endpoint, relayed_by};
 
 impl ServerView {
     /// The view of the process behind the socket among `conversations`, and of those that it has started: the
-    /// connections over TCP that they hold the other end of are listed. Where there is no socket among them, that of
+    /// connections over TCP that they hold the other end of are listed. If there is no socket among them, the view of
     /// process `listener`. `None` where they may not be looked into.
     pub fn by_kernel<'a>(
         conversations: impl Iterator<Item = &'a Conversation> + Clone,
@@ -46,8 +46,8 @@ impl ServerView {
     }
 }
 
-/// The far ends of what the listener's processes have accepted on its port, each with who holds it. Where processes
-/// are told, only they are looked into: a server may have started hundreds.
+/// The far ends of what the listener's processes have accepted on its port, each with the process that holds it. If
+/// `told` names processes, only they are looked into: a server may have started hundreds.
 fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(SocketAddr, u32)> {
     let mut pids: Vec<u32> =
         told.filter(|id| belongs_to(*id, listener)).filter_map(|id| Some(of_thread(id)?.0)).collect();

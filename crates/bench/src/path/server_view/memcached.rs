@@ -1,6 +1,6 @@
-//! What a memcached process says about itself, and which of its threads does the work.
+//! A memcached process's figures on itself, and which of its threads does the work.
 //!
-//! Reads `/proc` of the process that answers. Called by `server_view`, for memcached alone.
+//! Reads `/proc` of the process that answers. Called by `server_view`, only for memcached.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ const ADDRESS_SETTINGS: [&str; 3] = ["tcpport", "inter", "domain_socket"];
 
 const TITLE: &str = Protocol::Memcached.title();
 
-/// What memcached calls the threads that serve connections (seen in 1.6.18).
+/// memcached's name for the threads that serve connections (seen in 1.6.18).
 const WORKER: &str = "mc-worker";
 
 /// Asks over one connection; `facts` are its own.

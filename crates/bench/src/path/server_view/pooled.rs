@@ -1,5 +1,5 @@
-//! What a pooler before PostgreSQL does with the connections that it holds: whether they go from client to client,
-//! and whether what a client prepares stays its own then.
+//! How a pooler before PostgreSQL treats the connections that it holds: whether clients share them, and whether a
+//! client's prepared statements then stay its own.
 //!
 //! Asked before anything is prepared on a running one, by `experiment`: nothing of ours may stay with a connection
 //! that somebody else gets next.
@@ -20,9 +20,9 @@ impl Conversation {
     /// which logged in alike: then the pooler's connections go from client to client.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is no PostgreSQL.
+    /// [`PathError::Protocol`] when the server refuses the question, or is not a PostgreSQL.
     pub fn shares_backends_with(&mut self, other: &mut Self) -> Result<bool, PathError> {
-        // Twice in a row each: where connections take turns, that is two of them.
+        // Twice in a row each: if connections take turns, these are two of them.
         let own = [self.backend()?.pid, self.backend()?.pid];
         let others = [other.backend()?.pid, other.backend()?.pid];
         let again = self.backend()?.pid;
@@ -30,11 +30,11 @@ impl Conversation {
         Ok(!is_own)
     }
 
-    /// Whether the pooler gives what this connection prepares a name of its own, and so keeps it: `PgBouncer` does from
-    /// 1.21 on, where `max_prepared_statements` is not 0. What is prepared for this is gone afterwards.
+    /// Whether the pooler renames the statements that this connection prepares, and so keeps them: `PgBouncer` does
+    /// from 1.21 on, if `max_prepared_statements` is not 0. The statement that this prepares is gone afterwards.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the connection breaks, or is none to PostgreSQL.
+    /// [`PathError::Protocol`] when the connection breaks, or is not one to PostgreSQL.
     pub fn keeps_prepared(&mut self) -> Result<bool, PathError> {
         let endpoint = self.endpoint().to_string();
         let kept = match &mut self.connection {

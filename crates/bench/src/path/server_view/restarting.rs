@@ -1,4 +1,4 @@
-//! What a restart of a server would lose, by the server's own figures.
+//! The data that a restart of a server would lose, by the server's own figures.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ fn setting(connection: &mut looptax_wire::redis::Connection<crate::path::Link>, 
     }
 }
 
-/// Whether it takes a snapshot when SIGTERM ends it: if it takes some by itself, unless it is told otherwise.
+/// Whether it takes a snapshot when SIGTERM ends it: if it takes some by itself, unless `on_sigterm` sets otherwise.
 ///
 /// # Source
 /// redis.conf of Redis 7; tried with Redis 7.0 and Valkey 9.1 (2026-11-28): keys before and after.

@@ -1,4 +1,4 @@
-//! What a server says of itself and of its connections.
+//! A server's view of itself and of its connections.
 
 use std::net::SocketAddr;
 
@@ -18,9 +18,9 @@ pub enum SeenAs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {
     pub pid: u32,
-    /// Where it sees its client, which is the pooler if there is one.
+    /// The address or socket from which the server sees its client come, or the pooler if there is one.
     pub seen_as: SeenAs,
-    /// What tells its server from any other.
+    /// Distinguishes its server from any other.
     pub identity: String,
 }
 
@@ -32,14 +32,14 @@ pub struct ClientSeen {
     pub seen_as: SeenAs,
     /// Kernel thread (or process) id that serves it, where the server tells.
     pub worker: Option<u32>,
-    /// Behind a pooler: where the server sees the pooler come from. `None` where there is no pooler.
+    /// Behind a pooler: where the server sees the pooler come from. `None` without a pooler.
     pub behind: Option<SeenAs>,
 }
 
 /// The server's view of itself and of some of its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerView {
-    /// What tells this server instance from any other; memcached: what makes two processes alike.
+    /// Distinguishes this server instance from any other; memcached: equal for two processes with the same settings.
     pub identity: String,
     /// Its process id, where it tells.
     pub server_pid: Option<u32>,

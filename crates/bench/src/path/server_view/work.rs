@@ -1,4 +1,4 @@
-//! What a server has done so far, for whoever asks before and after: how many requests, and how long they took it.
+//! A server's work so far, to be read before and after a load: how many requests, and how long they took it.
 
 use looptax_model::dsn::Protocol;
 use looptax_wire::WireError;
@@ -10,7 +10,7 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::ASK_CONNECTIONS;
 use crate::path::{Conversation, Link, PathError};
 
-/// What a server counts of everybody's requests.
+/// A server's count of all clients' requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerWork {
     pub counter: &'static str,
@@ -39,7 +39,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => postgres(it).map(Some),
             ProtocolConnection::Redis(it) => redis(it).map(Some),
             ProtocolConnection::Memcached(it) => it.stats("").and_then(|stats| memcached(&stats).map(Some)),
-            // Our own are among them, where any are told.
+            // Our own are among them, if the server lists any.
             ProtocolConnection::Mongodb(it) => it.status().map(|status| {
                 (!status.commands.is_empty()).then(|| ServerWork {
                     counter: "metrics.commands",
@@ -67,7 +67,7 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>) -> Result<Serve
             us.map(|us| parsed::<u64>(MYSQL, &us)).transpose()?
         }
     };
-    // MariaDB has the table without anything in it, unless it was told to keep it.
+    // MariaDB has the table without anything in it, unless it is set to keep it.
     let busy_us = busy_us.filter(|us| *us > 0);
     let questions = connection.query("SHOW GLOBAL STATUS LIKE 'Questions'")?;
     let [_, questions] = only(MYSQL, table(MYSQL, questions)?)?;

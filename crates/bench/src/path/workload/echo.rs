@@ -1,9 +1,8 @@
-//! What is asked of the echo server, where nothing but the transport is left.
+//! The requests to the echo server, for which only the transport costs time.
 
 use looptax_wire::echo::{Hello, Traffic};
 
-/// Bytes of a request and its reply where nothing is said: about what a point select sends and
-/// receives.
+/// Default number of bytes of a request and its reply: about what a point select sends and receives.
 const PING_BYTES: u32 = 64;
 
 /// A conversation with the echo server.

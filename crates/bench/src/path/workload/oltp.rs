@@ -1,5 +1,4 @@
-//! sysbench's transactions, statement by statement, so that figures can be held against
-//! `sysbench oltp_*`.
+//! sysbench's transactions, statement by statement, so that figures can be compared with `sysbench oltp_*`.
 //!
 //! # Source
 //! sysbench 1.0.20's manual and its `oltp_*.lua`: 10 point selects, one range of each kind over 100

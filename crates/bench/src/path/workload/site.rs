@@ -9,12 +9,12 @@ use looptax_wire::{WireError, fastcgi, site, upstream};
 pub enum SitePage {
     /// 200 bytes.
     Hello,
-    /// So many bytes.
+    /// A page of this many bytes.
     Sized {
         /// Bytes of the page.
         bytes: u64,
     },
-    /// So many bytes there, and a number back.
+    /// Sends this many bytes, and receives a number.
     Upload {
         /// Bytes of the body.
         bytes: u64,

@@ -7,7 +7,7 @@ use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
 pub const TPCB_ACCOUNTS: u32 = 100_000;
 const TELLERS: i64 = 10;
-/// A transaction moves at most so much.
+/// A transaction moves at most this much.
 const MOST_MOVED: i64 = 5_000;
 
 /// Its statements on the tables of `schema`.

@@ -1,4 +1,4 @@
-//! Functions and operators: what they come to.
+//! Functions and operators: how they are evaluated.
 //!
 //! NULL in, NULL out, for all but the tests for NULL and truth. Where the manual is silent the
 //! results are those of pgbench.
@@ -51,7 +51,7 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    /// What the function comes to.
+    /// Returns the function's value.
     ///
     /// # Errors
     /// Division by zero, overflow, a wrong type, a range or parameter that is not allowed.

@@ -32,7 +32,7 @@ pub(crate) enum Op {
     Push(Value),
     /// Pushes a variable, by its index.
     Load(u32),
-    /// Replaces so many values by what the function makes of them.
+    /// Replaces this many values by the function's result.
     Call(Function, u32),
     /// Takes a value; goes on at the step unless it is true.
     Unless(u32),

@@ -1,6 +1,6 @@
 //! Reads an expression by precedence climbing and writes the steps of the stack machine.
 //!
-//! How tight operators bind is said in `operator`. Depth is limited, because the text is untrusted.
+//! `operator` defines how tight operators bind. Depth is limited, because the text is untrusted.
 
 use std::ops::Range;
 

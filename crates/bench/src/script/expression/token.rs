@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         Self { source, at, end }
     }
 
-    /// Where the command ends: at its line feed, or at the end of the text.
+    /// Returns the end of the command: at its line feed, or at the end of the text.
     pub(crate) fn end(&self) -> usize {
         self.end
     }
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many bytes of white space or continuation stand here.
+    /// Returns how many bytes of white space or continuation follow.
     fn n_blank_bytes(&self) -> usize {
         let rest = &self.source.text.as_bytes()[self.at..self.end];
         match rest {

@@ -1,10 +1,10 @@
-//! What a parsed script is made of: the steps that a session takes.
+//! The instructions of a parsed script: the steps that a session takes.
 
 use std::ops::Range;
 
 use crate::script::expression::Code;
 
-/// What a session does next, with the place that an error points at.
+/// The next step of a session, with the place that an error points at.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Instruction {
     pub(crate) span: Range<usize>,
