@@ -27,7 +27,7 @@ export XDG_DATA_HOME=$scratch/kept
 finish() {
   podman pod rm -f -t 0 looptax-shop > /dev/null 2>&1 || true
   (cd "$scratch" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1) || true
-  (cd "$scratch/php" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1) || true
+  (cd "$scratch/php" 2> /dev/null && "$compose" -p looptax-sockets down -v > /dev/null 2>&1) || true
   podman rm -f -t 0 systemd-shop db cache > /dev/null 2>&1 || true
   podman volume rm -f systemd-sockets-db systemd-sockets-cache sockets-cache sockets-db > /dev/null 2>&1 || true
   podman network rm -f looptax-sockets_default podman-default-kube-network systemd-shop > /dev/null 2>&1 || true
@@ -59,7 +59,8 @@ if [ ! -e "$root/usr/sbin/mariadbd" ] || [ ! -e "$root/usr/sbin/nginx" ]; then
     stop "$(tail -3 "$scratch/debootstrap")"
 fi
 is_too_old() {
-  ! command -v "$compose" > /dev/null || "$compose" --version 2> /dev/null | grep -qE 'version:? +1\.0\.[0-3]$'
+  # Not through a pipe: it writes on after that line. Podman wants the file that CONTAINERS_CONF names, which comes later.
+  ! command -v "$compose" > /dev/null || grep -qE 'version:? +1\.0\.[0-3]$' <<< "$(env -u CONTAINERS_CONF "$compose" --version 2> /dev/null)"
 }
 # Debian 12's leaves a volume's options out.
 if is_too_old && python3 -m venv "$roots/compose" > "$scratch/venv" 2>&1 &&
