@@ -122,7 +122,7 @@ impl Text {
         format!("{}{GLUE}{}", fixed(count.value, 2), self.interval(count, |end| fixed(end, 2)))
     }
 
-    /// Applies `whole` to an estimate, or of one without any interval its `value` alone.
+    /// Applies `whole` to an estimate, or, without any interval, only to its `value`.
     pub(crate) fn as_known(
         it: &Estimate,
         value: impl Fn(f64) -> String,
