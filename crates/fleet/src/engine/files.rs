@@ -13,7 +13,7 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;
 
-/// Only the owner reads reports.
+/// Only the owner reads reports, and a process that the folder lets in as the owner.
 const PRIVATE: u32 = 0o600;
 
 /// A folder: a file per report, there whole or not at all.

@@ -1,4 +1,4 @@
-//! Collectors: where reports are sent, and the queries to them.
+//! Collectors: the receivers of reports, and the queries to them.
 //!
 //! One type for all of them ([`Collector`]), an engine per folder below. Names of tables, views and columns in SQL come
 //! only from this crate's own descriptions; every text of a machine, a person or a collector is a value in a row's

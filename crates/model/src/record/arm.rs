@@ -1,6 +1,6 @@
 //! One arm of a comparison: where it led, how that was proved, how it fared.
 //!
-//! The figures stand for the arm alone; what it costs over another is in [`crate::record::Tax`].
+//! The figures stand only for the arm; what it costs over another is in [`crate::record::Tax`].
 
 use crate::stats::range::{Amount, Count, ProcessId};
 use schemars::JsonSchema;

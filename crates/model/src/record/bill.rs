@@ -1,4 +1,4 @@
-//! What each part of a way adds to a request, in steps.
+//! The addition of each part of an arm to a request, in steps.
 
 use crate::stats::range::Real;
 use schemars::JsonSchema;

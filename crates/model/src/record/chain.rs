@@ -1,4 +1,4 @@
-//! What a page goes through on this machine, from the web server to the last table: chains of hops.
+//! The programs that a page passes on this machine, from the web server to the last table: chains of hops.
 //!
 //! A part of what `looptax find` saw, beside its servers and clients.
 

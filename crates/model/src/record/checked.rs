@@ -1,7 +1,7 @@
-//! What `looptax check` says: points with answers, and the lines to change.
+//! The result of `looptax check`: points with answers, and the lines to change.
 //!
 //! Its own JSON, apart from records of runs: the points of one address, or every connection of a file or a process
-//! with points of its own.
+//! with its own points.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! The codes that stand beside sentences: kebab-case, stable, for programs.
+//! The codes beside sentences: kebab-case, stable, for programs.
 //!
 //! Each code has one sentence, which is its documentation in the schema and in docs/codes.md.
 

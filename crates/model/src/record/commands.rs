@@ -1,7 +1,7 @@
 //! Whole commands: what ran where otherwise a load generator sends requests.
 //!
-//! Command lines as they were run, with the passwords that looptax knows blotted out. Variables stand
-//! by name alone, because their values may be secret.
+//! Command lines as they were run, with the passwords that looptax knows blotted out. Variables are
+//! listed only by name, because their values may be secret.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;

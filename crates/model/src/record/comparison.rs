@@ -14,7 +14,7 @@ use crate::record::{
 
 /// Some arms of one server, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-// What serde derives is a function of the type; the trait's own checks what was read: see `consistent`.
+// serde derives a function of the type; the trait's own one checks the values that were read: see `consistent`.
 #[serde(remote = "Self")]
 pub struct Comparison {
     /// The server.
@@ -257,7 +257,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Whether the rate follows from the server alone.
+    /// Whether the rate follows only from the server.
     pub fn is_flat_out(&self) -> bool {
         self.rate_per_s.is_none() && self.think_us.is_none()
     }

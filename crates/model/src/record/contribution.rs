@@ -1,4 +1,5 @@
-//! What one machine gives to a pool of results: the figures, and of the machine what changes them. Nothing that names it.
+//! One machine's part of a pool of results: the figures, and the facts about the machine that change them. Nothing that
+//! names it.
 //!
 //! `looptax show --publish` writes it, one line of JSON; `looptax-fleet` makes and checks it.
 

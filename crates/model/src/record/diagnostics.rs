@@ -1,4 +1,4 @@
-//! What the data of a comparison say about themselves.
+//! Diagnostics of the data of a comparison.
 //!
 //! None of it decides; it helps to judge whether to believe. `null` = not computed, with too few
 //! epochs for instance. All of it can be computed again from the epochs.

@@ -1,4 +1,4 @@
-//! Two runs held against each other, as `looptax diff` shows and prints it.
+//! The comparison of two runs, as `looptax diff` shows and prints it.
 
 use crate::stats::range::{AtLeastOne, Probability};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What `looptax doctor` found: whether this machine allows honest verdicts.
+//! The result of `looptax doctor`: whether this machine allows honest verdicts.
 //!
 //! Its own JSON, apart from records of runs.
 

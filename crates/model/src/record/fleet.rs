@@ -1,4 +1,4 @@
-//! What `looptax fleet report` says of many machines.
+//! The result of `looptax fleet report` about many machines.
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else, and came through a collector.
 

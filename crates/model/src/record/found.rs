@@ -1,4 +1,4 @@
-//! What `looptax find` saw: servers, their clients, and what is in the way.
+//! The result of `looptax find`: servers, their clients, and the obstacles.
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
@@ -229,7 +229,7 @@ pub enum HowKnown {
 }
 
 impl HowKnown {
-    /// What it was inferred by, for a person; `None` where it was seen.
+    /// Returns the evidence that it was inferred by, for a person; `None` if it was seen.
     pub const fn inferred_by(self) -> Option<&'static str> {
         match self {
             Self::Seen => None,

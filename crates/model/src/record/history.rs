@@ -1,4 +1,4 @@
-//! A line of the history: what is remembered of a record, wherever it lies.
+//! A line of the history: the summary of a record, wherever it is saved.
 
 use crate::stats::range::{AtLeastOne, Real, Version};
 use schemars::JsonSchema;
@@ -58,7 +58,7 @@ pub struct PastVerdict {
 }
 
 impl PastRun {
-    /// What is remembered of `record`, which is at `path`.
+    /// Returns the summary of `record`, which is at `path`.
     pub fn from_record(record: &Record, path: Option<String>) -> Self {
         let verdicts = record.comparisons.iter().flat_map(|comparison| {
             comparison.tax.iter().map(|tax| PastVerdict {

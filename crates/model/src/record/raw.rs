@@ -232,7 +232,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Where all of it ran, if that was one of the two.
+    /// Returns the placement of all of it, if it ran in one of the two.
     pub fn placement(self) -> Option<Placement> {
         match (self.same, self.split, self.moves) {
             (1.., 0, Some(0) | None) => Some(Placement::Same),
@@ -292,7 +292,7 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// What came since, of counters that only grow.
+    /// Returns the increase since then, of counters that only grow.
     #[must_use]
     pub fn since(self, then: Self) -> Self {
         Self {

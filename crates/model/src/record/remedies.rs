@@ -1,4 +1,4 @@
-//! What would help, ranked: the remedies of `looptax compare --remedies`.
+//! The remedies, ranked: those of `looptax compare --remedies`.
 
 use crate::stats::range::{AtLeastOne, Real};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What `looptax fleet send` and `looptax fleet init` did.
+//! The results of `looptax fleet send` and `looptax fleet init`.
 //!
 //! Their own JSON, apart from records of runs.
 

@@ -1,7 +1,7 @@
 //! Published comparisons measured again, as `looptax reproduce` prints and saves them.
 //!
-//! Its own JSON, apart from records of runs, which it names. Holds what was said there, what was found
-//! here, and why the two differ.
+//! Its own JSON, apart from records of runs, which it names. Holds the published figures, those that were measured
+//! here, and the causes of the difference.
 
 use crate::stats::range::{AtLeastOne, Count, Index, Real, SmallCount, Version};
 use schemars::JsonSchema;

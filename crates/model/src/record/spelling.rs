@@ -1,4 +1,4 @@
-//! What `looptax dsn` says: one connection over the socket, in each driver's own words.
+//! The result of `looptax dsn`: one connection over the socket, in each driver's own words.
 //!
 //! Its own JSON, apart from records of runs: a list of [`Spelling`].
 

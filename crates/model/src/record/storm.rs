@@ -1,4 +1,4 @@
-//! What a storm of connections gave: how many failed over either transport, and how long the last one took.
+//! The result of a storm of connections: how many failed over either transport, and how long the last one took.
 //!
 //! A part of a record apart from its comparisons: a storm has no epochs and no requests.
 

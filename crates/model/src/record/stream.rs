@@ -1,7 +1,7 @@
 //! JSON lines: what looptax prints while something goes on, one object a line.
 //!
-//! Made from what an onlooker of a run is told, and from the finished results; see [`StreamLine`]. Printed by the command
-//! line, read by programs.
+//! Made from the events that an onlooker of a run gets, and from the finished results; see [`StreamLine`]. Printed by
+//! the command line, read by programs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

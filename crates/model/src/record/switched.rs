@@ -1,4 +1,4 @@
-//! What `looptax switch` says: the plan, what was done step by step, and how it ended.
+//! The result of `looptax switch`: the plan, the steps that were done, and the outcome.
 //!
 //! Its own JSON, apart from records of runs.
 

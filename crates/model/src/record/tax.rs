@@ -1,4 +1,4 @@
-//! What one arm costs over the baseline, and the verdict on it.
+//! The cost of one arm over the baseline, and the verdict on it.
 //!
 //! Positive is a loss everywhere: less throughput, more time, more CPU.
 

@@ -1,4 +1,5 @@
-//! What an application did when it was tried over both ways: the facts of `looptax trial` beside its figures.
+//! The behaviour of an application that was tried over both transports: the facts of `looptax trial` beside its
+//! figures.
 //!
 //! The figures are those of any comparison, with a page where others have a request.
 

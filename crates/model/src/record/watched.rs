@@ -1,4 +1,4 @@
-//! What `looptax watch` counted: who asks which server, how often, and how long it takes.
+//! The counts of `looptax watch`: the client and server of each hop, the requests, and their times.
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 

@@ -21,7 +21,7 @@ pub struct WatchedDiff {
     pub notes: Vec<String>,
 }
 
-/// So many points of the processors' time are another load.
+/// A change of the processors' time by this many points is another load.
 const OTHER_LOAD_POINTS: f64 = 10.0;
 
 impl WatchedDiff {

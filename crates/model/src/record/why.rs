@@ -1,4 +1,4 @@
-//! Where a request's CPU time goes: what `looptax why` sampled, epoch by epoch, and what it comes to.
+//! The CPU time of a request: the samples of `looptax why`, epoch by epoch, and their sums.
 //!
 //! Filled by the experiment and by the analysis. Times are CPU time, all processes that a request needs together.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Epoch, Figure};
 
-/// Epochs of which one runs without the sampler; the verdict comes from those alone.
+/// Epochs of which one runs without the sampler; the verdict comes only from those.
 pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 
 /// The samples of one pair of arms.

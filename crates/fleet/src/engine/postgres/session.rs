@@ -152,7 +152,7 @@ fn refusal(code: &str) -> Refusal {
     }
 }
 
-/// Returns the TLS client of the session, and the checks of the certificate.
+/// Returns the TLS client of the session, which checks the certificate as asked.
 fn sealing(at: &PostgresAt, access: &Access) -> Result<Option<TlsClient>, FleetError> {
     let checked = match at.sealing {
         Sealing::None => return Ok(None),
