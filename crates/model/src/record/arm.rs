@@ -1,6 +1,6 @@
-//! One arm of a comparison: where it led, how that was proved, how it fared.
+//! One arm of a comparison: its address, the proof of it, its figures.
 //!
-//! The figures stand only for the arm; what it costs over another is in [`crate::record::Tax`].
+//! The figures stand only for the arm; its cost over another is in [`crate::record::Tax`].
 
 use crate::stats::range::{Amount, Count, ProcessId};
 use schemars::JsonSchema;

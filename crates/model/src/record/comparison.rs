@@ -141,7 +141,7 @@ pub struct Target {
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
-    /// Processes that serve only one arm, alike but for the address, of which a coin picks one per
+    /// Processes that serve only one arm, alike except for the address, of which a coin picks one per
     /// epoch (memcached listens on a socket or on TCP); `null` if one server is behind all arms.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]

@@ -34,7 +34,7 @@ pub struct Contribution {
     pub sha256: String,
 }
 
-/// What of a machine changes results.
+/// The facts about a machine that change results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContributedMachine {
     /// The kernel's version, without what a distribution or a builder adds: `6.1.0`.
@@ -92,7 +92,7 @@ pub struct ContributedResult {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share_pct: Option<f64>,
-    /// Requests after which a connection was opened anew; `null` for never.
+    /// Requests after which a connection was opened again; `null` for never.
     pub reconnect_every: Option<u32>,
     /// The arm that others are compared with.
     pub baseline: String,
@@ -114,7 +114,7 @@ pub struct ContributedResult {
     pub steal_pct: Option<f64>,
     /// Added median latency, µs.
     pub added_us: Figure,
-    /// What the baseline served, per second.
+    /// The baseline's throughput, per second.
     pub baseline_per_s: Figure,
     /// The verdict.
     pub verdict: Verdict,

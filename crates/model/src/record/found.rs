@@ -83,7 +83,7 @@ pub struct FoundServer {
     pub pid: u32,
     /// Its program's name.
     pub program: String,
-    /// The user that it runs as: a name, or the number if it has none here.
+    /// The user that it runs as: a name, or the number if it does not have one here.
     pub user: String,
     /// Its container or service: `docker 3f2a9c1b7d20`, `mariadb.service`.
     pub home: Option<String>,

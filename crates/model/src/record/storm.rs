@@ -39,7 +39,7 @@ pub struct Storms {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub somaxconn: Option<u32>,
-    /// What makes the server's queue longer: "set `back_log`".
+    /// The setting that makes the server's queue longer: "set `back_log`".
     pub setting: String,
     /// Size by size.
     pub sizes: Vec<StormSize>,

@@ -39,7 +39,7 @@ pub struct Facts {
 /// The setting of a pooler that decides whether logins end alike over a socket and over TCP.
 #[derive(Debug)]
 pub struct LoginSetting {
-    /// The file that it reads if its command line names none; empty if the command line must name one.
+    /// The file that it reads if its command line does not name one; empty if it must.
     pub file: &'static str,
     /// The option before the file; empty if the file is the last word.
     pub option: &'static str,
