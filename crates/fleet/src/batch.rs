@@ -11,8 +11,8 @@ use crate::sent::verdicts::{self, VERDICTS};
 
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// All tables, in the order in which a report's rows are sent: the report itself comes last, so that whoever sees it sees all
-/// of it.
+/// All tables, in the order in which a report's rows are sent: the report itself comes last, so that a reader of it
+/// sees all of it.
 pub const TABLES: [&Table; 3] = [&FINDINGS, &VERDICTS, &REPORTS];
 
 const MOST_VERDICTS: usize = 1_000;
@@ -24,12 +24,12 @@ pub struct Batch {
     pub rows: [Vec<Row>; 3],
 }
 
-/// What a report is made of.
+/// The parts of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     pub name: &'a str,
     pub machine: &'a Host,
-    /// What `find` saw.
+    /// The result of `find`.
     pub found: &'a Found,
     /// Processes like those of a switch that are over TCP again.
     pub fallen: &'a [u32],

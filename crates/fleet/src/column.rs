@@ -19,7 +19,7 @@ pub struct Column {
     /// Its name: lower-case letters, digits and `_`, units at its end.
     pub name: &'static str,
     pub kind: Kind,
-    /// What it says, units and source.
+    /// Its meaning, units and source.
     pub doc: &'static str,
 }
 

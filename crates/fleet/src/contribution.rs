@@ -26,8 +26,8 @@ pub enum ContributionError {
     Hash,
 }
 
-/// What these records have to give, and how many comparisons are left out: those of scripts, of other programs and of
-/// applications, whose names are somebody's own.
+/// Returns the contribution of these records, and how many comparisons are left out: those of scripts, of other
+/// programs and of applications, whose names are somebody's own.
 ///
 /// # Errors
 /// [`ContributionError::Machines`] and [`ContributionError::Nothing`].

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a collector: one variant per failed action, with its object.
+//! The errors on the way to a collector: one variant per failed action, with its object.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,20 +20,20 @@ pub enum FleetError {
     /// The spool holds as much as it may.
     #[error("the spool `{}` holds {n_bytes} bytes already, and no more than {limit} may wait", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
-    /// Lines that are no report, or one of another version.
+    /// Lines that are not a report, or one of another version.
     #[error("line {line} is not a row of a report: {what}")]
     NoReport {
         /// From 1.
         line: usize,
         what: String,
     },
-    /// An address that is no collector's.
+    /// An address that is not a collector's.
     #[error("this is not a collector's address: {what}")]
     Destination {
-        /// What is wrong with it; never the address.
+        /// The fault in it; never the address.
         what: String,
     },
-    /// Nobody is known whose certificates could be believed.
+    /// No authority is known whose certificates could be believed.
     #[error("no authority can be read from `{}`: {what}", path.display())]
     Authority { path: PathBuf, what: String },
     /// The collector does not answer, or cannot be trusted.
@@ -46,7 +46,7 @@ pub enum FleetError {
     Refused {
         to: String,
         what: String,
-        /// What for, as far as its code tells.
+        /// The reason, as far as its code shows.
         refusal: Refusal,
     },
     /// No view or column has this name.
@@ -60,10 +60,10 @@ pub enum FleetError {
     Output { source: io::Error },
 }
 
-/// What an engine says no for.
+/// The reasons for which an engine refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Tables or views are missing: nobody has made them.
+    /// Tables or views are missing: they were not made.
     NoTables,
     NoDatabase,
     /// User or password are wrong, or the account may not come from here.

@@ -1,7 +1,7 @@
-//! Reports that were gathered before, from many machines: lines of several may stand between each other.
+//! Reports that were gathered before, from many machines: lines of several may be mixed.
 //!
-//! Whoever wrote them is not trusted: a line, a report and what waits for its end have limits, and one that breaks them
-//! costs itself alone.
+//! Their writer is not trusted: a line, a report and the unfinished reports have limits, and one that breaks them
+//! loses only itself.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -35,7 +35,7 @@ struct Pending {
 }
 
 impl<R: BufRead> Gathered<R> {
-    /// What `lines` say; `source` is where they come from, for errors.
+    /// Reads the reports in `lines`; `source` is their file, for errors.
     pub fn new(lines: R, source: PathBuf) -> Self {
         Self { lines, source, line: 0, pending: HashMap::new(), n_pending_bytes: 0, is_over: false }
     }
@@ -89,7 +89,7 @@ impl<R: BufRead> Gathered<R> {
             return whole(rows).map(Some).map_err(|what| self.wrong(what));
         }
         if self.n_pending_bytes > MOST_PENDING_BYTES {
-            // The largest one alone: those of others are none the worse for it.
+            // Only the largest one: this does not affect those of others.
             let largest = self.pending.iter().max_by_key(|it| it.1.n_bytes);
             let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
             self.forget(&id);

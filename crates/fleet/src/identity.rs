@@ -1,11 +1,11 @@
-//! Who reports: a number that a machine keeps when it is renamed, and that tells nobody its own one.
+//! The reporting machine: a number that it keeps when it is renamed, and that does not reveal its machine id.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::anonymous::hex;
 
-/// What the machine's own number is hashed with; another program's hash of it is another one.
+/// The key that the machine's own number is hashed with; another program's hash of it is another one.
 const APPLICATION: &[u8] = b"looptax fleet host 1";
 const DIGITS: usize = 32;
 

@@ -1,8 +1,8 @@
-//! What one machine tells a collector of many, and what is asked of the collector.
+//! The reports of one machine to a collector of many, and the queries to the collector.
 //!
-//! Straight through: what `find` saw and what records say → rows of a few tables ([`Batch`]) → a spool, which survives a
-//! collector that is away → an engine. The tables are described once, column by column ([`Table`]); engines, files and
-//! the book's page are made from that. A row holds no password and no file's contents: there is no column for them.
+//! Straight through: the results of `find` and the records → rows of a few tables ([`Batch`]) → a spool, which survives
+//! a collector that is away → an engine. The tables are described once, column by column ([`Table`]); engines, files
+//! and the book's page are made from that. A row holds no password and no file's contents: there is no column for them.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod anonymous;

@@ -66,7 +66,7 @@ pub fn line_schema() -> Json {
 /// The report that these lines are. Texts are cleaned as those of this machine are: the lines may be another's.
 ///
 /// # Errors
-/// [`FleetError::NoReport`] for the first line that is no row of this version's tables, or where rows are missing.
+/// [`FleetError::NoReport`] for the first line that is not a row of this version's tables, or if rows are missing.
 pub fn from_lines(text: &str) -> Result<Batch, FleetError> {
     let mut rows = [const { Vec::new() }; 3];
     let mut n_lines = 0;
@@ -115,7 +115,7 @@ pub(crate) fn id_of(row: &Row) -> &str {
 /// The row that a line is, with its table's place in [`TABLES`].
 ///
 /// # Errors
-/// In words, where it is none of this version.
+/// In words, if it is not one of this version.
 pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
     let object: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if object[VERSION] != json!(SCHEMA_VERSION) {

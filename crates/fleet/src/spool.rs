@@ -1,7 +1,7 @@
 //! Reports that wait for a collector: a file each, kept before anything is sent, removed when it has arrived.
 //!
-//! A file is there whole or not at all. Whoever is killed between arrival and removal sends it again, with the same numbers,
-//! so that it counts once.
+//! A file is there whole or not at all. A run that is killed between arrival and removal sends it again, with the same
+//! numbers, so that it counts once.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -33,7 +33,7 @@ const TOLD: &str = "told-records";
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
-    /// Whom the reports are for, as the file of told records has it.
+    /// The collector of the reports, as in the file of sent records.
     collector: String,
     most_bytes: u64,
 }
@@ -50,7 +50,7 @@ impl Spool {
         Self { folder: folder.to_owned(), collector: collector.to_owned(), most_bytes: MOST_BYTES }
     }
 
-    /// Makes the folder where it is not there, for its owner alone; what a killed run began to write there is removed.
+    /// Makes the folder if it is not there, only for its owner; removes the unfinished files of a killed run.
     ///
     /// # Errors
     /// [`FleetError::Spool`].
@@ -62,7 +62,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The folder, held; it is believed only where it is the caller's own.
+    /// The folder, held; it is trusted only if it is the caller's own.
     fn open(&self) -> io::Result<Folder> {
         own::folder(&self.folder)
     }
@@ -100,7 +100,7 @@ impl Spool {
         Ok(paths.collect())
     }
 
-    /// Reads a report that waits; `None` where it is none and was put aside, or is gone.
+    /// Reads a report that waits; `None` if it is not a report and was put aside, or is gone.
     ///
     /// # Errors
     /// [`FleetError::Take`].
@@ -121,7 +121,7 @@ impl Spool {
         Ok(Some(Waiting { path, batch }))
     }
 
-    /// Puts a report aside that the collector refused, so that it is not sent again; gives where it lies.
+    /// Puts a report aside that the collector refused, so that it is not sent again; returns its new path.
     ///
     /// # Errors
     /// [`FleetError::Take`].
@@ -163,7 +163,7 @@ impl Spool {
         }
     }
 
-    /// Has these, and none else, be the records that were told.
+    /// Saves these, and no others, as the records that were sent.
     ///
     /// # Errors
     /// [`FleetError::Keep`].
@@ -173,7 +173,7 @@ impl Spool {
         self.write(TOLD, &text).map_err(|source| FleetError::Keep { path: self.folder.clone(), source })
     }
 
-    /// Files that were put aside since they are no reports.
+    /// Files that were put aside since they are not reports.
     ///
     /// # Errors
     /// [`FleetError::Spool`].

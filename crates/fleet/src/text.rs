@@ -1,7 +1,7 @@
 //! Texts that somebody else chose, cut and cleaned before they are sent.
 //!
-//! A program can call itself anything. What leaves the machine is short and has no character that a terminal, a page or
-//! a log would obey; engines still quote it.
+//! A program can call itself anything. Text that leaves the machine is short and has no character that a terminal, a
+//! page or a log would obey; engines still quote it.
 
 use crate::column::Value;
 

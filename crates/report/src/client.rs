@@ -8,8 +8,8 @@ use looptax_model::record::{Client, ClientLike, Target, Workload};
 
 use crate::format::Text;
 
-/// Who waits like `client` on both arms when talking to a server of this kind; before all others
-/// whoever does just that.
+/// The real client that waits like `client` on both arms when talking to a server of this kind; before all others
+/// the one that does just that.
 pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static RealClient> {
     let alike = || {
         let all = real_clients().iter().filter(|it| it.talks_to(kind));
@@ -18,7 +18,7 @@ pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static Rea
     alike().find(|it| it.differs.is_empty()).or(alike().next())
 }
 
-/// The kind of server whose clients to compare with; none where a request is a whole connection, in
+/// The kind of server whose clients to compare with; empty if a request is a whole connection, in
 /// which no client was watched.
 pub(crate) fn peers<'a>(target: &'a Target, workload: &Workload) -> &'a str {
     match workload.name.as_str() {

@@ -90,7 +90,7 @@ impl Text {
         format!("{}{GLUE}{ends}", rate(per_s.value))
     }
 
-    /// `4.28 GB/s [4.11, 4.40]`, of requests that move so many bytes each.
+    /// `4.28 GB/s [4.11, 4.40]`, of requests that move `bytes` each.
     pub(crate) fn byte_rate_interval(self, per_s: &Estimate, bytes: u64) -> String {
         let bytes = bytes as f64;
         let (scale, _) = scale_of(per_s.value * bytes);
@@ -122,7 +122,7 @@ impl Text {
         format!("{}{GLUE}{}", fixed(count.value, 2), self.interval(count, |end| fixed(end, 2)))
     }
 
-    /// What `whole` makes of an estimate, or of one without any interval its `value` alone.
+    /// Applies `whole` to an estimate, or, without any interval, only to its `value`.
     pub(crate) fn as_known(
         it: &Estimate,
         value: impl Fn(f64) -> String,

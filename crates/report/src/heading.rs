@@ -1,4 +1,4 @@
-//! What was measured, in one line: server, version, workload, whose server.
+//! The measured subject, in one line: server, version, workload, whose server.
 //!
 //! The names are those that people know; an unknown kind keeps its own.
 
@@ -54,7 +54,7 @@ fn has_rows(kind: &str) -> bool {
     matches!(kind, "mysql" | "mariadb" | "postgres")
 }
 
-/// What stands under the heading where the arms do not lead to one server.
+/// The line under the heading if the arms do not lead to one server.
 pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let n = target.processes_per_arm?;
     let kind = text.clean(&target.kind);
@@ -71,7 +71,7 @@ fn sizes(workload: &Workload) -> Option<String> {
             Some(bytes) => {
                 format!("{} per request in writes of {}", size(stream.bytes), size(bytes))
             }
-            // Nobody chose the length of a dump to the byte.
+            // The length of a dump is not chosen to the byte.
             None => format!("{} per request", amount(stream.bytes)),
         });
     }

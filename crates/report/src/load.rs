@@ -1,4 +1,4 @@
-//! What made connections send, in words.
+//! The load that made connections send, in words.
 
 use looptax_model::record::Load;
 

@@ -1,7 +1,8 @@
-//! What `find` saw as OpenMetrics text, for the node exporter's folder of text files: one look, a gauge for each thing.
+//! The results of `find` as OpenMetrics text, for the node exporter's folder of text files: one look, a gauge for each
+//! thing.
 //!
-//! Clients are summed by the names of their programs, and only so many pairs have a line of their own: a collector keeps
-//! every name that it ever saw.
+//! Clients are summed by the names of their programs, and only [`MOST_PAIRS`] pairs have their own line: a collector
+//! keeps every name that it ever saw.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +11,7 @@ use looptax_model::record::{Found, FoundClient, NoteCode};
 
 use crate::openmetrics::escaped;
 
-/// Most pairs of client and server with a line of their own: those that lose most.
+/// Most pairs of client and server with their own line: those that lose most.
 const MOST_PAIRS: usize = 50;
 /// The client's name of all others.
 const OTHERS: &str = "(others)";
@@ -19,7 +20,7 @@ const CORES: f64 = 1e-3;
 
 type Pair<'a> = (&'a str, &'a str, String);
 
-/// What the connections of a pair come to.
+/// The sum of the connections of a pair.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     connections: f64,

@@ -1,5 +1,5 @@
-//! What `watch` counted as OpenMetrics text: gauges of one look, or counters since it began, one for each client, server
-//! and way.
+//! The counts of `watch` as OpenMetrics text: gauges of one look, or counters since it began, one for each client,
+//! server and way.
 //!
 //! Clients are summed by the names of their programs: a collector keeps every name that it ever saw. The label of the
 //! way is called as OpenTelemetry's conventions call it (`network.transport`).
@@ -13,7 +13,7 @@ use looptax_model::stats::Times;
 use crate::openmetrics::escaped;
 use crate::openmetrics_found::{write_gauge, write_head};
 
-/// Most triples with lines of their own: the busiest.
+/// Most triples with their own lines: the busiest.
 const MOST_HOPS: usize = 50;
 /// The same of counters, which must not go away again: the first ones. The rest are counted together.
 const MOST_SERIES: usize = 200;
@@ -69,7 +69,7 @@ const FAMILIES: [Family; 8] = [
     },
 ];
 
-/// The gauges of one look. Where several services of one name ask the same server, rates are summed and times are those of
+/// The gauges of one look. If several services of one name ask the same server, rates are summed and times are those of
 /// the busiest.
 pub fn watched_openmetrics(watched: &Watched) -> String {
     let mut hops: BTreeMap<String, WatchedHop> = BTreeMap::new();
@@ -172,7 +172,7 @@ impl WatchedTotals {
     }
 }
 
-/// What found no series of its own.
+/// The hops without their own series.
 const OTHERS: &str = "client=\"(others)\",server=\"\",network_transport=\"\",address=\"\"";
 
 type Counter = (&'static str, &'static str, fn(&Total) -> u64);

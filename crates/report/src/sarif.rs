@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const ROOT: &str = "%SRCROOT%";
 
-/// What a log is made of.
+/// The contents of a log.
 #[derive(Debug, Clone, Copy)]
 pub struct SarifLog<'a> {
     /// The folder that paths are below, as a URI that ends with a slash.
     pub root: &'a str,
     pub files: &'a [SourceFile],
-    /// What was not read, and why.
+    /// The files that were not read, and why.
     pub left_out: &'a [String],
     pub version: &'a str,
     /// Where the program's home is.

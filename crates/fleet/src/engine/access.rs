@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use looptax_model::dsn::Secret;
 
-/// What is known beside the address.
+/// The settings besides the address.
 #[derive(Debug, Clone)]
 pub struct Access {
     /// The password, where it is not in the address.

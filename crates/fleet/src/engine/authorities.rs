@@ -6,7 +6,7 @@ use looptax_host::read as file;
 
 use crate::FleetError;
 
-/// Where systems keep the authorities that they trust, in one file.
+/// The files in which systems keep the authorities that they trust.
 ///
 /// # Source
 /// Debian, Alpine: package ca-certificates; Fedora and its kin: update-ca-trust(8); openSUSE: update-ca-certificates(8).
@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// The authorities, in DER.
 ///
 /// # Errors
-/// [`FleetError::Authority`] where there is no such file, or no certificate in it.
+/// [`FleetError::Authority`] if there is no such file, or no certificate in it.
 pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
     let path = match named {
         Some(path) => path.to_owned(),

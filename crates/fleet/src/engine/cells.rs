@@ -1,4 +1,4 @@
-//! What an engine answers, as values: untrusted, so that each is of its column's kind, and clean.
+//! The answers of an engine, as values: untrusted, so that each is of its column's kind, and clean.
 
 use crate::column::{Column, Kind, Row, Value};
 use crate::text::cleaned;

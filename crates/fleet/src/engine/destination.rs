@@ -1,4 +1,4 @@
-//! Where reports go, as it was typed.
+//! The destination of reports, as it was typed.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::FleetError;
 /// ClickHouse's port for HTTP, and for HTTP over TLS.
 const HTTP_PORT: u16 = 8123;
 const HTTPS_PORT: u16 = 8443;
-/// What a PostgreSQL's address may say behind its `?`.
+/// The parameters that a PostgreSQL address may have behind its `?`.
 const OF_POSTGRES: [&str; 7] = ["host", "hostaddr", "port", "user", "password", "dbname", "sslmode"];
 /// Most characters of a name that is written into SQL.
 const MOST_NAME_CHARS: usize = 64;
@@ -101,7 +101,7 @@ impl Destination {
         }
     }
 
-    /// What can be read on the way, or by whom; for a person, before something is sent.
+    /// Returns the risk of being read on the way; for a person, before something is sent.
     pub fn caution(&self) -> Option<&'static str> {
         match &self.place {
             Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
@@ -190,7 +190,7 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
     Ok(found)
 }
 
-/// Refuses a query that says something which nobody reads: it may be a word mistyped that was to seal.
+/// Refuses a query with an unknown parameter: it may be a mistyped one that was to encrypt.
 fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
     let mut names = query.pairs().map(|pair| pair.name());
     match names.find(|name| !known.contains(&&**name)) {
@@ -212,7 +212,7 @@ fn decoded(text: &str) -> Result<String, FleetError> {
     Ok(value)
 }
 
-/// Whether a host is this machine, by its name alone.
+/// Whether a host is this machine, only by its name.
 fn is_here(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let is_loopback = bare.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());

@@ -13,7 +13,7 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;
 
-/// Only the owner, and whoever the folder lets in as the owner, reads reports.
+/// Only the owner reads reports, and a process that the folder lets in as the owner.
 const PRIVATE: u32 = 0o600;
 
 /// A folder: a file per report, there whole or not at all.
@@ -33,7 +33,7 @@ impl Folder {
     fn write(&self, batch: &Batch) -> io::Result<()> {
         let name = format!("{}.jsonl", batch.report_id);
         let output = Output::find_or_make(&self.path.join(name))?;
-        // What a killed run left: a report that it sends again has a name of its own.
+        // Removes the files of a killed run: a report that is sent again has its own name.
         let _removed = output::sweep(output.folder());
         let begun = output.begin(Some(PRIVATE))?;
         begun.file().write_all(to_lines(batch).as_bytes())?;

@@ -1,7 +1,7 @@
-//! Collectors: where reports are sent, and what is asked of them.
+//! Collectors: the receivers of reports, and the queries to them.
 //!
 //! One type for all of them ([`Collector`]), an engine per folder below. Names of tables, views and columns in SQL come
-//! from this crate's own descriptions alone; whatever a machine, a person or a collector says is a value in a row's
+//! only from this crate's own descriptions; every text of a machine, a person or a collector is a value in a row's
 //! text form, or digits.
 
 mod access;
@@ -35,10 +35,10 @@ pub struct Collector {
     engine: Box<dyn Engine>,
 }
 
-/// The statements that make everything anew, with the roles that are wanted.
+/// The statements that make everything from nothing, with the roles that are wanted.
 ///
 /// # Errors
-/// [`FleetError::NoEngine`] for files; [`FleetError::Destination`] for a cluster whose name cannot are in SQL.
+/// [`FleetError::NoEngine`] for files; [`FleetError::Destination`] for a cluster whose name cannot be in SQL.
 pub fn script(destination: &Destination, options: &InitOptions) -> Result<String, FleetError> {
     options.check()?;
     match &destination.place {

@@ -1,4 +1,4 @@
-//! What a collector can be asked: columns of a view, filtered, in an order, so many rows.
+//! Queries to a collector: columns of a view, filtered, in an order, with a limit of rows.
 
 use crate::FleetError;
 use crate::column::{Column, Kind, Row};
@@ -11,12 +11,12 @@ pub(super) const MOST_ROWS: u32 = 1_000_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Question<'a> {
     pub view: &'a str,
-    /// Columns; all of them where none is named.
+    /// Columns; all of them if none is named.
     pub columns: &'a [&'a str],
-    /// Rows with this value alone.
+    /// Only rows with this value.
     pub only: Option<Only<'a>>,
     pub order: &'a [Order<'a>],
-    /// So many rows at most; 0 means a million.
+    /// The most rows; 0 means a million.
     pub limit: u32,
 }
 

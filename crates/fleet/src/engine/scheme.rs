@@ -1,4 +1,4 @@
-//! Making tables and views: what can be said of it.
+//! Options for making tables and views.
 
 use super::destination::is_identifier;
 use crate::FleetError;
@@ -10,7 +10,7 @@ pub(super) const VERSION: u32 = 1;
 pub struct InitOptions {
     /// ClickHouse's cluster over which tables are replicated and distributed.
     pub cluster: Option<String>,
-    /// After so many days rows go.
+    /// Rows are removed after this many days.
     pub keep_days: Option<u32>,
 }
 

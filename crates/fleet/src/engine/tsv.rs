@@ -58,7 +58,7 @@ fn escape(char: char, text: &mut String) {
     }
 }
 
-/// The cells of one line, decoded; `None` for an absent one. What no escape is stays as it is.
+/// The cells of one line, decoded; `None` for an absent one. Text that is not an escape is kept.
 pub(super) fn cells(line: &[u8]) -> impl Iterator<Item = Option<Vec<u8>>> {
     let cells = line.split(|byte| *byte == b'\t');
     cells.map(|cell| (cell != b"\\N").then(|| unescaped(cell)))

@@ -1,4 +1,4 @@
-//! What a collector knows of a fleet: the views, whose columns have the same names in every engine.
+//! The data of a collector about a fleet: the views, whose columns have the same names in every engine.
 
 use crate::column::{Column, Kind, Table};
 use crate::sent::findings::FINDINGS;

@@ -1,4 +1,4 @@
-//! What every engine does, and how much of it at once.
+//! The work of every engine, and its size at once.
 
 use looptax_model::record::CollectorTables;
 

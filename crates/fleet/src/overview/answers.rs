@@ -1,4 +1,4 @@
-//! What a collector answers, as what the overview is made of.
+//! The answers of a collector, as the parts of the overview.
 
 use std::thread;
 
@@ -20,11 +20,11 @@ const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
 pub struct Answers {
     /// Clients over TCP, the busiest first.
     pub payers: Listed<Payer>,
-    /// What was measured, the newest first; one of each machine's server.
+    /// The measurements, the newest first; one of each machine's server.
     pub measured: Listed<Measured>,
     /// Kernel release, CPU, virtualised, machines, requests over TCP.
     pub conditions: Listed<Machines>,
-    /// Pairs that go another way than a week ago.
+    /// Pairs that use another transport than a week ago.
     pub movers: Listed<Mover>,
     /// Machines of which nothing arrived.
     pub silent: Listed<Silent>,
@@ -48,7 +48,7 @@ pub struct Payer {
     pub at_s: i64,
 }
 
-/// What TCP adds to a request of a machine's server.
+/// TCP's addition to a request of a machine's server.
 #[derive(Debug, Clone)]
 pub struct Measured {
     pub host_id: String,
@@ -65,7 +65,7 @@ pub struct Measured {
     pub effect: Effect,
 }
 
-/// A pair of a machine that goes another way.
+/// A pair of a machine that uses another transport.
 #[derive(Debug, Clone)]
 pub struct Mover {
     pub host_id: String,
@@ -126,7 +126,7 @@ fn now(collector: &mut Collector) -> Result<Answers, FleetError> {
     })
 }
 
-/// What they say beside those of a week ago.
+/// Returns the pairs whose transport differs from that of a week ago.
 fn movers(collector: &mut Collector) -> Result<Listed<Mover>, FleetError> {
     let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
     let rows = ask(collector, "movers", &MOVER, &by_rate, MOST_LISTED)?;

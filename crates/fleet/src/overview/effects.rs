@@ -1,4 +1,4 @@
-//! What TCP adds to a request, by condition: each group of machines pooled, and whether groups differ.
+//! TCP's addition to a request, by condition: each group of machines pooled, and whether groups differ.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::saved::{ALPHA, saved};
 
 const MOST_GROUPS: usize = 12;
 
-/// What a machine is called in its group.
+/// Returns the name of a machine in its group.
 type Label = fn(&Measured) -> String;
 
 const CONDITIONS: [(&str, Label); 5] = [

@@ -1,5 +1,5 @@
-//! What a fleet's requests over TCP cost, and where to begin: per kind of server, what was measured says what the other
-//! machines of that kind pay.
+//! The cost of a fleet's requests over TCP, and the best first move: per kind of server, the measurements predict the
+//! cost of the other machines of that kind.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,13 +18,13 @@ const MOST_CANDIDATES: usize = 20_000;
 /// Share of the machines said to be unlike that may be there by chance.
 const FALSE_SHARE: f64 = 0.05;
 
-/// What is known of each kind of server.
+/// The knowledge about each kind of server.
 pub(super) struct Kinds<'a> {
-    /// Where a kind's prior stands.
+    /// The index of a kind's prior.
     by_name: HashMap<&'a str, usize>,
-    /// The last one is for kinds that nobody measured: what all together say.
+    /// The last one is for kinds without a measurement: the prior of all together.
     priors: Vec<Prior>,
-    /// What a machine measured of its own server.
+    /// The effect that a machine measured on its own server.
     own: HashMap<(&'a str, &'a str), Effect>,
 }
 
@@ -61,7 +61,8 @@ impl<'a> Kinds<'a> {
         self.own.get(&(host_id, server))
     }
 
-    /// What TCP costs a payer: in the light of its kind, or where nothing is known of that, as it measured itself.
+    /// Returns the cost of TCP for a payer: in the light of its kind, or, if its kind is not known, as it measured
+    /// itself.
     fn posterior(&self, payer: &Payer) -> Option<Posterior> {
         self.posterior_of(&payer.host_id, &payer.server)
     }
@@ -108,7 +109,7 @@ impl<'a> Kinds<'a> {
         })
     }
 
-    /// Programs and kinds of server, those first that lose most; where nothing is known of that, those with most requests.
+    /// Programs and kinds of server, those first that lose most; if that is not known, those with most requests.
     pub(super) fn pairs(&self, payers: &[Payer]) -> Vec<FleetPair> {
         let mut by_pair: BTreeMap<(&str, &str), Vec<&Payer>> = BTreeMap::new();
         for payer in payers {
@@ -180,7 +181,7 @@ impl<'a> Kinds<'a> {
         movers.collect()
     }
 
-    /// Where moving pays most, of all clients of machines.
+    /// Lists the machines' clients with the largest gain from moving.
     pub(super) fn first(&self, payers: &Listed<Payer>, n_top: usize) -> FleetList<FleetMove> {
         let known = payers.rows.iter().map(|payer| (payer, self.posterior(payer)));
         let mut known: Vec<(&Payer, Option<Posterior>)> = known.collect();
@@ -244,7 +245,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// What lists are ordered by: cores, and where they are not known requests.
+/// Returns the key that lists are ordered by: cores, or requests if those are not known.
 fn weight_of(cores: Option<&looptax_model::record::Estimate>, requests_per_s: f64) -> f64 {
     cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

@@ -8,14 +8,14 @@ use super::saved::saved;
 use crate::FleetError;
 use crate::engine::{Collector, Only, Order, Question};
 
-/// Machines of one name at most: a name that more have is none.
+/// Machines of one name at most: a name that more machines have does not identify one.
 const MOST_MACHINES: u32 = 20;
 
 const REPORT: [&str; 9] = ["host", "host_id", "at", "received", "looptax", "kernel", "cpu_model", "cpus", "sees_all"];
 const FINDING: [&str; 8] =
     ["client", "client_user", "server", "way", "connections", "requests_per_s", "has_socket", "fell_back"];
 
-/// The machines of this name, which machines of the same image may share; where there is none, the one with this number.
+/// The machines of this name, which machines of the same image may share; if there is none, the one with this number.
 ///
 /// # Errors
 /// As [`Collector::ask`].

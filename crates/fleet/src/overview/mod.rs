@@ -24,13 +24,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What fits on a page that somebody reads.
+    /// Limits for a page that a person reads.
     pub const PAGE: Self = Self { first: 20, rows: 25 };
-    /// What fits on a terminal, and a few screens more.
+    /// Limits for a terminal, and a few screens more.
     pub const TERMINAL: Self = Self { first: 20, rows: 8 };
 }
 
-/// What the answers come to. `at` is now, with its offset.
+/// Makes the overview of the answers. `at` is now, with its offset.
 pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> Fleet {
     let kinds = lost::Kinds::new(&answers.measured.rows);
     let payers = &answers.payers;

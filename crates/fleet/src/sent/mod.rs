@@ -8,7 +8,7 @@ use looptax_model::record::{Estimate, Figure};
 
 use crate::column::Value;
 
-/// What every row says of who sent it.
+/// The sender's columns in every row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sender {
     pub report_id: String,

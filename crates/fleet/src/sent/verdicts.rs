@@ -1,4 +1,4 @@
-//! What was measured on a machine: each verdict with the effect, its interval and the conditions.
+//! The measurements of a machine: each verdict with the effect, its interval and the conditions.
 
 use looptax_model::record::{Comparison, Estimate, Record, Tax};
 

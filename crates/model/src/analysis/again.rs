@@ -1,6 +1,6 @@
-//! A whole record judged again: what its own summary says is never shown, and whether it was true is told.
+//! A whole record judged again: its own summary is never shown, and a sentence reports each difference.
 //!
-//! A file may come from anybody, with a summary that its counts do not give. Called by whoever loads a record.
+//! A file may come from anybody, with a summary that its counts do not give. Called by every reader of a record.
 
 use crate::record::{Comparison, Estimate, Figure, METHOD_VERSION, Record, Samples, Tax};
 
@@ -9,7 +9,7 @@ use crate::analysis::{add_trial_bill, compare_slice_lengths, judge_again, remedi
 /// Judges all that a record holds again from its raw counts; `unpack` makes nanoseconds of the latencies that it holds.
 ///
 /// Gives a sentence for each verdict of which the record's own summary said something else. A summary of another method
-/// is not held against its counts: its numbers meant something else.
+/// is not compared with its counts: its numbers meant something else.
 pub fn judge_record(record: &mut Record, unpack: &mut dyn FnMut(&Samples) -> Vec<u32>) -> Vec<String> {
     let mut untrue = Vec::new();
     for (idx, comparison) in record.comparisons.iter_mut().enumerate() {

@@ -11,7 +11,7 @@ use super::figures::{figure, plain};
 /// Fewer steps are what the table says anyway.
 const LEAST_STEPS: usize = 2;
 
-/// What an arm adds to: itself on the way to a Unix socket.
+/// Returns the arm that an arm adds to, on the way to a Unix socket.
 fn parent(arm: Arm) -> Option<Arm> {
     match arm {
         Arm::Unix | Arm::UnixUnix => None,
@@ -23,7 +23,7 @@ fn parent(arm: Arm) -> Option<Arm> {
     }
 }
 
-/// The bill of the arms of these names, the baseline first; `None` where there is nothing to add up.
+/// The bill of the arms of these names, the baseline first; `None` if there is nothing to add up.
 pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> Option<Bill> {
     let arms: Vec<Arm> = names.iter().map(|name| name.parse().ok()).collect::<Option<_>>()?;
     let is_twice = |(idx, arm): (usize, &Arm)| arms[..idx].contains(arm);
@@ -77,7 +77,7 @@ fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     Some(order)
 }
 
-/// What the whole arm adds beyond its steps.
+/// The addition of the whole arm beyond its steps.
 fn left_over(before: &[BillStep], over: &str, own: &Figure, in_all: &Figure) -> Option<f64> {
     let mut sum = own.known()?.value;
     let mut at = before.iter().find(|step| step.arm == over)?;

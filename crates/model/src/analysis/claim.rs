@@ -29,10 +29,10 @@ pub enum Says {
         lo: f64,
         hi: f64,
     },
-    /// Time over TCP as so many times the socket's, to the last digit that was stated: 3.7 to 0.1.
+    /// Time over TCP as a multiple of the socket's, to the last digit that was stated: 3.7 to 0.1.
     TcpTimes {
         times: f64,
-        /// What the last digit that was stated is worth.
+        /// The unit of the last digit that was stated.
         digit: f64,
     },
     /// Requests per second of each.
@@ -100,7 +100,7 @@ impl Claim {
         }
     }
 
-    /// How what was measured stands to it; `ratio` is the cost of the other arm over that of the baseline.
+    /// Compares the measurement with it; `ratio` is the cost of the other arm over that of the baseline.
     pub fn judge(&self, ratio: &Figure) -> Judged {
         let published = self.says.ratios();
         let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));
@@ -131,12 +131,12 @@ impl Claim {
     }
 }
 
-/// How an interval stands to a published figure.
+/// An interval compared with a published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// Where it lies.
+    /// The verdict of the comparison.
     pub verdict: ReproductionVerdict,
-    /// Why it cannot be told; `None` where it can, or where there is no interval.
+    /// Why there is no verdict; `None` if there is one, or without an interval.
     pub why: Option<ReproductionReason>,
 }
 

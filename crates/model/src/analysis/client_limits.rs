@@ -10,15 +10,14 @@ use super::proved_arm::ProvedArm;
 
 /// Above this part of all CPU per request the client's own code is what is measured.
 const OWN_CODE: f64 = 0.5;
-/// Above this part of the time of cores that are the client's alone, it has no more to give.
+/// Above this part of the time of the client's own cores, it has no reserve.
 const BUSY: f64 = 0.9;
 /// Pacing that is late by more than this part of the latency's p99 is part of the figures.
 const LATE: f64 = 0.1;
 
 /// Why the client is the bottleneck of each arm of `pair` whose bottleneck it is.
 ///
-/// `p99_us` are the arms' 99th percentiles. Of a whole command its own code is what somebody wants to
-/// know about: it has none.
+/// `p99_us` are the arms' 99th percentiles. A whole command does not get limits: its own code is part of the question.
 pub(crate) fn find_limits(
     raw: &Raw,
     pair: [u32; 2],
@@ -73,7 +72,7 @@ fn cores_alone(epoch: &Epoch) -> Option<usize> {
     (is_split && !client.is_empty()).then_some(client.len())
 }
 
-/// Requests of an open loop that went out late by our own doing, held against the arm's p99.
+/// Requests of an open loop that looptax itself sent late, compared with the arm's p99.
 fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<ClientLimitCause> {
     let mut lags: Vec<u32> = raw.of_pair(pair).filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()]).collect();
     lags.sort_unstable();
@@ -81,7 +80,7 @@ fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<Cl
     (by_us > LATE * p99_us?).then_some(ClientLimitCause::Late { by_us })
 }
 
-/// In percent; nothing where it is not a number.
+/// In percent; `None` if it is not a number.
 fn above(share: f64, most: f64) -> Option<f64> {
     (share.is_finite() && share > most).then_some(100.0 * share)
 }

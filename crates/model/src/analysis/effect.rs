@@ -1,4 +1,4 @@
-//! What the other arm costs over the baseline, as a ratio: by its rate, its response times, their spread.
+//! The cost of the other arm over the baseline, as a ratio: by its rate, its response times, their spread.
 //!
 //! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
 //! of the look that the run stopped at. Nothing is computed from other people's numbers here.

@@ -1,4 +1,4 @@
-//! Estimates as the record keeps them, and why there is none where there is none.
+//! Estimates as the record keeps them, and the reasons for absent ones.
 //!
 //! Changes no number. Called by [`super::judged`].
 
@@ -22,7 +22,7 @@ pub(crate) fn plain(estimate: Option<Estimate>) -> Figure {
     figure(estimate, NO_EPOCH)
 }
 
-/// What the reasons for absent percentiles are made of.
+/// The facts for the reasons of absent percentiles.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     pub n_epochs: usize,
@@ -44,7 +44,7 @@ impl Pace {
     }
 }
 
-/// What the other arm adds to each latency statistic, µs.
+/// The other arm's addition to each latency statistic, µs.
 pub(crate) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
     let quantile = |quantile| of_quantile(judgement, quantile, pace, |tax| tax.difference_us);
     Latency {
@@ -85,7 +85,7 @@ pub(crate) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
     })
 }
 
-/// What the other arm adds to the CPU time per request, µs.
+/// The other arm's addition to the CPU time per request, µs.
 pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
     let cpu = judgement.cpu_us;
     let reason = |reason| judgement.theta.map_or(NO_EPOCH, |_| reason);
@@ -108,7 +108,7 @@ pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
 }
 
 /// System calls per request over all slices of a side, guards and drains included; `None` without
-/// requests, and where none were counted.
+/// requests, and if none were counted.
 pub(crate) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls> {
     let epochs = raw.of_pair(pair);
     let (mut requests, mut calls) = (0, [0, 0, 0]);

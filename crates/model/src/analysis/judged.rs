@@ -13,7 +13,7 @@ use super::figures::{self, Pace, plain};
 use super::proved_arm::ProvedArm;
 use super::{client_limits, validity, words};
 
-/// What [`judge`] works on.
+/// The input of [`judge`].
 #[derive(Debug)]
 pub struct Question<'a> {
     /// The comparison's raw data; only the epochs of `pair` are looked at.
@@ -30,14 +30,14 @@ pub struct Question<'a> {
     pub alpha: f64,
     /// Half the width of "no difference that matters", as a fraction.
     pub delta: f64,
-    /// What makes it invalid beyond what raw data and proofs say themselves.
+    /// The reasons why it is invalid beyond those in raw data and proofs.
     pub invalid: Vec<String>,
     /// The look the run stopped at, from 0; `None` when it was broken off.
     pub look: Option<u32>,
     pub stopped_early: bool,
 }
 
-/// What the record says about one pair of arms.
+/// The record's part about one pair of arms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The other arm against the baseline.
@@ -70,7 +70,7 @@ pub fn judge(question: &Question) -> Judged {
     });
     let pace = Pace::from_raw(raw, *pair);
     let names = arms.each_ref().map(|arm| arm.name.as_str());
-    // A wide interval is nobody's concern once it has answered the question.
+    // The width of an interval does not matter once it has answered the question.
     let is_open = judgement.verdict == crate::stats::Verdict::Inconclusive;
     let warnings = judgement.warnings.iter();
     let warnings = warnings.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));

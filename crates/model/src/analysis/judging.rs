@@ -13,7 +13,7 @@ use crate::analysis::{bill, trial, validity, why};
 
 /// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
 pub struct Ending {
-    /// What makes it invalid beyond what raw data and proofs say themselves.
+    /// The reasons why it is invalid beyond those in raw data and proofs.
     pub invalid: Vec<String>,
     /// The interim analysis it stopped at, from 0; `None` when it was broken off.
     pub look: Option<u32>,
@@ -73,7 +73,8 @@ pub fn judge(
         });
         let mut tax = judged.tax;
         if comparison.is_of_program() {
-            // What leads a program over the socket is a part of its CPU time, and is not the transport's.
+            // The mechanism that leads a program over the socket takes part of its CPU time, which is not the
+            // transport's.
             tax.dearer_by_cpu = None;
         }
         comparison.tax.push(tax);
@@ -92,7 +93,7 @@ pub fn judge(
     why::complete(comparison);
 }
 
-/// What each arm adds, at the level of the strictest look that one of the pairs stopped at.
+/// Returns the addition of each arm, at the level of the strictest look that one of the pairs stopped at.
 fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     let names: Vec<String> = { comparison.arms.iter() }.map(|arm| arm.name.clone()).collect();
     let alphas = comparison.tax.iter().map(|tax| tax.alpha);

@@ -1,7 +1,7 @@
-//! What would help, from the comparisons of one run: each remedy's gain, saving and verdict, ranked.
+//! The remedies, from the comparisons of one run: each remedy's gain, saving and verdict, ranked.
 //!
-//! An arm is held against today's in epochs that both share. What changes the workload or the placement was measured
-//! in a comparison of its own. Called after the run and by `show`; METHOD.md, "Remedies", has the formulas.
+//! An arm is compared with today's in epochs that both share. A change of workload or placement was measured
+//! in a separate comparison. Called after the run and by `show`; METHOD.md, "Remedies", has the formulas.
 
 use crate::dsn::Arm;
 use crate::record::{self as record, Comparison, Estimate, Figure, GainRange, Remedies, Remedy, RemedyKind, Tax};
@@ -10,7 +10,7 @@ use crate::stats::Blocks;
 
 use super::figures::{figure, plain};
 
-/// What each remedy brings over `today`, by number of connections.
+/// Returns the gain of each remedy over `today`, by number of connections.
 pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     let mut all: Vec<Remedies> = Vec::new();
     for (idx, base) in comparisons.iter().enumerate() {
@@ -38,8 +38,8 @@ pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     all
 }
 
-/// What starts from today's arm comes first; of these, proved gains, the largest at the top, then what is not
-/// decided, what is nothing, and losses.
+/// Remedies that start from today's arm are first; of these, proved gains, the largest at the top, then undecided ones,
+/// those without an effect, and losses.
 fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     let gain = remedy.gain_pct.known().map_or(f64::NAN, |it| it.value);
     let class = match remedy.verdict {
@@ -53,7 +53,7 @@ fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     (remedy.is_today, class, gain)
 }
 
-/// What another arm is to today's, and whether today's is the remedy.
+/// Returns the kind of change from today's arm to another, and whether today's is the remedy.
 fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat | Arm::Proxy);
     Some(match (today, other) {
@@ -97,7 +97,7 @@ fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
     })
 }
 
-/// What was measured in a comparison of its own, with one thing changed.
+/// Returns the remedy measured in a separate comparison, with one thing changed.
 fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let kind = other.remedy?;
     // Today's arm has what is taken away to see what it is worth.
@@ -144,17 +144,17 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
 #[derive(Clone, Copy)]
 enum Epochs {
     All,
-    /// Those in which nobody else took much of the machine.
+    /// Those in which other processes did not take much of the machine.
     Quiet,
 }
 
-/// What a request costs over the baseline by itself; a request, not a batch.
+/// The cost of a request over the baseline by itself; a request, not a batch.
 struct Alone {
     time_us: stats::Estimate,
     cpu_us: Option<stats::Estimate>,
 }
 
-/// What one comparison has over another.
+/// The gain of one comparison over another.
 struct Gained {
     /// ln(rate after / rate before).
     theta: stats::Estimate,

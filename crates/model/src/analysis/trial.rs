@@ -1,4 +1,4 @@
-//! What is said of an application's pages beside what is said of any requests.
+//! The results about an application's pages besides those about any requests.
 //!
 //! Slices end when their pages are answered, so that no tail is cut off; and the supervisor's own part of a page is
 //! known, slice by slice. Called by [`super::judging`].
@@ -39,7 +39,7 @@ fn figure(found: &QuantileComparison, pick: impl Fn(&QuantileTax) -> stats::Esti
     }
 }
 
-/// What the other arm adds to a page, each slice without the time that the supervisor had its connections.
+/// The other arm's addition to a page, each slice without the time that the supervisor had its connections.
 fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     let epochs = raw.of_pair([0, 1]);
     let added = epochs.map(|(_, epoch)| bare(epoch)?.contrast(|slice| Some(us_per_page(slice))));

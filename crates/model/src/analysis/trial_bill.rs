@@ -1,4 +1,4 @@
-//! What each server's way adds to an application's page, and whether that adds up to what all of them add.
+//! The addition of each server's way to an application's page, and whether the sum is the addition of all of them.
 //!
 //! Each was tried by itself while a coin drew the others' ways, and once all were moved together: with two servers these
 //! are the main effects of a 2² design, whose sum is the whole effect whatever the two do to each other. Called where a
@@ -13,8 +13,8 @@ use crate::analysis::trial::us_per_page;
 /// Time and CPU time per page that TCP adds in an epoch, µs; NaN for CPU time that could not be read.
 type Added = [f64; 2];
 
-/// Puts the bill into the comparison in which all servers were moved together, where each was also tried by itself; none
-/// where a contrast is invalid, or is not TCP against the socket.
+/// Puts the bill into the comparison in which all servers were moved together, if each was also tried by itself; none
+/// if a contrast is invalid, or is not TCP against the socket.
 pub fn add_trial_bill(comparisons: &mut [Comparison]) {
     let is_whole = |it: &Comparison| it.trial.as_ref().is_some_and(|it| it.only.is_none());
     let Some(whole_idx) = comparisons.iter().position(is_whole) else {
@@ -88,7 +88,7 @@ fn estimate(blocks: &[Vec<Added>], of: &dyn Fn(&[Added]) -> f64, alpha: f64) -> 
     plain(hodges_lehmann::estimate(&all, alpha))
 }
 
-/// What TCP adds to a page in this epoch; without the supervisor's time where it is known.
+/// Returns TCP's addition to a page in this epoch; without the supervisor's time if it is known.
 fn added(epoch: &record::Epoch) -> Option<Added> {
     let mut pages = epoch.counts();
     for (slice, (_, raw)) in pages.slices.iter_mut().zip(epoch.sided()) {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_parts_are_told_apart_and_add_up() {
-        // What drifts with the block is no part of what is left over.
+        // A drift with the block is not a part of the rest.
         let all = [
             contrast(None, |block| 130 + 3 * block),
             contrast(Some(0), |block| 30 + block),

@@ -1,4 +1,4 @@
-//! What the raw counts and the proofs say against a comparison, before any statistics.
+//! Objections of the raw counts and the proofs to a comparison, before any statistics.
 //!
 //! Facts in sentences, without a final dot: some make it invalid, others only warn. Called by
 //! [`super::judged`].
@@ -10,15 +10,15 @@ use super::proved_arm::ProvedArm;
 
 /// The server's count and ours may differ by this part.
 const MISCOUNTED: f64 = 0.01;
-/// Questions of our own that the server counts, at most, on a short run.
+/// looptax's own queries that the server counts, at most, on a short run.
 const OWN_QUESTIONS: u64 = 200;
-/// A backlog at the end of more slices than this share is no stall any more.
+/// A backlog at the end of more slices than this share is not a stall any more.
 const BACKLOG_SHARE: f64 = 0.05;
 
 /// Reasons why the epochs of `pair` cannot be used.
 pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut reasons = Vec::new();
-    // A command that is too short to be looked at is no proof against its arm: see `warnings`.
+    // A command that is too short to be looked at does not disprove its arm: see `warnings`.
     for arm in arms.iter().filter(|arm| !arm.verified && arm.proof.seen.is_none()) {
         reasons.push(format!("`{}` was not proved to be what it says", arm.name));
     }
@@ -71,7 +71,7 @@ pub fn miscounted(count: &ServerCount) -> Option<String> {
     })
 }
 
-/// What a reader should know about the epochs of `pair`.
+/// Returns the warnings for the reader about the epochs of `pair`.
 pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
     for arm in arms.iter().filter(|arm| !arm.verified) {

@@ -1,4 +1,4 @@
-//! A request that mostly waits: what the two arms differ by is no cost of a transport then.
+//! A request that mostly waits: the difference of the two arms is then not the cost of a transport.
 
 use crate::record::{Figure, Tax};
 
@@ -7,11 +7,11 @@ use crate::record::{Figure, Tax};
 const LEAST_US: f64 = 5_000.0;
 /// Largest share of it that CPU time may be.
 const MOST_CPU: f64 = 0.2;
-/// What a delayed acknowledgement adds, µs: the kernel's timer, and up to a tick of 4 ms on each side.
+/// The addition of a delayed acknowledgement, µs: the kernel's timer, and up to a tick of 4 ms on each side.
 const DELAYED_US: [f64; 2] = [36_000.0, 48_000.0];
 
-/// What to know of a tax that is a wait, where one connection asks one request at a time. What was waited for is not
-/// measured, so that it is not named: only that a quantile differs by the length of a timer.
+/// Returns the warning about a tax that is a wait, if one connection sends one request at a time. The cause is not
+/// measured and not named: the warning only reports that a quantile differs by the length of a timer.
 ///
 /// # Source
 /// RFC 9293, 3.7.4 (Nagle's algorithm) and 3.8.6.3 (delayed acknowledgements); Linux, `TCP_DELACK_MIN`: 40 ms.
@@ -36,7 +36,7 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
     })
 }
 
-/// Whether a request takes so much longer without work.
+/// Whether a request takes `longer_us` longer without work.
 fn is_wait(longer_us: f64, cpu_us: f64) -> bool {
     longer_us >= LEAST_US && cpu_us <= MOST_CPU * longer_us
 }

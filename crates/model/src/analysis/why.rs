@@ -1,6 +1,6 @@
-//! What the layers of `why` come to per request, and whether they add up.
+//! The layers of `why` per request, and whether they add up.
 //!
-//! Reads the record's own epochs alone, so that an analysis of it says the same again.
+//! Reads only the record's own epochs, so that a later analysis of it gives the same.
 
 use crate::record::{self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow};
 use crate::stats::{
@@ -12,7 +12,7 @@ use crate::analysis::figures::plain;
 
 /// More lost samples than this share make it invalid.
 const MOST_LOST: f64 = 0.01;
-/// More CPU time in no layer than this share is said.
+/// A warning reports more CPU time in no layer than this share.
 const MOST_UNATTRIBUTED: f64 = 0.03;
 /// Samples and clocks that differ by more than this share are not of the same time.
 const MOST_APART: f64 = 0.1;
@@ -31,7 +31,7 @@ pub(crate) fn complete(comparison: &mut record::Comparison) {
 fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let sampled: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let found = share_without_sampler(&sampled, own);
-    // Where programs alone are seen, the sampler's own part is in none of the samples: it is the kernel's.
+    // If only programs are seen, the samples do not hold the sampler's own part: it is the kernel's.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);
     let unit_us = sample_us(why);
@@ -91,7 +91,7 @@ fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, unit_us: f64, share
     }
 }
 
-/// What was counted in epochs of the warm-up, each with the requests of those.
+/// Counts from epochs of the warm-up, each with the requests of those.
 fn counts_of_warm_up(why: &Why) -> Vec<(WhyRow, Option<f64>)> {
     let of_sides = |amount: &dyn Fn(&CountedEpoch, usize) -> u64| -> Amounts {
         let epochs = |side| why.counted.iter().map(move |it| amount(it, side) as f64);
@@ -125,7 +125,7 @@ fn requests_of(epochs: &[&Epoch]) -> Amounts {
     })
 }
 
-/// A layer of a run that nobody was seen in: nothing, known as well as its epochs let it be.
+/// A layer without samples in a run: zero, as exactly as its epochs allow.
 pub(crate) fn unseen(why: &Why, name: &str) -> WhyRow {
     let epochs: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let none = amounts(&why.epochs, |_, _| 0.0);
@@ -147,7 +147,7 @@ fn sample_us(why: &Why) -> f64 {
     why.sampling.period_ns as f64 / 1e3
 }
 
-/// What is no sample: clocks, and counts of all there was.
+/// Returns a row that is not sampled: clocks, and complete counts.
 fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64>) {
     row_of(name, amounts, requests, 0.0)
 }
@@ -228,7 +228,7 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     Some(if n < LEAST_EPOCHS { Estimate::without_interval(share.value, n) } else { share })
 }
 
-/// What the sampler adds to a request, per cent, where its own share is known; none where nothing of it is left.
+/// Returns the sampler's addition to a request, per cent, if its own share is known; none if nothing remains.
 fn added_pct(share: Estimate) -> Option<Estimate> {
     let added = |share: f64| 100.0 * (1.0 / share - 1.0);
     let value = (share.value > 0.0).then(|| added(share.value))?;
@@ -281,7 +281,7 @@ fn invalid(why: &Why, has_one_core: bool) -> Vec<String> {
     lost.into_iter().chain(apart).chain(unattributed(0).or_else(|| unattributed(1))).collect()
 }
 
-/// What is said where the samples of an arm are not the CPU time that the kernel's clocks count, by more than few samples
+/// Returns a sentence if the samples of an arm differ from the CPU time of the kernel's clocks by more than few samples
 /// leave open.
 fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
     if !why.sampling.sees_kernel {

@@ -64,7 +64,7 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     }
 }
 
-/// What tells a comparison from the others of its run.
+/// Returns the name that distinguishes a comparison from the others of its run.
 pub(crate) fn name(comparison: &Comparison) -> String {
     format!(
         "{} {}, -c {}, --placement {}, --client {}",

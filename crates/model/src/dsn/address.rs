@@ -1,4 +1,4 @@
-//! What people have to say where a database is: a URL over TCP or over a socket, or libpq's keywords.
+//! The texts that users write for the address of a database: a URL over TCP or over a socket, or libpq's keywords.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use crate::dsn::scheme::{instead_of, is_sealed, protocol_of};
 use crate::dsn::shown::{is_path, with_host};
 use crate::dsn::{Condition, Protocol, Query, Secret};
 
-/// Where a database is, and who we are there.
+/// The address of a database, and the account there.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub protocol: Protocol,
-    /// Host as it was written; `None` where there was none.
+    /// Host as it was written; `None` without one.
     pub host: Option<String>,
     pub port: u16,
     pub user: Option<String>,
@@ -23,24 +23,25 @@ pub struct Address {
     pub database: Option<String>,
     /// Socket, where the URL names one: for PostgreSQL its folder.
     pub socket: Option<PathBuf>,
-    /// What demands TLS, as it was written: `sslmode=require`, `rediss://`; several parameters with a space between.
+    /// The parameters that demand TLS, as they were written: `sslmode=require`, `rediss://`; several parameters with a
+    /// space between.
     pub tls: Option<String>,
-    /// What rules TLS out, as it was written: `sslmode=disable`.
+    /// The parameter that rules TLS out, as it was written: `sslmode=disable`.
     pub no_tls: Option<String>,
     /// Path and query of a page of HTTP, as they were written.
     pub page: Option<String>,
     /// `MongoDB`: the database that holds the account, where the URL names it (`authSource`).
     pub accounts: Option<String>,
-    /// `MongoDB`: the options that its drivers are told in the URL's query, as they are written. One of them may be
+    /// `MongoDB`: the options for its drivers in the URL's query, as they are written. One of them may be
     /// secret.
     pub options: Option<Secret>,
     /// Names of the parameters that mean nothing here.
     pub unread: Vec<String>,
-    /// PostgreSQL: what libpq is told to insist on, and a socket may not meet.
+    /// PostgreSQL: the conditions that libpq has to insist on, and that a socket may not meet.
     pub conditions: Vec<Condition>,
 }
 
-/// What a URL or a keyword string says, before it is known which part counts.
+/// The parts of a URL or a keyword string, before it is known which part counts.
 struct Parts {
     protocol: Protocol,
     /// Whether the path is that of a socket.
@@ -129,7 +130,7 @@ impl Address {
         .address()
     }
 
-    /// What libpq makes of these parameters.
+    /// Returns the address that libpq makes of these parameters.
     ///
     /// # Errors
     /// That the port is not a number.
@@ -151,7 +152,7 @@ impl Address {
         }
     }
 
-    /// The socket's file: PostgreSQL's clients are told the folder that it is in.
+    /// The socket's file: PostgreSQL's clients get the folder that it is in.
     pub fn socket_file(&self) -> Option<PathBuf> {
         let path = self.socket.as_deref()?;
         Some(match self.protocol {
@@ -198,7 +199,7 @@ impl Parts {
         let written = url.host_str().filter(|host| !host.is_empty() && !is_hostless);
         let names_path = matches!(protocol, Protocol::Fastcgi | Protocol::Memcached);
         let is_socket = is_socket || written.is_none() && names_path && url.path().len() > 1;
-        // What is behind the host is the page's own.
+        // The part behind the host belongs to the page.
         let page = (protocol == Protocol::Http).then(|| page_of(&url));
         let query = Query::new(url.query().filter(|_| page.is_none()).unwrap_or_default());
         Ok(Self {
@@ -219,7 +220,7 @@ impl Parts {
         })
     }
 
-    /// What libpq is told, by the names of its parameters.
+    /// Returns the values for libpq, by the names of its parameters.
     fn of_libpq(self) -> Vec<(String, String)> {
         let database = self.path.trim_start_matches('/').to_owned();
         let own = [

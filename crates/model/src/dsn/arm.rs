@@ -82,7 +82,7 @@ impl Arm {
         matches!(self, Self::Unix | Self::Abstract | Self::TlsUnix | Self::Redirect | Self::UnixUnix | Self::UnixTcp)
     }
 
-    /// The way from a pooler to the server; `None` where there is no pooler in between.
+    /// The way from a pooler to the server; `None` if there is no pooler in between.
     pub fn second_hop(self) -> Option<Self> {
         match self {
             Self::UnixUnix | Self::TcpUnix => Some(Self::Unix),

@@ -6,7 +6,7 @@
 use crate::dsn::libpq::PARAMETERS;
 use crate::dsn::secret_names::is_secret;
 
-/// Reads one; `None` where it is none. Names and values in order, without quotes and backslashes.
+/// Parses a libpq keyword string; `None` if it is not one. Names and values in order, without quotes and backslashes.
 pub(crate) fn keywords(text: &str) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();

@@ -6,7 +6,7 @@
 
 use OverSocket::{FailsUnless, Ignored, Methods, Place, Same, ServerUser};
 
-/// What a parameter means over a Unix socket.
+/// The meaning of a parameter over a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverSocket {
     /// The same as over TCP.
@@ -110,7 +110,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// What this parameter, by its name or variable, asks of a socket; `None` if it asks nothing.
+    /// Returns the condition of this parameter, by its name or variable, for a socket; `None` if there is none.
     pub fn of(name: &str, value: &str) -> Option<Self> {
         let over_socket = parameter_of(name)?.over_socket;
         let asks = match over_socket {

@@ -1,6 +1,6 @@
-//! What in a text is a password: the only place that hides one.
+//! Finds the passwords in a text: the only place that hides one.
 //!
-//! What may be one counts as one. A text that nobody can read for sure loses more than its password; it
+//! Text that may be one counts as one. An ambiguous text loses more than its password; it
 //! never keeps a part of it.
 
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::dsn::keywords::keywords;
 use crate::dsn::secret_names::{is_key, is_secret};
 
-/// What stands where a password would.
+/// The text in the place of a password.
 pub const MASK: &str = "****";
 
 /// The text with what is secret hidden.
@@ -20,9 +20,9 @@ pub fn masked(text: &str) -> String {
     shown
 }
 
-/// Where in a text a secret is: behind a user's name in a URL or a Go DSN, and in every `name=value`,
-/// of a query, a keyword string or a list, whose name says so. In order, without overlaps; ranges of
-/// bytes, found by ASCII characters alone.
+/// Returns the ranges of the secrets in a text: behind a user's name in a URL or a Go DSN, and in every `name=value`,
+/// of a query, a keyword string or a list, if the name is that of a secret. In order, without overlaps; ranges of
+/// bytes, found only by ASCII characters.
 pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = in_login(text).into_iter().collect();
     found.extend(in_values(text));
@@ -45,7 +45,7 @@ fn in_login(text: &str) -> Option<Range<usize>> {
     let at = text.rfind('@').filter(|at| *at > start)?;
     match text[start..at].find(':').map(|colon| start + colon) {
         Some(colon) if scheme_end.is_some() || is_login(text, colon, at) => Some(colon + 1..at),
-        // Redis' and Symfony's form: the secret alone.
+        // Redis' and Symfony's form: only the secret.
         None if text.starts_with("redis") => Some(start..at),
         _ => None,
     }
@@ -76,7 +76,7 @@ fn in_values(text: &str) -> Vec<Range<usize>> {
     secret.collect()
 }
 
-/// Where the value that begins here ends, by what divides it from its neighbours.
+/// Returns the end of the value that begins here, by its separator.
 fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
     let blanks = text[start..].len() - text[start..].trim_start().len();
     let until = |what: &[char]| text[start..].find(what).map_or(text.len(), |at| start + at);
@@ -110,7 +110,7 @@ fn word_end(text: &str, start: usize) -> usize {
     end.map_or(text.len(), |at| start + at)
 }
 
-/// Where the quotes end that begin here; the beginning where there are none.
+/// Returns the end of the quotes that begin here; the beginning if there are none.
 fn quoted_end(text: &str, start: usize) -> usize {
     let Some(quote) = text[start..].chars().next().filter(|c| "'\"".contains(*c)) else {
         return start;

@@ -38,7 +38,7 @@ impl<'a> Query<'a> {
         Self(text)
     }
 
-    /// What stands between the first `?` of a text and its `#`; nothing where there is none.
+    /// Reads the part between the first `?` of a text and its `#`; empty if there is none.
     pub fn from_text(text: &'a str) -> Self {
         let query = text.split_once('?').map_or("", |(_, query)| query);
         Self(query.split_once('#').map_or(query, |(query, _)| query))

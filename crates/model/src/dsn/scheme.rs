@@ -1,4 +1,4 @@
-//! What the schemes of URLs stand for. Called by the reader of addresses.
+//! The protocols of URL schemes. Called by the reader of addresses.
 
 use crate::dsn::{Kind, Protocol};
 use crate::failure::nearest;
@@ -29,7 +29,7 @@ pub(crate) fn is_sealed(scheme: &str) -> bool {
     ["rediss", "valkeys"].contains(&scheme)
 }
 
-/// What a scheme stands for, and whether it is that of a socket; `None` for one that is not known.
+/// Returns the protocol of a scheme, and whether the scheme is that of a socket; `None` for one that is not known.
 pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
     // SQLAlchemy names the driver behind a plus.
     let base = match scheme {

@@ -13,7 +13,7 @@ impl Secret {
         Self(clear.into())
     }
 
-    /// The password in clear: for the authentication exchange, and for whoever has to be told it.
+    /// The password in clear: for the authentication exchange, and for programs that need it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

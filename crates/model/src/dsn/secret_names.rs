@@ -4,13 +4,13 @@
 
 use percent_encoding::percent_decode_str;
 
-/// What the name of a password has in it, in any place.
+/// Parts of the name of a password, in any place.
 const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
 /// `MongoDB`'s options that have `auth` in their names and say where the account is looked for, and how it logs in.
 const OPEN: [&str; 2] = ["authsource", "authmechanism"];
 
-/// Whether the value of such a name is a password, or as good as one. An option of a command line is
-/// none: what takes a password there is known by the tool.
+/// Whether the value of such a name is a password, or as good as one. Options of a command line are not
+/// meant: each tool's options that take a password are known.
 pub(crate) fn is_secret(name: &str) -> bool {
     contains_any(name, &PASSWORDS) && !OPEN.contains(&&*plain(name))
 }

@@ -23,7 +23,7 @@ pub fn shown(text: &str) -> String {
         url.set_fragment(None);
         Some(url.to_string())
     };
-    // A password whose `/` nobody has encoded goes on in the path, and one with a `?` in the query.
+    // A password with an unencoded `/` continues in the path, and one with a `?` in the query.
     let is_clear = |url: &Url| {
         let query = url.query().unwrap_or_default();
         !is_hostless && !url.path().contains('@') && !query.replace("=@", "").contains('@')

@@ -1,4 +1,4 @@
-//! Addresses that nobody logs in to: uWSGI, whose protocol looptax does not speak, and several servers of `MongoDB`, or
+//! Addresses without a login: uWSGI, whose protocol looptax does not speak, and several servers of `MongoDB`, or
 //! one of a set. They are spelled, and nothing else.
 
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use percent_encoding::percent_decode_str;
 
 use crate::dsn::{AddressError, Kind, Query, Secret};
 
-/// Where such a server is, and who we are there.
+/// The address of such a server, and the account there.
 #[derive(Debug, Clone)]
 pub struct Unspoken {
     pub kind: Kind,
-    /// Host as it was written, of several the first; `None` where there was none, or a socket.
+    /// Host as it was written, of several the first; `None` without one, or for a socket.
     pub host: Option<String>,
     pub port: u16,
     pub user: Option<String>,
@@ -97,7 +97,7 @@ impl Unspoken {
         })
     }
 
-    /// A URL of this form with another host in the place of its own; all else stays. `None` where it is none.
+    /// A URL of this form with another host in the place of its host; all else is kept. `None` if it is not such a URL.
     pub fn with_host(text: &str, host: &str) -> Option<String> {
         Self::parse(text)?.ok()?;
         let (scheme, body) = text.split_once("://")?;
@@ -107,7 +107,7 @@ impl Unspoken {
     }
 }
 
-/// Where the hosts stand.
+/// Returns the range of the hosts.
 fn hosts_in(body: &str) -> std::ops::Range<usize> {
     let end = body.find(['/', '?']).unwrap_or(body.len());
     let start = body[..end].rfind('@').map_or(0, |at| at + 1);

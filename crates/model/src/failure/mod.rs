@@ -1,7 +1,7 @@
-//! What went wrong, why, what to do next, and whether a measurement is spoilt by it.
+//! Failures: the fault, its cause, the next step, and whether a measurement is spoilt by it.
 //!
 //! Each room owns its error type and says of each error by [`Explain`] what a person can do about it. [`Failure`]
-//! carries any of them to whoever tells the person; nobody on the way looks into it or knows its type.
+//! carries any of them to the code that prints it; no code on the way looks into it or knows its type.
 
 mod nearest;
 
@@ -18,7 +18,7 @@ pub trait Explain: Error + Send + Sync + 'static {
         None
     }
 
-    /// What follows from it for what was going on.
+    /// The consequence for the work in progress.
     fn severity(&self) -> Severity {
         Severity::Environment
     }

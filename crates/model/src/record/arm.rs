@@ -1,6 +1,6 @@
-//! One arm of a comparison: where it led, how that was proved, how it fared.
+//! One arm of a comparison: its address, the proof of it, its figures.
 //!
-//! The figures stand for the arm alone; what it costs over another is in [`crate::record::Tax`].
+//! The figures stand only for the arm; its cost over another is in [`crate::record::Tax`].
 
 use crate::stats::range::{Amount, Count, ProcessId};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ pub struct Arm {
     pub endpoint: String,
     /// Whether every connection was proved to be what the name says.
     pub verified: bool,
-    /// What the proof found.
+    /// The result of the proof.
     pub proof: Proof,
     /// Requests answered per second.
     pub throughput_per_s: Figure,
@@ -43,7 +43,7 @@ impl Arm {
     }
 }
 
-/// What was found out about an arm's connections, not assumed.
+/// Facts about an arm's connections that were found, not assumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
     /// Address family as the kernel states it: `unix`, `inet`, `inet6`.
@@ -54,8 +54,8 @@ pub struct Proof {
     pub peer_pid: Option<u32>,
     /// How the server itself sees the connection.
     pub server_view: Option<String>,
-    /// What tells this server from every other: uuid, data folder, system identifier, run id. Where
-    /// each arm has processes of its own: what makes these alike.
+    /// The identity of this server: uuid, data folder, system identifier, run id. If
+    /// each arm has separate processes: the properties that they share.
     pub server_identity: Option<String>,
     /// TLS version and cipher; `null` = none.
     pub tls: Option<String>,
@@ -71,7 +71,7 @@ pub struct Proof {
     pub rcvbuf_bytes: Option<u64>,
     /// The network namespace, as `net:[…]`.
     pub netns: Option<String>,
-    /// What was seen of a whole command's own connections; `null` where looptax made them itself.
+    /// Facts about a whole command's own connections; `null` if looptax made them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Sightings>,
 }
@@ -111,7 +111,7 @@ pub struct Latency {
 }
 
 /// Percentiles of all requests of an arm, µs. Their intervals take requests as independent, which they
-/// are not quite: for looking at an arm, not for holding one against another.
+/// are not quite: for looking at an arm, not for comparing two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pooled {
     /// Median.

@@ -1,4 +1,4 @@
-//! What each part of a way adds to a request, in steps.
+//! The addition of each part of an arm to a request, in steps.
 
 use crate::stats::range::Real;
 use schemars::JsonSchema;
@@ -15,18 +15,18 @@ pub struct Bill {
     pub root: String,
     /// Its time per request and connection, µs.
     pub root_time_us: Figure,
-    /// Its CPU time per request, of both ends and of whatever stands between them, µs.
+    /// Its CPU time per request, of both ends and of the programs between them, µs.
     pub root_cpu_us: Figure,
     /// The others, each after the one that it adds to.
     pub steps: Vec<BillStep>,
 }
 
-/// What an arm adds to another one.
+/// The addition of an arm to another one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BillStep {
     /// The arm.
     pub arm: String,
-    /// The one that it is held against.
+    /// The one that it is compared with.
     pub over: String,
     /// Added time per request and connection, µs.
     pub time_us: Figure,
@@ -34,7 +34,7 @@ pub struct BillStep {
     pub cpu_us: Figure,
     /// Added time over the root, measured as a whole, µs.
     pub in_all_us: Figure,
-    /// What is left of that when the steps on the way are taken off, µs; `null` for the first step.
+    /// The rest of that without the steps on the way, µs; `null` for the first step.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub left_over_us: Option<f64>,

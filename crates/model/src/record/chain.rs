@@ -1,4 +1,4 @@
-//! What a page goes through on this machine, from the web server to the last table: chains of hops.
+//! The programs that a page passes on this machine, from the web server to the last table: chains of hops.
 //!
 //! A part of what `looptax find` saw, beside its servers and clients.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Figure, Way};
 
-/// Hops from one program to the servers at the end: `nginx -> php-fpm -> mariadbd`. Where a program asks several
+/// Hops from one program to the servers at the end: `nginx -> php-fpm -> mariadbd`. If a program asks several
 /// servers for a page, all of them are in one chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundChain {
@@ -17,16 +17,16 @@ pub struct FoundChain {
     /// Whether its first program is where requests come in, as far as is seen; else somebody asks it whose
     /// connections are gone, or are not seen.
     pub begins_here: bool,
-    /// CPU time that TCP costs over all of its hops that have a figure, ms per second; `null` where none has. Of a
-    /// hop that other chains have too its share, and nothing where that is not known.
+    /// CPU time that TCP costs over all of its hops that have a figure, ms per second; `null` if none has one. Of a
+    /// hop that other chains have too its share, and nothing if that is not known.
     pub cpu_ms_per_s: Option<Figure>,
-    /// Servers over TCP that are not in that sum, since nobody measured what a request costs there: `http`.
+    /// Servers over TCP that are not in that sum, since the cost of a request there was not measured: `http`.
     pub kinds_without_cost: Vec<String>,
-    /// The same of requests that each have a connection of their own.
+    /// The same of requests that each have a separate connection.
     #[serde(default)]
     pub kinds_without_connection_cost: Vec<String>,
-    /// Servers, by their process, to which connections over TCP were closed within the last minute that nobody was seen
-    /// to hold: a hop to them may be missing here.
+    /// Servers, by their process, to which connections over TCP were closed within the last minute that no process was
+    /// seen to hold: a hop to them may be missing here.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Vec<ProcessId>")]
     pub may_miss: Vec<u32>,
@@ -79,7 +79,7 @@ pub struct FoundHop {
     #[serde(default)]
     pub is_shared: bool,
     /// This chain's part of a shared one, from 0 to 1, as its requests come in; `null` where that is not known, or
-    /// the hop is this chain's alone.
+    /// the hop is only this chain's.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share: Option<f64>,

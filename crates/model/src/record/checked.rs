@@ -1,7 +1,7 @@
-//! What `looptax check` says: points with answers, and the lines to change.
+//! The result of `looptax check`: points with answers, and the lines to change.
 //!
 //! Its own JSON, apart from records of runs: the points of one address, or every connection of a file or a process
-//! with points of its own.
+//! with its own points.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;
@@ -22,9 +22,9 @@ pub enum Checked {
 /// One point of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
-    /// What was asked.
+    /// The question.
     pub topic: Topic,
-    /// What is so, for a program.
+    /// The state, for a program.
     pub code: PointCode,
     /// The answer.
     pub outcome: Outcome,
@@ -32,14 +32,14 @@ pub struct Point {
     pub what: String,
     /// How it is known.
     pub how: String,
-    /// What to do, in words.
+    /// The next step, in words.
     pub next: Option<String>,
     /// The same as what has to be run or written, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
 }
 
-/// Something to run or to write that mends a point. `…` stands for the client's password.
+/// Something to run or to write that fixes a point. `…` stands for the client's password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Where it belongs.
@@ -60,7 +60,7 @@ pub enum StepPlace {
     HbaLine,
 }
 
-/// What a point asks.
+/// The question of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Topic {
@@ -72,7 +72,7 @@ pub enum Topic {
     Socket,
     /// The way to the socket.
     Path,
-    /// What confines the client.
+    /// The confinement of the client.
     Confinement,
     /// Whether one server is behind both endpoints.
     #[serde(rename = "same server")]
@@ -91,7 +91,7 @@ pub enum Topic {
     Hba,
     /// The room for connections that come at once.
     Backlog,
-    /// What works on TCP alone.
+    /// Features that only work on TCP.
     #[serde(rename = "what is lost")]
     Losses,
 }
@@ -110,7 +110,7 @@ pub enum Outcome {
     Fail,
 }
 
-/// What is said of one connection that was found.
+/// The result about one connection that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedConnection {
     /// Where it was found.
@@ -119,23 +119,23 @@ pub struct CheckedConnection {
     pub applications: Vec<String>,
     /// Which of the file's connections.
     pub label: String,
-    /// What is at the other end: `mysql`.
+    /// The server at the other end: `mysql`.
     pub product: String,
-    /// Where it goes now, for a person.
+    /// Its address now, for a person.
     pub place: String,
     /// Line of the file.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,
-    /// How it stands.
+    /// Its state.
     pub verdict: SwitchVerdict,
     /// Point by point.
     pub points: Vec<Point>,
-    /// What to write.
+    /// The lines to write.
     pub changes: Vec<Change>,
 }
 
-/// How it stands with one connection.
+/// The state of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchVerdict {
@@ -151,18 +151,18 @@ pub enum SwitchVerdict {
     NobodyThere,
 }
 
-/// What has to change for one application.
+/// The change for one application.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The application.
     pub title: String,
     /// Setting by setting.
     pub edits: Vec<Edit>,
-    /// What else, or instead.
+    /// Other steps, in addition or instead.
     pub advice: String,
-    /// What has to be restarted or cleared.
+    /// The programs to restart and caches to clear.
     pub restart: String,
-    /// What goes wrong with it.
+    /// Typical mistakes with it.
     pub traps: Vec<String>,
     /// Whether this is more than generally known.
     pub is_read: bool,
@@ -177,7 +177,7 @@ pub struct Edit {
     pub line: Option<usize>,
     /// As it is; `null` for one that is added below that line.
     pub before: Option<String>,
-    /// As it has to be; `null` for one that goes away.
+    /// As it has to be; `null` for one that is removed.
     pub after: Option<String>,
 }
 

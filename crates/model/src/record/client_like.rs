@@ -14,7 +14,7 @@ pub struct ClientLike {
     pub library: String,
     /// The client model of each arm, in the order of the arms.
     pub models: Vec<Client>,
-    /// What the real client does that the model does not; empty when it does just that.
+    /// Actions of the real client that the model does not make; empty if there are none.
     #[serde(default)]
     pub differs: String,
 }

@@ -1,4 +1,4 @@
-//! The codes that stand beside sentences: kebab-case, stable, for programs.
+//! The codes beside sentences: kebab-case, stable, for programs.
 //!
 //! Each code has one sentence, which is its documentation in the schema and in docs/codes.md.
 
@@ -21,7 +21,7 @@ macro_rules! codes {
 pub(super) use codes;
 
 codes! {
-    /// What a point of `looptax check` says.
+    /// The result of a point of `looptax check`.
     PointCode {
         /// A server that is known listens on the port.
         ServerListens,
@@ -45,7 +45,7 @@ codes! {
         ServiceRead,
         /// A variable of this environment would decide where libpq connects, or whether it takes a socket.
         VariableDecides,
-        /// Closed connections hold so many ports towards the server that connecting may fail.
+        /// Closed connections hold enough ports towards the server that connecting may fail.
         PortsHeld,
         /// The server listens only on TCP.
         SocketMissing,
@@ -53,7 +53,7 @@ codes! {
         SocketToBeMade,
         /// The folder of a socket that is to be made does not take one of the server's, or does not let the client through.
         FolderUnfit,
-        /// Which program is the application, or as whom it runs, is not known.
+        /// Which program is the application, or the user that it runs as, is not known.
         ClientUnknown,
         /// Programs that are not moved are connected to a port that the server gives up for the socket.
         OthersAtPort,
@@ -79,9 +79,9 @@ codes! {
         FolderDenied,
         /// The socket's own permissions do not let the client in.
         SocketDenied,
-        /// What is at the path is not a socket.
+        /// The file at the path is not a socket.
         NotASocket,
-        /// Nobody listens on the socket.
+        /// No process listens on the socket.
         SocketDeserted,
         /// The socket's queue of connections is full just now.
         BacklogFull,
@@ -127,11 +127,11 @@ codes! {
         RightsMissing,
         /// The account of the socket lacks rights that no statement gives, for a row for more databases hides theirs.
         RightsHidden,
-        /// User or password are not known, so nobody logged in.
+        /// User or password are not known, so no login was tried.
         CredentialsUnknown,
-        /// Nobody could log in over the socket, for it was not reached.
+        /// No login was tried over the socket, because it was not reached.
         LoginNotTried,
-        /// Nobody logged in, for nothing shows that it is the server who listens there.
+        /// No login was tried, because nothing shows that the server listens there.
         PeerUnproved,
         /// The server lets one in and does not answer what it is asked, so that nothing is known of the account.
         AnswersUnfit,
@@ -173,7 +173,7 @@ codes! {
         HbaLineUnsure,
         /// The line of `pg_hba.conf` refuses the socket.
         HbaRejects,
-        /// The line of `pg_hba.conf` lets in whom a map of users says.
+        /// The line of `pg_hba.conf` lets in the accounts of a map of users.
         HbaMapUnknown,
         /// The line of `pg_hba.conf` lets in another system user than the client's.
         HbaPeerDiffers,
@@ -191,11 +191,11 @@ codes! {
         BacklogWaits,
         /// How many connections come at once is not known, or how many may wait.
         BacklogUnknown,
-        /// What sees connections of TCP alone no longer sees these.
+        /// Tools that only see TCP connections no longer see these.
         TcpToolsBlind,
         /// The configuration takes the socket already.
         TakesSocket,
-        /// As it stands the configuration reaches nothing, or not the socket that it names.
+        /// The present configuration reaches nothing, or not the socket that it names.
         ReachesNothing,
         /// The configuration takes TCP.
         TakesTcp,
@@ -209,7 +209,7 @@ codes! {
 }
 
 codes! {
-    /// What a note of `looptax find` says.
+    /// The fact in a note of `looptax find`.
     NoteCode {
         /// Processes of other users cannot be looked into.
         ProcessesHidden,
@@ -225,11 +225,11 @@ codes! {
         SocketLost,
         /// A server's socket was replaced by another file while the server runs.
         SocketReplaced,
-        /// Nobody listens on a socket that a server left.
+        /// No process listens on a socket that a server left.
         SocketDeserted,
         /// A client over TCP does not see its server's socket.
         SocketNotVisible,
-        /// What a request over TCP costs was measured, and no figure came of it.
+        /// The cost of a request over TCP was measured, without a usable figure.
         CostNotMeasured,
         /// A process like those of a switch is over TCP again.
         FellBack,
@@ -243,7 +243,7 @@ codes! {
 }
 
 codes! {
-    /// What a step of `looptax switch` says.
+    /// The result of a step of `looptax switch`.
     StepCode {
         /// The files are written.
         FilesWritten,
@@ -255,7 +255,7 @@ codes! {
         Reloaded,
         /// The command that was given failed.
         ReloadFailed,
-        /// Nobody gave a command; the application has to be reloaded by hand.
+        /// No command was given; the application has to be reloaded by hand.
         ReloadByHand,
         /// The server sees the account over the socket, and the application opens nothing over TCP.
         SeenOverSocket,

@@ -1,7 +1,7 @@
 //! Whole commands: what ran where otherwise a load generator sends requests.
 //!
-//! Command lines as they were run, with the passwords that looptax knows blotted out. Variables stand
-//! by name alone, because their values may be secret.
+//! Command lines as they were run, with the passwords that looptax knows blotted out. Variables are
+//! listed only by name, because their values may be secret.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Commands {
     /// The line as it was given, with `{transport}`; `null` where each arm was given its own.
     pub template: Option<String>,
-    /// What ran, one for each arm, in their order.
+    /// The command lines that ran, one for each arm, in their order.
     pub lines: Vec<CommandLine>,
     /// How long a run was allowed to take.
     #[serde(deserialize_with = "Count::read")]
@@ -20,7 +20,7 @@ pub struct Commands {
     pub timeout_s: u64,
 }
 
-/// What ran on one arm.
+/// The command line that ran on one arm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandLine {
     /// The arm.

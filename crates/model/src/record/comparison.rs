@@ -12,14 +12,14 @@ use crate::record::{
     Arm, Bill, Client, ClientLike, Commands, Direction, Figure, Placement, Raw, RemedyKind, Schedule, Tax, Trial, Why,
 };
 
-/// Some arms of one server, held against each other.
+/// Some arms of one server, compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-// What serde derives is a function of the type; the trait's own checks what was read: see `consistent`.
+// serde derives a function of the type; the trait's own one checks the values that were read: see `consistent`.
 #[serde(remote = "Self")]
 pub struct Comparison {
     /// The server.
     pub target: Target,
-    /// What it was asked to do.
+    /// The workload of the server.
     pub workload: Workload,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
@@ -32,7 +32,7 @@ pub struct Comparison {
     /// The real client that this stands for, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_like: Option<ClientLike>,
-    /// What made it send.
+    /// The load that made it send.
     #[serde(default)]
     pub load: Load,
     /// The remedy that it was made to measure, where the run asked what would help.
@@ -44,25 +44,25 @@ pub struct Comparison {
     /// The application whose pages were measured; `null` where requests were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
-    /// Where the CPU time of its requests goes, for each arm but the baseline; empty where nobody asked.
+    /// The CPU time of its requests by layer, for each arm except the baseline; empty if not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
     /// When what ran.
     pub schedule: Schedule,
     /// The arms; indexes elsewhere point into this list.
     pub arms: Vec<Arm>,
-    /// What each arm costs over the baseline.
+    /// The cost of each arm over the baseline.
     pub tax: Vec<Tax>,
-    /// What each arm adds to another one, where there are several.
+    /// The addition of each arm to another one, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
-    /// What a reader should know before believing the figures.
+    /// Warnings to read before believing the figures.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Slices whose last answers came late.
     #[serde(default)]
     pub stalls: Vec<Stall>,
-    /// The server's own count, where it keeps one and nobody else uses it.
+    /// The server's own count, if it keeps one and no other client uses it.
     #[serde(default)]
     pub server_count: Option<ServerCount>,
     /// Closed TCP connections that keep their ports, where the workload leaves them behind.
@@ -137,12 +137,12 @@ pub struct Target {
     /// Settings that matter, as the server states them.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// Its process, where known and where there is one.
+    /// Its process, if there is one and it is known.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
-    /// Processes that serve one arm alone, alike but for the address, of which a coin picks one per
-    /// epoch (memcached listens on a socket or on TCP); `null` where one server is behind all arms.
+    /// Processes that serve only one arm, alike except for the address, of which a coin picks one per
+    /// epoch (memcached listens on a socket or on TCP); `null` if one server is behind all arms.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub processes_per_arm: Option<u32>,
@@ -151,7 +151,7 @@ pub struct Target {
     /// Whether it offers TLS on the port of `tcp`, where it tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offers_tls: Option<bool>,
-    /// Where its own clients were seen to run, before anything was measured.
+    /// The cores on which its own clients were seen to run, before the measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meetings: Option<Meetings>,
 }
@@ -171,13 +171,13 @@ pub struct Meetings {
     pub n_same: u32,
 }
 
-/// What the server was asked to do.
+/// The workload of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole
     /// command.
     pub name: String,
-    /// How a request is put: `prepared` or `text`; `null` where there is only one way.
+    /// How a request is put: `prepared` or `text`; `null` if there is only one way.
     pub protocol: Option<String>,
     /// Statements that one request runs in turn.
     #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
@@ -202,7 +202,7 @@ pub struct Workload {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub response_bytes: Option<u64>,
-    /// What one request moves, where it is a stream.
+    /// The data that one request moves, if it is a stream.
     #[serde(default)]
     pub stream: Option<Stream>,
 }
@@ -224,7 +224,7 @@ fn one() -> u32 {
     1
 }
 
-/// What made connections send: the answers alone, or a pause or a schedule too.
+/// The load that made connections send: only the answers, or a pause or a schedule too.
 ///
 /// With a pause or a schedule the response time decides, not the rate: θ is then ln of the other
 /// arm's median response time over the baseline's, and the tax the share of it that the other arm adds.
@@ -234,7 +234,7 @@ pub struct Load {
     #[serde(default, deserialize_with = "Positive::read")]
     #[schemars(with = "Option<Positive>")]
     pub rate_per_s: Option<f64>,
-    /// What the slower arm served in a closed loop just before, where the rate is a share of it.
+    /// The slower arm's rate in a closed loop just before, if the rate is a share of it.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub capacity_per_s: Option<f64>,
@@ -257,7 +257,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Whether the rate follows from the server alone.
+    /// Whether the rate follows only from the server.
     pub fn is_flat_out(&self) -> bool {
         self.rate_per_s.is_none() && self.think_us.is_none()
     }
@@ -266,9 +266,9 @@ impl Load {
 /// The server's own count of what it was asked, beside ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerCount {
-    /// What the server counts: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
+    /// The server's counter: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
     pub counter: String,
-    /// What looptax sent by its own count, warm-up included.
+    /// The requests that looptax sent by its own count, warm-up included.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sent: u64,
@@ -299,12 +299,12 @@ pub struct TimeWait {
     pub reuse: u64,
 }
 
-/// The placement that was asked for, and what it came to.
+/// The placement that was asked for, and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementUsed {
     /// The placement asked for.
     pub asked: Placement,
-    /// What was done, for a person: "16 pairs dealt over 2 cores".
+    /// The real placement, for a person: "16 pairs dealt over 2 cores".
     pub real: String,
 }
 

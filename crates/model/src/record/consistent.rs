@@ -1,4 +1,4 @@
-//! What the parts of a comparison must have in common, checked while it is read.
+//! The conditions between the parts of a comparison, checked while it is read.
 //!
 //! Lists that are walked side by side are as long as each other, positions lie inside their lists, and what is summed
 //! fits. Ranges of single numbers are in [`crate::stats::range`]. Called by serde.
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::record::{Comparison, CpuTicks, Epoch, Slice, Trial, Why};
 
-/// The latencies that a record holds at most: a quarter of an hour of 150,000 requests per second. Whoever measures keeps
+/// The latencies that a record holds at most: a quarter of an hour of 150,000 requests per second. A measurement keeps
 /// no more, and a file cannot tell its reader to unpack more.
 pub const MOST_SAMPLES: u64 = 1 << 27;
 /// All whole numbers of a comparison together: whatever is added up of them, a 64-bit sum holds a hundred times that.

@@ -1,4 +1,5 @@
-//! What one machine gives to a pool of results: the figures, and of the machine what changes them. Nothing that names it.
+//! One machine's part of a pool of results: the figures, and the facts about the machine that change them. Nothing that
+//! names it.
 //!
 //! `looptax show --publish` writes it, one line of JSON; `looptax-fleet` makes and checks it.
 
@@ -33,7 +34,7 @@ pub struct Contribution {
     pub sha256: String,
 }
 
-/// What of a machine changes results.
+/// The facts about a machine that change results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContributedMachine {
     /// The kernel's version, without what a distribution or a builder adds: `6.1.0`.
@@ -91,7 +92,7 @@ pub struct ContributedResult {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share_pct: Option<f64>,
-    /// Requests after which a connection was opened anew; `null` for never.
+    /// Requests after which a connection was opened again; `null` for never.
     pub reconnect_every: Option<u32>,
     /// The arm that others are compared with.
     pub baseline: String,
@@ -113,7 +114,7 @@ pub struct ContributedResult {
     pub steal_pct: Option<f64>,
     /// Added median latency, µs.
     pub added_us: Figure,
-    /// What the baseline served, per second.
+    /// The baseline's throughput, per second.
     pub baseline_per_s: Figure,
     /// The verdict.
     pub verdict: Verdict,

@@ -1,7 +1,7 @@
 //! The raw counts of a record as the statistics take them.
 //!
 //! A record may come from anybody: what does not fit together gives an epoch without an effect, never
-//! a panic. Called by the experiment at its looks, and by whoever judges a record.
+//! a panic. Called by the experiment at its looks, and by the code that judges a record.
 
 use crate::stats::{self as stats, Noise, Response, Side};
 
@@ -17,8 +17,8 @@ impl Raw {
 
     /// The counts and latencies of the epochs of `pair`, in the order of time.
     ///
-    /// `unpack` makes nanoseconds of what the record holds. An epoch whose latencies were not kept has
-    /// none.
+    /// `unpack` makes nanoseconds of what the record holds. An epoch whose latencies were not kept does not have
+    /// any.
     pub fn counts(&self, pair: [u32; 2], mut unpack: impl FnMut(&Samples) -> Vec<u32>) -> Vec<stats::Epoch> {
         self.of_pair(pair)
             .map(|(_, epoch)| stats::Epoch {

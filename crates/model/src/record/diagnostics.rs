@@ -1,4 +1,4 @@
-//! What the data of a comparison say about themselves.
+//! Diagnostics of the data of a comparison.
 //!
 //! None of it decides; it helps to judge whether to believe. `null` = not computed, with too few
 //! epochs for instance. All of it can be computed again from the epochs.
@@ -7,7 +7,7 @@ use crate::stats::range::{Amount, Probability, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Diagnostics of one arm held against the baseline.
+/// Diagnostics of one arm compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostics {
     /// Half the difference in θ between epochs that start with the one and with the other arm.
@@ -30,7 +30,7 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub sampling_floor_pct: Option<f64>,
-    /// Epochs that do not count for the tax, where there are any.
+    /// Epochs that do not count for the tax, if there are any.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_epochs_left_out: u32,

@@ -1,4 +1,4 @@
-//! Two runs held against each other, as `looptax diff` shows and prints it.
+//! The comparison of two runs, as `looptax diff` shows and prints it.
 
 use crate::stats::range::{AtLeastOne, Probability};
 use schemars::JsonSchema;
@@ -10,14 +10,14 @@ use crate::record::{Client, Figure, Placement};
 pub struct Diff {
     pub before: String,
     pub after: String,
-    /// What their users called them, the earlier one first.
+    /// The names that their users gave them, the earlier one first.
     #[serde(default)]
     pub labels: [Option<String>; 2],
-    /// What was not the same around the two.
+    /// The differing conditions of the two.
     pub conditions: Vec<Condition>,
-    /// What both measured.
+    /// The measurements of both.
     pub pairs: Vec<DiffPair>,
-    /// What one of them measured alone, in words.
+    /// The measurements of only one of them, in words.
     pub left_out: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct DiffLayer {
     pub before_us: Figure,
     pub after_us: Figure,
     pub change_us: Figure,
-    /// Probability of such a change or a larger one where there is none, corrected by Holm over all layers of the arm.
+    /// Probability of such a change or a larger one if there is none, corrected by Holm over all layers of the arm.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,

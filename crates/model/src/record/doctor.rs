@@ -1,4 +1,4 @@
-//! What `looptax doctor` found: whether this machine allows honest verdicts.
+//! The result of `looptax doctor`: whether this machine allows honest verdicts.
 //!
 //! Its own JSON, apart from records of runs.
 
@@ -39,11 +39,11 @@ pub struct Doctor {
     pub is_busy: bool,
     /// Check by check.
     pub checks: Vec<DoctorResult>,
-    /// What follows from them.
+    /// The conclusion from them.
     pub answer: DoctorAnswer,
 }
 
-/// What follows from all checks.
+/// The conclusion from all checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoctorAnswer {
@@ -84,7 +84,7 @@ impl DoctorResult {
     }
 }
 
-/// An arm against itself, with connections of their own.
+/// An arm against itself, with separate connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AaCheck {
     /// The arm.
@@ -155,7 +155,7 @@ pub struct InjectCheck {
     pub arm: String,
     /// Whether it passed; `null`: no answer.
     pub passed: Option<bool>,
-    /// What came out; `null` where both ends could not be scheduled in turns.
+    /// The result; `null` if both ends could not be scheduled in turns.
     #[serde(flatten)]
     pub delay: Option<InjectedDelay>,
     /// Why there is no answer; `null` where something came out.
@@ -163,7 +163,7 @@ pub struct InjectCheck {
     pub why: Option<String>,
 }
 
-/// What came out of one delay, with both ends scheduled in turns.
+/// The result of one delay, with both ends scheduled in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedDelay {
     /// The delay as a part of a request, percent.
@@ -218,7 +218,7 @@ pub struct InjectedRun {
 pub struct SlicesCheck {
     /// Whether it passed; `null`: no answer.
     pub passed: Option<bool>,
-    /// What came out; `null` where a run gave no estimate.
+    /// The result; `null` if a run gave no estimate.
     #[serde(flatten)]
     pub taxes: Option<SliceTaxes>,
     /// Why nothing came out; `null` where something did.
@@ -226,7 +226,7 @@ pub struct SlicesCheck {
     pub why: Option<String>,
 }
 
-/// What slices of either length gave.
+/// The result of slices of either length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SliceTaxes {
     /// The tax with slices of 50 ms, percent: value and interval.

@@ -52,7 +52,7 @@ pub enum Figure {
     Missing(Missing),
 }
 
-/// Both forms at once, so that what is wrong is told of the field that it is wrong in.
+/// Both forms at once, so that an error names the field that it is in.
 #[derive(Deserialize)]
 struct Either {
     #[serde(default, deserialize_with = "Real::read")]

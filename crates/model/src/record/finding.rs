@@ -1,10 +1,10 @@
-//! What a file of a source tree says of its connections, by its text only, and what would be written there.
+//! The connections in a file of a source tree, by its text only, and the lines that would be written there.
 //!
 //! Found by the switch's room, printed by the report. Holds no password, as everything here.
 
 use super::code::PointCode;
 
-/// A file with what is to be said of it.
+/// A file with its findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// Its path below the folder that was given, as a URI; a whole URI if it is not below it.
@@ -21,7 +21,7 @@ pub struct Finding {
     /// For a person.
     pub message: String,
     pub region: Region,
-    /// What writes it for the socket; empty where nothing is written.
+    /// The replacements that switch it to the socket; empty if nothing is written.
     pub fix: Vec<Replacement>,
 }
 

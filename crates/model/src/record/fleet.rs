@@ -1,4 +1,4 @@
-//! What `looptax fleet report` says of many machines.
+//! The result of `looptax fleet report` about many machines.
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else, and came through a collector.
 
@@ -40,15 +40,15 @@ pub struct Fleet {
     pub pairs: FleetList<FleetPair>,
     /// Clients of one machine, in the order in which moving them pays.
     pub first: FleetList<FleetMove>,
-    /// What TCP adds to a request, by condition.
+    /// TCP's addition to a request, by condition.
     pub effects: Vec<FleetEffects>,
     /// Machines whose own measurement is unlike that of others with the same kind of server.
     pub unlike: FleetList<FleetUnlike>,
-    /// What machines there are.
+    /// The kinds of machines.
     pub conditions: FleetList<FleetCondition>,
     /// Clients that were switched to the socket and are over TCP again.
     pub fell_back: FleetList<FleetFallen>,
-    /// Pairs of a machine that go another way than a week ago.
+    /// Pairs of a machine that use another transport than a week ago.
     pub movers: FleetList<FleetMover>,
     /// Machines of which nothing arrived for two days.
     pub silent: FleetList<FleetSilent>,
@@ -72,7 +72,7 @@ pub struct FleetList<T> {
 pub struct FleetLost {
     /// Cores, at 95 %; `n` the machines' servers that it is a sum over.
     pub cores: Estimate,
-    /// Servers of machines with a measurement of their own.
+    /// Servers of machines with their own measurement.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_measured: u64,
@@ -146,10 +146,10 @@ pub struct FleetMove {
     pub top_probability: Option<f64>,
 }
 
-/// What TCP adds to a request, in groups of machines.
+/// TCP's addition to a request, in groups of machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetEffects {
-    /// What the groups are made by: `server`, `server version`, `kernel`, `cpu`, `virtualised`.
+    /// The condition that the groups are made by: `server`, `server version`, `kernel`, `cpu`, `virtualised`.
     pub condition: String,
     /// The groups, the largest first.
     pub groups: Vec<FleetGroup>,
@@ -166,18 +166,18 @@ pub struct FleetEffects {
 /// Machines alike in a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetGroup {
-    /// What they have in common.
+    /// Their common property.
     pub label: String,
     /// CPU time that TCP adds to a request, both ends, in µs: the mean of true effects, at 95 %; `n` the measurements. Of
-    /// one machine alone, what that measured.
+    /// a single machine, its own measurement.
     pub cpu_us: Estimate,
     /// The same of one more such machine; without ends below three.
     pub one_more: Estimate,
-    /// τ: how much true effects differ, in µs; `null` of one machine alone.
+    /// τ: how much true effects differ, in µs; `null` of a single machine.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub tau_us: Option<f64>,
-    /// I²: the share of what measurements differ by that is not their error, 0 to 1; `null` of one machine alone.
+    /// I²: the share of the measurements' variation that is not their error, 0 to 1; `null` of a single machine.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub i_squared: Option<f64>,
@@ -190,7 +190,7 @@ pub struct FleetUnlike {
     pub host: String,
     /// The server's kind.
     pub server: String,
-    /// What it measured, in µs of CPU time per request.
+    /// Its measurement, in µs of CPU time per request.
     pub cpu_us: Estimate,
     /// The mean of its kind.
     #[serde(deserialize_with = "Real::read")]
@@ -244,7 +244,7 @@ pub struct FleetFallen {
     pub requests_per_s: Option<f64>,
 }
 
-/// What `fleet changes` lists.
+/// The list of `fleet changes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMovers {
     /// Clients that changed their way.
@@ -253,7 +253,7 @@ pub struct FleetMovers {
     pub fell_back: FleetList<FleetFallen>,
 }
 
-/// A pair of a machine that goes another way.
+/// A pair of a machine that uses another transport.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMover {
     /// The machine's name.
@@ -338,7 +338,7 @@ pub struct FleetMachine {
     pub sees_all: bool,
     /// Who is connected to which server.
     pub findings: Vec<FleetFinding>,
-    /// What it measured.
+    /// Its measurements.
     pub measured: Vec<FleetMeasured>,
 }
 
@@ -347,7 +347,7 @@ pub struct FleetMachine {
 pub struct FleetFinding {
     /// The client's program.
     pub client: String,
-    /// Whom it runs as.
+    /// The user that it runs as.
     pub client_user: String,
     /// The server's kind.
     pub server: String,
@@ -367,7 +367,7 @@ pub struct FleetFinding {
     pub fell_back: bool,
 }
 
-/// What TCP adds to a request of a machine's server.
+/// TCP's addition to a request of a machine's server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMeasured {
     /// The server's kind.

@@ -1,4 +1,4 @@
-//! What `looptax find` saw: servers, their clients, and what is in the way.
+//! The result of `looptax find`: servers, their clients, and the obstacles.
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
@@ -26,10 +26,10 @@ pub struct Found {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub rates_over_s: Option<f64>,
-    /// What the requests were counted by.
+    /// The method by which the requests were counted.
     #[serde(default)]
     pub counted_by: CountedBy,
-    /// Where the costs come from, a line per kind of server.
+    /// The sources of the costs, a line per kind of server.
     pub cost_sources: Vec<CostSource>,
     /// Whether every process could be looked into; else clients are missing.
     pub sees_all: bool,
@@ -37,17 +37,17 @@ pub struct Found {
     pub servers: Vec<FoundServer>,
     /// Their clients on this machine.
     pub clients: Vec<FoundClient>,
-    /// What a page goes through: web servers, what runs behind them, poolers, databases.
+    /// The chains of pages: web servers, the programs behind them, poolers, databases.
     #[serde(default)]
     pub chains: Vec<FoundChain>,
     /// Listening sockets whose process is not seen, and which nothing that is public gives to one server.
     #[serde(default)]
     pub listeners: Vec<FoundListener>,
-    /// What is wrong, or could not be seen.
+    /// Problems, and facts that could not be seen.
     pub notes: Vec<Note>,
 }
 
-/// What CPU time a request over TCP costs more than over the socket, and who measured it.
+/// The CPU time that a request over TCP costs more than over the socket, and the source of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostSource {
     /// For this kind of server: `mariadb`; `null` for all (the echo server).
@@ -55,7 +55,7 @@ pub struct CostSource {
     /// The kind of pooler whose own requests were measured, not those of any program: `pgbouncer`.
     #[serde(default)]
     pub client_kind: Option<String>,
-    /// Whether each of its requests had a connection of its own, which is in the cost.
+    /// Whether each of its requests had its own connection, which is in the cost.
     #[serde(default)]
     pub is_per_connection: bool,
     /// CPU time added at both ends together, µs per request.
@@ -83,14 +83,14 @@ pub struct FoundServer {
     pub pid: u32,
     /// Its program's name.
     pub program: String,
-    /// Whom it runs as: a name, or the number where it has none here.
+    /// The user that it runs as: a name, or the number if it does not have one here.
     pub user: String,
     /// Its container or service: `docker 3f2a9c1b7d20`, `mariadb.service`.
     pub home: Option<String>,
     /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
     #[serde(default)]
     pub is_hidden: bool,
-    /// What it listens on.
+    /// The endpoints that it listens on.
     pub endpoints: Vec<FoundEndpoint>,
     /// The network namespace that it listens in, where that is not the one of who looked.
     pub network: Option<String>,
@@ -114,7 +114,7 @@ pub const FILE_UNSEEN: &str = "may not be looked at";
 /// An address that a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundEndpoint {
-    /// What clients must speak.
+    /// The transport that clients must use.
     pub transport: EndpointTransport,
     /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
@@ -136,13 +136,13 @@ pub struct FoundEndpoint {
 /// A listening socket whose process is not seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundListener {
-    /// What clients must speak.
+    /// The transport that clients must use.
     pub transport: EndpointTransport,
     /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
     /// Whose socket it is: a name, or the number; `null` where the kernel does not tell.
     pub user: Option<String>,
-    /// What usually listens there: `mysql or mariadb`.
+    /// The server that usually listens there: `mysql or mariadb`.
     pub likely: Option<String>,
     /// Servers of that user which it may belong to.
     #[serde(deserialize_with = "ProcessId::read")]
@@ -173,7 +173,7 @@ pub struct FoundPeer {
     pub pid: Option<u32>,
     /// Its program's name.
     pub program: Option<String>,
-    /// Whom it runs as.
+    /// The user that it runs as.
     pub user: Option<String>,
     /// Its container or service.
     pub home: Option<String>,
@@ -202,7 +202,7 @@ pub struct FoundPeer {
     pub p50_us: Option<f64>,
 }
 
-/// What requests were counted by.
+/// The method by which requests were counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CountedBy {
@@ -229,7 +229,7 @@ pub enum HowKnown {
 }
 
 impl HowKnown {
-    /// What it was inferred by, for a person; `None` where it was seen.
+    /// Returns the evidence that it was inferred by, for a person; `None` if it was seen.
     pub const fn inferred_by(self) -> Option<&'static str> {
         match self {
             Self::Seen => None,
@@ -250,7 +250,7 @@ pub struct FoundClient {
     #[serde(deserialize_with = "ProcessId::read")]
     #[schemars(with = "ProcessId")]
     pub server_pid: u32,
-    /// What they lead through: `docker-proxy 991`.
+    /// The process that they lead through: `docker-proxy 991`.
     pub via: Option<String>,
     /// Where a pooler takes them in the end: `postgres 456 by unix`.
     pub onward: Option<String>,
@@ -278,10 +278,10 @@ pub enum EndpointTransport {
 /// Something to know, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// What is so, for a program.
+    /// The fact, for a program.
     pub code: NoteCode,
-    /// What is so.
+    /// The fact.
     pub what: String,
-    /// What to do.
+    /// The next step.
     pub next: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A line of the history: what is remembered of a record, wherever it lies.
+//! A line of the history: the summary of a record, wherever it is saved.
 
 use crate::stats::range::{AtLeastOne, Real, Version};
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ pub struct PastRun {
     pub label: Option<String>,
     /// Start, RFC 3339.
     pub started_at: String,
-    /// Where the record was saved, as an absolute path; `None` where it was printed only.
+    /// The path at which the record was saved, absolute; `None` if it was only printed.
     pub path: Option<String>,
     pub looptax_version: String,
     #[serde(deserialize_with = "Version::read")]
@@ -28,7 +28,7 @@ pub struct PastRun {
     pub verdicts: Vec<PastVerdict>,
 }
 
-/// What one arm cost over the baseline.
+/// The cost of one arm over the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PastVerdict {
     pub kind: String,
@@ -43,7 +43,7 @@ pub struct PastVerdict {
     pub client: Client,
     pub baseline: String,
     pub arm: String,
-    /// Throughput lost, percent; `None` where there is no figure.
+    /// Throughput lost, percent; `None` without a figure.
     pub throughput_pct: Option<Estimate>,
     /// From where to where it may be, percent, where its size is uncertain.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
@@ -58,7 +58,7 @@ pub struct PastVerdict {
 }
 
 impl PastRun {
-    /// What is remembered of `record`, which is at `path`.
+    /// Returns the summary of `record`, which is at `path`.
     pub fn from_record(record: &Record, path: Option<String>) -> Self {
         let verdicts = record.comparisons.iter().flat_map(|comparison| {
             comparison.tax.iter().map(|tax| PastVerdict {

@@ -13,7 +13,7 @@ use crate::record::{Client, ClientLike, PlacementUsed, Target, Workload};
 pub struct Look {
     /// The server.
     pub target: Target,
-    /// What it was asked to do.
+    /// The workload of the server.
     pub workload: Workload,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
@@ -30,13 +30,13 @@ pub struct Look {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub seconds: f64,
-    /// What was seen of each.
+    /// The observations of each arm.
     pub arms: Vec<LookArm>,
-    /// Why it was not judged, where there is more to say than that time was short.
+    /// The reason why it was not judged, if it is not only the short time.
     pub reason: Option<String>,
 }
 
-/// What was seen of one arm.
+/// The observations of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LookArm {
     /// `unix`, `tcp`, ….

@@ -1,4 +1,4 @@
-//! What a finished run is on disk: versioned serde types and their JSON schema.
+//! The form of a finished run on disk: versioned serde types and their JSON schema.
 //!
 //! Holds what other rooms found, one file per object, and no behaviour beyond making a figure out of
 //! numbers and handing raw counts to the statistics. Passwords have no field here at all. Epochs are

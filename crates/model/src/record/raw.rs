@@ -40,15 +40,15 @@ pub struct Epoch {
     #[serde(default, deserialize_with = "Core::read")]
     #[schemars(with = "Vec<Option<Core>>")]
     pub server_cores: Vec<Option<u32>>,
-    /// Where the client kept to, following the server's threads; `null` where both ends are pinned, or left alone. Slices
-    /// that ran elsewhere do not count.
+    /// The placement that the client kept, following the server's threads; `null` if both ends are pinned, or left
+    /// free. Slices that ran elsewhere do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Placement>,
     /// The slices, in the order of time.
     pub slices: Vec<Slice>,
     /// Whether both arms gave the same answers to the same requests, as far as both got.
     pub answers_agree: bool,
-    /// What all CPUs did in this epoch.
+    /// The time of all CPUs in this epoch.
     pub cpu_ticks: Option<CpuTicks>,
     /// CPU time of looptax in this epoch, in ticks.
     #[serde(default, deserialize_with = "Real::read")]
@@ -167,7 +167,7 @@ pub struct Slice {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub received_bytes: Option<u64>,
-    /// Time the client spent in an injected delay; 0 where none was asked for.
+    /// Time the client spent in an injected delay; 0 if none was asked for.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub injected_ns: u64,
@@ -214,7 +214,7 @@ pub struct Slice {
     pub checksum: Option<Hex64>,
 }
 
-/// Where the two ends of a slice's connections ran, by two looks at each connection, before and after.
+/// The placement of the two ends of a slice's connections, by two looks at each connection, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Seats {
     /// Looks that found both ends on one core.
@@ -232,7 +232,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Where all of it ran, if that was one of the two.
+    /// Returns the placement of all of it, if it ran in one of the two.
     pub fn placement(self) -> Option<Placement> {
         match (self.same, self.split, self.moves) {
             (1.., 0, Some(0) | None) => Some(Placement::Same),
@@ -292,7 +292,7 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// What came since, of counters that only grow.
+    /// Returns the increase since then, of counters that only grow.
     #[must_use]
     pub fn since(self, then: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What would help, ranked: the remedies of `looptax compare --remedies`.
+//! The remedies, ranked: those of `looptax compare --remedies`.
 
 use crate::stats::range::{AtLeastOne, Real};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Figure, Verdict};
 
-/// What each remedy would bring at one number of connections.
+/// The gain of each remedy at one number of connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Remedies {
     /// How the server was named.
@@ -17,14 +17,14 @@ pub struct Remedies {
     pub connections: u32,
     /// The arm that programs use today.
     pub today: String,
-    /// What brings most first; what brings nothing last.
+    /// The remedies, that with the largest gain first; those without a gain last.
     pub remedies: Vec<Remedy>,
 }
 
 /// A change and what it brings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Remedy {
-    /// What is changed.
+    /// The kind of change.
     pub kind: RemedyKind,
     /// Whether it starts from what was measured as today's way; else it is for those who do otherwise.
     pub is_today: bool,
@@ -32,7 +32,7 @@ pub struct Remedy {
     pub from: String,
     /// The arm with it.
     pub to: String,
-    /// Requests that go out at once, where that is the change.
+    /// Requests that are sent at once, if that is the change.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "Option<AtLeastOne>")]
     pub pipeline: Option<u32>,
@@ -43,7 +43,7 @@ pub struct Remedy {
     pub gain_range_pct: Option<GainRange>,
     /// Time saved per request and connection, µs; negative where it takes longer.
     pub saved_us: Figure,
-    /// CPU time saved per request, of both ends and of whatever stands between them, µs.
+    /// CPU time saved per request, of both ends and of the programs between them, µs.
     pub saved_cpu_us: Figure,
     /// Whether there is a gain, or a loss.
     pub verdict: Verdict,
@@ -65,7 +65,7 @@ pub struct GainRange {
     pub hi: f64,
 }
 
-/// What is changed.
+/// The kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RemedyKind {

@@ -1,4 +1,4 @@
-//! What `looptax fleet send` and `looptax fleet init` did.
+//! The results of `looptax fleet send` and `looptax fleet init`.
 //!
 //! Their own JSON, apart from records of runs.
 
@@ -6,10 +6,10 @@ use crate::stats::range::{Count, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was sent to a collector.
+/// The reports that were sent to a collector.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reported {
-    /// Where to, without its password.
+    /// The collector's address, without its password.
     pub collector: String,
     /// Reports that the collector has now; of earlier ones too, which waited.
     #[serde(deserialize_with = "Count::read")]
@@ -27,9 +27,9 @@ pub struct Reported {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub waiting: u64,
-    /// The file that kept looptax from doing anything, where there is one.
+    /// The file that kept looptax from doing anything, if there is one.
     pub stopped_by: Option<String>,
-    /// What a person should know.
+    /// Notes for a person.
     pub notes: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct Reported {
 pub struct CollectorTables {
     /// The engine with its version.
     pub engine: String,
-    /// The tables' version before; 0 where there were none.
+    /// The tables' version before; 0 if there were none.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub from_version: u32,
@@ -46,8 +46,8 @@ pub struct CollectorTables {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub version: u32,
-    /// What was made or changed, in order; nothing where all was as it should be.
+    /// The objects that were made or changed, in order; empty if all was as it should be.
     pub done: Vec<String>,
-    /// What this engine's version cannot do, and what is done in its place.
+    /// Features that this engine's version does not have, and the replacements.
     pub lacks: Vec<String>,
 }

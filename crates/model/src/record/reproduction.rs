@@ -1,7 +1,7 @@
 //! Published comparisons measured again, as `looptax reproduce` prints and saves them.
 //!
-//! Its own JSON, apart from records of runs, which it names. Holds what was said there, what was found
-//! here, and why the two differ.
+//! Its own JSON, apart from records of runs, which it names. Holds the published figures, those that were measured
+//! here, and the causes of the difference.
 
 use crate::stats::range::{AtLeastOne, Count, Index, Real, SmallCount, Version};
 use schemars::JsonSchema;
@@ -38,7 +38,7 @@ pub struct Reproduction {
     pub host: Host,
     /// One for each publication.
     pub parts: Vec<ReproductionPart>,
-    /// What disturbed the whole of it, a sentence each.
+    /// The disturbances of the whole of it, a sentence each.
     #[serde(default)]
     pub problems: Vec<String>,
     /// Whether it was broken off.
@@ -50,25 +50,25 @@ pub struct Reproduction {
 pub struct ReproductionPart {
     /// The word that asks for it: `kawin`.
     pub name: String,
-    /// What was published.
+    /// The published article.
     pub article: Article,
-    /// What was measured, in the order of time.
+    /// The measurements, in the order of time.
     pub steps: Vec<ReproductionStep>,
     /// The claims, and what was found.
     pub rows: Vec<ReproductionRow>,
     /// Throughput over connections, where that was published.
     #[serde(default)]
     pub points: Vec<ReproductionPoint>,
-    /// Attempts at a figure that nobody else has seen.
+    /// Attempts at a figure that no other measurement has shown.
     #[serde(default)]
     pub trials: Vec<ReproductionTrial>,
-    /// What follows from the rows together.
+    /// The conclusions from the rows together.
     #[serde(default)]
     pub findings: Vec<ReproductionFinding>,
     /// How much smaller this was than what was published, a sentence each.
     #[serde(default)]
     pub smaller: Vec<String>,
-    /// What could not be measured and what to do about it, a sentence each.
+    /// The parts that could not be measured and their remedies, a sentence each.
     #[serde(default)]
     pub missing: Vec<String>,
 }
@@ -83,9 +83,9 @@ pub struct Article {
     /// Where it is to be read; `null` where looptax does not know.
     #[serde(default)]
     pub url: Option<String>,
-    /// What it ran on.
+    /// The system that it ran on.
     pub system: String,
-    /// What was asked of the server.
+    /// The workload of the server.
     pub workload: String,
 }
 
@@ -96,7 +96,7 @@ pub struct ReproductionStep {
     pub what: String,
     /// The command line that does the same.
     pub command: String,
-    /// The name of the run that it left; `null` where nothing was measured.
+    /// The name of the run that it left; `null` if nothing was measured.
     pub run: Option<String>,
     /// Where its record was saved.
     pub path: Option<String>,
@@ -107,19 +107,19 @@ pub struct ReproductionStep {
 pub struct ReproductionRow {
     /// The claim's name.
     pub claim: String,
-    /// What is compared, for a person.
+    /// The subject of the comparison, for a person.
     pub what: String,
-    /// The two ways, baseline first.
+    /// The two arms, baseline first.
     pub arms: [String; 2],
-    /// What the published and the measured figure are.
+    /// The unit of the published and the measured figure.
     pub unit: ReproductionUnit,
-    /// What was published; `null` for a part of it that nobody published.
+    /// The published figure; `null` for a part that was not published.
     pub published: Option<Published>,
-    /// What was found here.
+    /// The figure that was measured here.
     pub measured: Figure,
-    /// The two ways each by itself, baseline first.
+    /// The two arms, each by itself, baseline first.
     pub sides: [ReproductionSide; 2],
-    /// How the two agree; `null` where nothing was published.
+    /// How the two agree; `null` if nothing was published.
     pub verdict: Option<ReproductionVerdict>,
     /// That the work was done which the claim is about.
     pub proof: ReproductionProof,
@@ -150,7 +150,7 @@ pub struct Published {
     pub hi: f64,
 }
 
-/// What a row's figures are. All grow with what the other way costs.
+/// The unit of a row's figures. All grow with the cost of the other arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReproductionUnit {
@@ -164,11 +164,11 @@ pub enum ReproductionUnit {
     SharePct,
 }
 
-/// How a measured figure stands to the published one.
+/// A measured figure compared with the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReproductionVerdict {
-    /// The interval holds the published figure and lies near it: between half and twice that effect.
+    /// The interval holds the published figure and is near it: between half and twice that effect.
     AsPublished,
     /// The same way round, and less of it.
     Smaller,
@@ -187,7 +187,7 @@ pub enum ReproductionVerdict {
 /// One way by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionSide {
-    /// What was found, in the field's unit.
+    /// The measured figure, in the field's unit.
     pub figure: Figure,
     /// Its unit.
     pub unit: SideUnit,
@@ -207,24 +207,24 @@ pub enum SideUnit {
     Pct,
 }
 
-/// What was done, counted.
+/// The counts of the work that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionProof {
     /// Rows or keys that requests chose from.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub rows: Option<u64>,
-    /// Requests that were answered, over both ways.
+    /// Requests that were answered, over both arms.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub requests: u64,
     /// The server's own count beside looptax's, over all ways and the warm-up.
     pub server_count: Option<ServerCount>,
-    /// Bytes that were streamed, over both ways.
+    /// Bytes that were streamed, over both arms.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub streamed_bytes: Option<u64>,
-    /// Whole commands that ran, over both ways.
+    /// Whole commands that ran, over both arms.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub runs: Option<u64>,
@@ -257,7 +257,7 @@ pub struct ReproductionPoint {
     pub per_s: [Figure; 2],
     /// Percent of throughput that the other way loses.
     pub tax_pct: Figure,
-    /// Where the server spent its time, the most first; empty where nobody looked.
+    /// The server's time by function, the most first; empty if it was not looked at.
     #[serde(default)]
     pub hottest: Vec<HotFunction>,
 }
@@ -269,7 +269,7 @@ pub struct HotFunction {
     pub name: String,
     /// Whether it is the kernel's.
     pub is_kernel: bool,
-    /// Per cent, both ways together.
+    /// Per cent, both arms together.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub share_pct: f64,
@@ -278,11 +278,11 @@ pub struct HotFunction {
 /// An attempt to come near a published figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionTrial {
-    /// What was tried.
+    /// The attempt.
     pub what: String,
     /// Mean time per message on the socket and over TCP, µs.
     pub mean_us: [Figure; 2],
-    /// Messages on both ways together.
+    /// Messages on both arms together.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_messages: u64,

@@ -32,7 +32,7 @@ pub enum ReproductionReason {
         /// Why.
         na: String,
     },
-    /// `compare` gives no verdict of its own.
+    /// `compare` gives no separate verdict.
     Withheld(Withheld),
     /// `compare` warns of something.
     Warned {
@@ -52,7 +52,7 @@ pub enum ReproductionReason {
         #[schemars(with = "SmallCount")]
         planned: u32,
     },
-    /// What goes between the published port and the server.
+    /// The program between the published port and the server.
     PortProxy {
         /// The program.
         program: String,
@@ -73,7 +73,7 @@ pub enum ReproductionReason {
     },
 }
 
-/// What follows from a part's rows together.
+/// The conclusion from a part's rows together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ReproductionFinding {
@@ -88,7 +88,7 @@ pub enum ReproductionFinding {
         #[schemars(with = "[AtLeastOne; 2]")]
         connections: [u32; 2],
     },
-    /// Where the ways differ most in a sweep, of the points at which they do.
+    /// The point of a sweep at which the arms differ most, of the points at which they do.
     LargestTax {
         /// Percent of throughput that TCP loses there.
         tax_pct: Estimate,
@@ -99,31 +99,31 @@ pub enum ReproductionFinding {
     },
     /// Functions were sampled by a timer, not by a counter of cycles.
     SampledByTimer,
-    /// What a published port's time is made of.
+    /// The parts of a published port's time.
     ShareOfPort {
         /// The work.
         what: String,
-        /// What the published port adds to it, µs.
+        /// The published port's addition to it, µs.
         in_all_us: Estimate,
-        /// What loopback TCP, the bridge and the port proxy have of it.
+        /// The shares of loopback TCP, the bridge and the port proxy in it.
         shares: [PortShare; 3],
     },
     /// Attempts that come near a published time.
     Near {
-        /// What was published, µs per message over TCP.
+        /// The published figure, µs per message over TCP.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         published_us: f64,
-        /// The attempts; empty where none does.
+        /// The attempts; empty if none does.
         trials: Vec<String>,
     },
-    /// What a transport means for a page of a web site.
+    /// The effect of a transport on a page of a web site.
     Page {
         /// Its queries.
         #[serde(deserialize_with = "SmallCount::read")]
         #[schemars(with = "SmallCount")]
         queries: u32,
-        /// What it takes over TCP, µs.
+        /// Its time over TCP, µs.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         page_us: f64,
@@ -136,7 +136,7 @@ pub enum ReproductionFinding {
     },
 }
 
-/// What a step on the way has of what a published port adds.
+/// The share of one step in the addition of a published port.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PortShare {
     /// Its time, µs.

@@ -24,7 +24,7 @@ pub struct Record {
     pub looptax_version: String,
     /// A name for this run that no other has.
     pub id: String,
-    /// What its user called it: `before-kernel`.
+    /// The name that its user gave it: `before-kernel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Start, RFC 3339.
@@ -37,19 +37,19 @@ pub struct Record {
     pub seed: Hex64,
     /// The machine.
     pub host: Host,
-    /// What was judged, in the order of measuring.
+    /// The comparisons that were judged, in the order of measuring.
     #[serde(deserialize_with = "crate::record::consistent::read")]
     pub comparisons: Vec<Comparison>,
-    /// What was looked at and not judged.
+    /// The comparisons that were looked at and not judged.
     #[serde(default)]
     pub looks: Vec<Look>,
     /// Storms of connections, if they were asked for in place of comparisons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storms: Option<Storms>,
-    /// What would help, where that was asked, by number of connections.
+    /// The remedies, if they were asked for, by number of connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedies>,
-    /// What went wrong without ending the run: a server that did not start, a file not readable.
+    /// Problems that did not end the run: a server that did not start, a file not readable.
     #[serde(default)]
     pub problems: Vec<String>,
     /// Whether the run was broken off.

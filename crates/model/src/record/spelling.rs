@@ -1,11 +1,11 @@
-//! What `looptax dsn` says: one connection over the socket, in each driver's own words.
+//! The result of `looptax dsn`: one connection over the socket, in each driver's own words.
 //!
 //! Its own JSON, apart from records of runs: a list of [`Spelling`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What one driver, framework or application writes.
+/// The spelling of one driver, framework or application.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spelling {
     /// Its name: `mysqli`, `go-redis`, `wordpress`.
@@ -14,19 +14,19 @@ pub struct Spelling {
     pub language: String,
     /// Where the text goes.
     pub place: String,
-    /// What to write; stars stand for a password that is not shown.
+    /// The text to write; stars stand for a password that is not shown.
     pub text: String,
-    /// Which transport it takes for the URL as it stands.
+    /// The transport that it takes for the given URL.
     pub takes_now: Takes,
-    /// What `localhost` means to it.
+    /// The transport that it takes for `localhost`.
     pub localhost: Takes,
     /// Why that is so.
     pub why: String,
-    /// What goes wrong with it.
+    /// Typical mistakes with it.
     pub traps: Vec<String>,
     /// Why the text is wrong for this connection.
     pub cannot: Vec<String>,
-    /// The driver that has connected with such texts; `null` where none was tried.
+    /// The driver that has connected with such texts; `null` if none was tried.
     pub proved: Option<Proved>,
 }
 

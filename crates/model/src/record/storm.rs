@@ -1,4 +1,4 @@
-//! What a storm of connections gave: how many failed over either transport, and how long the last one took.
+//! The result of a storm of connections: how many failed over either transport, and how long the last one took.
 //!
 //! A part of a record apart from its comparisons: a storm has no epochs and no requests.
 
@@ -39,7 +39,7 @@ pub struct Storms {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub somaxconn: Option<u32>,
-    /// What makes the server's queue longer: "set `back_log`".
+    /// The setting that makes the server's queue longer: "set `back_log`".
     pub setting: String,
     /// Size by size.
     pub sizes: Vec<StormSize>,

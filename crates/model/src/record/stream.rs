@@ -1,7 +1,7 @@
 //! JSON lines: what looptax prints while something goes on, one object a line.
 //!
-//! Made from what an onlooker of a run is told, and from the finished results; see [`StreamLine`]. Printed by the command
-//! line, read by programs.
+//! Made from the events that an onlooker of a run gets, and from the finished results; see [`StreamLine`]. Printed by
+//! the command line, read by programs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct StreamLine {
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub version: u32,
-    /// What happened, by its `type`.
+    /// The event, by its `type`.
     #[serde(flatten)]
     pub event: StreamEvent,
 }
@@ -42,13 +42,13 @@ impl From<StreamEvent> for StreamLine {
     }
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamEvent {
-    /// What will be measured; the first line of a run.
+    /// The plan of the measurements; the first line of a run.
     Plan(StreamPlan),
-    /// What is done just now, for a person.
+    /// The current step, for a person.
     News {
         /// `starting private:redis`.
         words: String,
@@ -59,19 +59,19 @@ pub enum StreamEvent {
         title: String,
         /// The pairs of arms that it compares, `[baseline, other]` each.
         pairs: Vec<[String; 2]>,
-        /// What is done before the first epoch, for a person.
+        /// The step before the first epoch, for a person.
         words: String,
     },
     /// A pair of arms has been measured for one epoch.
     Epoch(StreamEpoch),
     /// Something to know about the run.
     Warning {
-        /// What is so, for a program.
+        /// The warning, for a program.
         code: WarningCode,
-        /// What is so, for a person.
+        /// The warning, for a person.
         what: String,
     },
-    /// Where an arm of a finished comparison led, and how that was proved.
+    /// The address that an arm of a finished comparison led to, and the proof.
     Arm {
         /// The comparison's place in the result's `comparisons`.
         #[serde(deserialize_with = "Index::read")]
@@ -83,7 +83,7 @@ pub enum StreamEvent {
         endpoint: String,
         /// Whether every connection was proved to be what the name says.
         verified: bool,
-        /// What the proof found.
+        /// The result of the proof.
         proof: Proof,
     },
     /// An arm of a finished comparison is judged; what later comparisons change of it is in the result.
@@ -112,7 +112,7 @@ pub enum StreamEvent {
     Unknown,
 }
 
-/// What will be measured.
+/// The plan of the measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamPlan {
     /// The plan for a person.
@@ -136,7 +136,7 @@ pub struct StreamStep {
     pub at_most_s: Option<f64>,
 }
 
-/// What one epoch measured, and what is known so far.
+/// The measurement of one epoch, and the estimate so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamEpoch {
     /// The place of the pair among those of `start`.
@@ -159,7 +159,7 @@ pub struct StreamEpoch {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "[Option<Amount>; 2]")]
     pub rates_per_s: [Option<f64>; 2],
-    /// Throughput lost in this epoch alone, percent of the baseline's; `null` in a warm-up.
+    /// Throughput lost only in this epoch, percent of the baseline's; `null` in a warm-up.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub throughput_pct: Option<f64>,
@@ -176,7 +176,7 @@ pub struct StreamEpoch {
 }
 
 super::code::codes! {
-    /// What a warning of `--json-stream` is about.
+    /// The subject of a warning of `--json-stream`.
     WarningCode {
         /// Another looptax was measuring on this machine when this run began.
         OtherRun,

@@ -1,4 +1,4 @@
-//! What `looptax switch` says: the plan, what was done step by step, and how it ended.
+//! The result of `looptax switch`: the plan, the steps that were done, and the outcome.
 //!
 //! Its own JSON, apart from records of runs.
 
@@ -11,19 +11,19 @@ use crate::record::{CheckedConnection, Edit, StepCode, WatchedDiff};
 /// A switch: planned, carried out or undone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Switched {
-    /// Its name, for `--undo`; `null` where nothing was written.
+    /// Its name, for `--undo`; `null` if nothing was written.
     pub id: Option<String>,
-    /// Switches that prepared the server for this one; each has an `--undo` of its own.
+    /// Switches that prepared the server for this one; each has its own `--undo`.
     pub prepared: Vec<String>,
     /// The connections of the file.
     pub connections: Vec<SwitchConnection>,
     /// The files that are written.
     pub files: Vec<SwitchFile>,
-    /// What was not understood of the file.
+    /// The parts of the file that were not understood.
     pub unread: Vec<String>,
     /// How the outcome is proved.
     pub proof: SwitchProof,
-    /// What was done, in order.
+    /// The steps that were done, in order.
     pub steps: Vec<SwitchStep>,
     /// How long requests took before and after; `null` if they were not timed.
     #[serde(default)]
@@ -39,23 +39,23 @@ pub struct SwitchConnection {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub number: usize,
-    /// The account; `null` where the file names none.
+    /// The account; `null` if the file does not name one.
     pub user: Option<String>,
     /// The socket that it would take.
     pub socket: Option<String>,
-    /// What becomes of it.
+    /// Its fate.
     pub fate: SwitchFate,
-    /// The applications of which one has to be named; empty where none is known, or none has to be.
+    /// The applications of which one has to be named; empty if none is known, or none has to be named.
     pub may_be: Vec<String>,
     /// Of `check.changes` the one that is made.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub change_idx: Option<usize>,
-    /// What `looptax check` says of it.
+    /// The result of `looptax check` about it.
     pub check: CheckedConnection,
 }
 
-/// What becomes of a connection.
+/// The fate of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchFate {
@@ -63,7 +63,7 @@ pub enum SwitchFate {
     Moves,
     /// It is on the socket.
     IsThere,
-    /// Others alone were asked for.
+    /// Only others were asked for.
     Unwanted,
     /// Points of the check say why it would not work.
     Blocked,
@@ -78,11 +78,11 @@ pub enum SwitchFate {
 /// A file that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchFile {
-    /// Where it lies, links followed.
+    /// Its path, links followed.
     pub path: String,
     /// Its lines that change, without their passwords.
     pub lines: Vec<Edit>,
-    /// What is to be known of it.
+    /// Remarks about it.
     pub remarks: Vec<FileRemark>,
 }
 
@@ -99,7 +99,7 @@ pub struct FileRemark {
     pub wants_a_word: bool,
 }
 
-/// What a remark is about.
+/// The subject of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileRemarkCode {
@@ -111,7 +111,7 @@ pub enum FileRemarkCode {
     Immutable,
     /// Its file system is mounted for reading.
     ReadOnly,
-    /// A program writes it anew.
+    /// A program regenerates it.
     Managed,
     /// It belongs to a package.
     Conffile,
@@ -134,9 +134,9 @@ pub enum FileRemarkCode {
 /// How the outcome is proved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchProof {
-    /// The command that has the application read its files again; `null` where nobody gave one.
+    /// The command that has the application read its files again; `null` if none was given.
     pub reload: Option<String>,
-    /// What usually has it read them, for a person.
+    /// The usual ways to have it read them, for a person.
     pub reload_words: Vec<String>,
     /// The page that is asked before and after.
     pub url: Option<String>,
@@ -182,15 +182,15 @@ pub struct ListedSwitch {
     pub id: String,
     /// When it was begun, as RFC 3339.
     pub at: String,
-    /// What was switched.
+    /// The subject of the switch.
     pub title: String,
-    /// How it stands.
+    /// Its state.
     pub standing: SwitchStanding,
     /// Its files, and what is there now.
     pub files: Vec<ListedFile>,
 }
 
-/// How a switch of earlier stands.
+/// The state of an earlier switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchStanding {
@@ -215,24 +215,24 @@ pub enum SwitchStanding {
 /// A file of a switch of earlier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedFile {
-    /// Where it lies.
+    /// Its path.
     pub path: String,
-    /// What is there now.
+    /// Its present contents.
     pub holds: FileHolds,
 }
 
-/// What is at the place of a file.
+/// The contents at the path of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileHolds {
-    /// What lay there before the switch.
+    /// The contents from before the switch.
     Old,
-    /// What the switch wrote.
+    /// The contents that the switch wrote.
     New,
     /// Somebody wrote something else since.
     Other,
     /// Nothing that could be read.
     Nothing,
-    /// What the switch cannot have written: a link, or another user's file.
+    /// A file that the switch cannot have written: a link, or another user's file.
     Foreign,
 }

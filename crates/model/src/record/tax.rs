@@ -1,4 +1,4 @@
-//! What one arm costs over the baseline, and the verdict on it.
+//! The cost of one arm over the baseline, and the verdict on it.
 //!
 //! Positive is a loss everywhere: less throughput, more time, more CPU.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Diagnostics, Direction, Figure, Latency, Reason, UncertainSize, Verdict};
 
-/// The other arm held against the baseline.
+/// The other arm compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tax {
     /// The name of the other arm.
@@ -27,7 +27,7 @@ pub struct Tax {
     pub cpu_us: CpuTax,
     /// The verdict on throughput.
     pub verdict: Verdict,
-    /// Who loses; `null` where nobody is known to. It is known without a verdict, too, where only the
+    /// The arm that loses; `null` if that is not known. It is known without a verdict, too, if only the
     /// size of the effect is uncertain.
     pub direction: Option<Direction>,
     /// Who takes more CPU time per request, both ends together, where throughput gives no direction.
@@ -38,7 +38,7 @@ pub struct Tax {
     /// Set where it is known who loses and not how much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain_size: Option<UncertainSize>,
-    /// What others took of the machine, where they took much.
+    /// The machine's time that others took, if they took much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<Disturbance>,
     /// Fields of this object whose difference holds after Holm's adjustment: `latency_us.p50`.
@@ -58,7 +58,7 @@ pub struct Tax {
     pub alpha: f64,
     /// Whether it ended before the last planned look.
     pub stopped_early: bool,
-    /// What the same data say about themselves.
+    /// Diagnostics of the same data.
     pub diagnostics: Diagnostics,
 }
 
@@ -88,7 +88,7 @@ pub struct Disturbance {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_epochs: u32,
-    /// Whether there were too few others to hold them against: the verdict is one under this
+    /// Whether there were too few others to compare them with: the verdict is one under this
     /// disturbance.
     pub is_throughout: bool,
     /// CPU time that the hypervisor gave to others in these epochs, percent of all.

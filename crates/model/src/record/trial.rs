@@ -1,4 +1,5 @@
-//! What an application did when it was tried over both ways: the facts of `looptax trial` beside its figures.
+//! The behaviour of an application that was tried over both transports: the facts of `looptax trial` beside its
+//! figures.
 //!
 //! The figures are those of any comparison, with a page where others have a request.
 
@@ -15,7 +16,7 @@ pub struct Trial {
     pub command: String,
     /// How the arms took turns.
     pub design: TrialDesign,
-    /// The pages that were asked for, as they were in the first look; the first of them where there are many.
+    /// The pages that were asked for, as they were in the first look; the first of them if there are many.
     pub pages: Vec<TrialPage>,
     /// How many different pages there are.
     #[serde(deserialize_with = "Count::read")]
@@ -26,30 +27,30 @@ pub struct Trial {
     pub load_command: Option<String>,
     /// The local servers that the application connects to.
     pub servers: Vec<TrialServer>,
-    /// The server whose way alone differs between the arms, as index into `servers`, where each was tried by itself: the
-    /// others' ways were drawn anew in each epoch. `null` where all are moved together.
+    /// The only server whose way differs between the arms, as index into `servers`, if each was tried by itself: the
+    /// others' ways were drawn again in each epoch. `null` if all are moved together.
     #[serde(default, deserialize_with = "Index::read")]
     #[schemars(with = "Option<Index>")]
     pub only: Option<u32>,
-    /// What was seen of each arm, `[baseline, other]`.
+    /// The observations of each arm, `[baseline, other]`.
     pub arms: [TrialArm; 2],
     /// 95th percentile of a page's time, µs, `[baseline, other]`.
     pub p95_us: [Figure; 2],
-    /// What the other arm adds to it, µs.
+    /// The other arm's addition to it, µs.
     pub p95_added_us: Figure,
-    /// What the other arm adds to the mean time of a page without the supervisor's part, µs: nearer to what an application
-    /// pays whose configuration names an address or a socket.
+    /// The other arm's addition to the mean time of a page without the supervisor's part, µs: nearer to what an
+    /// application pays whose configuration names an address or a socket.
     pub added_by_configuration_us: Figure,
-    /// What the servers counted, all arms together, where they tell.
+    /// The servers' counts, all arms together, if they report them.
     #[serde(default)]
     pub counted: Vec<TrialCount>,
-    /// What each server's way adds to a page, where each was tried by itself; it is in the comparison in which all were
-    /// moved together.
+    /// The addition of each server's way to a page, if each was tried by itself; it is in the comparison in which all
+    /// were moved together.
     #[serde(default)]
     pub bill: Option<TrialBill>,
 }
 
-/// What TCP adds to a page, by server, held against what it adds in all.
+/// TCP's addition to a page, by server, compared with its whole addition.
 ///
 /// Made from blocks: the same-numbered epochs of all contrasts, whose order was drawn by chance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,15 +59,15 @@ pub struct TrialBill {
     pub without_supervisor: bool,
     /// The servers that were tried by themselves.
     pub parts: Vec<TrialPart>,
-    /// What all of them add together, measured as a whole, µs per page.
+    /// The addition of all of them together, measured as a whole, µs per page.
     pub in_all_us: Figure,
     /// The same of CPU time, µs per page.
     pub in_all_cpu_us: Figure,
-    /// What is left of `in_all_us` when the parts are taken off, block by block, µs per page.
+    /// The rest of `in_all_us` without the parts, block by block, µs per page.
     pub left_over_us: Figure,
 }
 
-/// What one server's way adds to a page, whatever the others' ways are.
+/// The addition of one server's way to a page, whatever the others' ways are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialPart {
     /// The server, as index into `servers`.
@@ -83,9 +84,9 @@ pub struct TrialPart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialDesign {
-    /// Within one process, slice by slice: the application connects anew for its pages.
+    /// Within one process, slice by slice: the application connects again for its pages.
     Flip,
-    /// The application was started anew for each slice: it keeps its connections.
+    /// The application was restarted for each slice: it keeps its connections.
     Restart,
 }
 
@@ -104,7 +105,7 @@ pub struct TrialPage {
     pub body_bytes: [u64; 2],
 }
 
-/// A server behind the application, and its two ways.
+/// A server behind the application, and its two transports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialServer {
     /// Its program: `mariadbd`, `redis-server`, …; the first address where that is not known.
@@ -119,7 +120,7 @@ pub struct TrialServer {
     pub pid: Option<u32>,
 }
 
-/// What was seen of an arm while it counted.
+/// The observations of an arm while it counted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TrialArm {
     /// Slices.
@@ -143,7 +144,7 @@ pub struct TrialArm {
     pub supervisor_us_per_page: f64,
 }
 
-/// What became of an application's connections to a server.
+/// The fate of an application's connections to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TrialConnections {
     /// Moved to the socket.
@@ -164,7 +165,7 @@ pub struct TrialConnections {
     pub n_slices: u64,
 }
 
-/// What a server counted of the application's requests.
+/// A server's count of the application's requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialCount {
     /// The server, as index into `servers`.

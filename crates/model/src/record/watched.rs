@@ -1,4 +1,4 @@
-//! What `looptax watch` counted: who asks which server, how often, and how long it takes.
+//! The counts of `looptax watch`: the client and server of each hop, the requests, and their times.
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
@@ -31,17 +31,17 @@ pub struct Watched {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub busy_pct: Option<f64>,
-    /// Who asked whom, the busiest first.
+    /// The hops from client to server, the busiest first.
     pub hops: Vec<WatchedHop>,
-    /// Where the known servers listen, and how many connections wait there to be accepted; absent in what an older looptax
-    /// kept.
+    /// The addresses of the known servers, and the connections that wait there to be accepted; absent in files that an
+    /// older looptax kept.
     #[serde(default)]
     pub queues: Vec<WatchedQueue>,
-    /// What could not be counted.
+    /// Notes about requests that could not be counted.
     pub notes: Vec<Note>,
 }
 
-/// What one service asked another at one address.
+/// The requests of one service to another at one address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedHop {
     /// Who asks; `null` for clients that are not on this machine, or whose addresses are rewritten on the way.
@@ -100,11 +100,11 @@ pub struct WatchedHop {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub n_closed: Option<u64>,
-    /// What was sent to the server.
+    /// The bytes that were sent to the server.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_asked: u64,
-    /// What the client received.
+    /// The bytes that the client received.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
@@ -134,7 +134,7 @@ pub struct WatchedQueue {
     pub backlog: u64,
 }
 
-/// What one of several looks counted of a hop.
+/// The counts of a hop in one of several looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedLook {
     /// Seconds that it counted.
@@ -145,11 +145,11 @@ pub struct WatchedLook {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
-    /// What was sent to the server.
+    /// The bytes that were sent to the server.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_asked: u64,
-    /// What the client received.
+    /// The bytes that the client received.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
@@ -158,8 +158,8 @@ pub struct WatchedLook {
     pub times: Times,
 }
 
-/// CPU time of one end's processes and of all that they have started, but for other servers and clients, whatever they
-/// used it for.
+/// CPU time of one end's processes and of all that they have started, except for other servers and clients, whatever
+/// they used it for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedCpu {
     /// `cpu_s` divided by `n_requests`, in microseconds; `null` where that would not be true.
@@ -181,13 +181,13 @@ pub struct WatchedCpu {
 /// Processes at one end that work as one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedEnd {
-    /// What people call it: `php-fpm8.2 (pool www)`.
+    /// Its usual name: `php-fpm8.2 (pool www)`.
     pub program: String,
     /// The process that stands for it; `null` where all that we saw of it have ended.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
-    /// Whom it runs as.
+    /// The user that it runs as.
     pub user: Option<String>,
     /// Its container or service.
     pub home: Option<String>,

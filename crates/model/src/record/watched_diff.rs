@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Figure, WatchedEnd, Way};
 
-/// What became of the requests that both have.
+/// The changes of the requests that both have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedDiff {
     /// The earlier one.
@@ -17,11 +17,11 @@ pub struct WatchedDiff {
     pub after: WatchedSpan,
     /// Clients and servers that are in both, the busiest first.
     pub hops: Vec<WatchedChange>,
-    /// What is only in one of them, and what else is to be known, a sentence each.
+    /// Hops that are only in one of them, and other notes, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// So many points of the processors' time are another load.
+/// A change of the processors' time by this many points is another load.
 const OTHER_LOAD_POINTS: f64 = 10.0;
 
 impl WatchedDiff {
@@ -35,7 +35,7 @@ impl WatchedDiff {
 /// When it was counted, and how busy the machine was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedSpan {
-    /// What its user called it, or its file; `null` where `switch` counted.
+    /// The name that its user gave it, or its file; `null` if `switch` counted.
     pub name: Option<String>,
     /// When it ended, with the offset to UTC.
     pub at: String,
@@ -49,7 +49,7 @@ pub struct WatchedSpan {
     pub busy_pct: Option<f64>,
 }
 
-/// What one service asks another, before and after.
+/// The requests of one service to another, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedChange {
     /// Who asks; `null` for clients that are not on this machine.
@@ -73,11 +73,11 @@ pub struct WatchedChange {
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
-    /// What else differs between the two, a sentence each.
+    /// Other differences between the two, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// What one look says of it.
+/// The result of one look.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedSide {
     /// The way that most of the requests took.

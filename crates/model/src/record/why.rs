@@ -1,4 +1,4 @@
-//! Where a request's CPU time goes: what `looptax why` sampled, epoch by epoch, and what it comes to.
+//! The CPU time of a request: the samples of `looptax why`, epoch by epoch, and their sums.
 //!
 //! Filled by the experiment and by the analysis. Times are CPU time, all processes that a request needs together.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Epoch, Figure};
 
-/// Epochs of which one runs without the sampler; the verdict comes from those alone.
+/// Epochs of which one runs without the sampler; the verdict comes only from those.
 pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 
 /// The samples of one pair of arms.
@@ -24,10 +24,10 @@ pub struct Why {
     pub layers: Vec<String>,
     /// Epochs with the sampler on, in the order of time. Those without it are the comparison's own.
     pub epochs: Vec<SampledEpoch>,
-    /// What the kernel counted beside, by name.
+    /// Other counts of the kernel, by name.
     #[serde(default)]
     pub counters: Vec<String>,
-    /// What was counted in epochs of the warm-up, by name.
+    /// The counts in epochs of the warm-up, by name.
     #[serde(default)]
     pub counters_of_warm_up: Vec<String>,
     /// Those epochs.
@@ -41,7 +41,7 @@ pub struct Why {
     pub functions: Vec<SampledPart>,
     /// The call chains of all these epochs.
     pub stacks: Stacks,
-    /// What the layers come to, in their order; those that nobody was seen in are left out.
+    /// The sums of the layers, in their order; those without samples are left out.
     #[serde(default)]
     pub rows: Vec<WhyRow>,
     /// All layers together; these and their rows without the sampler's own part.
@@ -56,11 +56,11 @@ pub struct Why {
     /// The same in the epochs without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_sampler: Option<WhyRow>,
-    /// Time of the core per request in which nobody that it needs ran, in the epochs without the sampler; where both ends
-    /// have one core alone.
+    /// Time of the core per request in which no process that it needs ran, in the epochs without the sampler; if
+    /// both ends share one core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<WhyRow>,
-    /// What the sampler adds to a request's CPU time, per cent, both arms together.
+    /// The sampler's addition to a request's CPU time, per cent, both arms together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampler_pct: Option<Figure>,
     /// Counts per request: those of `counters`, then those of `counters_of_warm_up`.
@@ -125,7 +125,7 @@ pub struct Sampling {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_lost: u64,
-    /// What could not be seen and how it could, a sentence each.
+    /// Facts that could not be seen and the way to see them, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -139,7 +139,7 @@ pub struct SampledEpoch {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Vec<Count>; 2]")]
     pub layer_ns: [Vec<u64>; 2],
-    /// What was counted, `[baseline, other]`, in the order of `counters`.
+    /// The counts, `[baseline, other]`, in the order of `counters`.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "[Vec<Count>; 2]")]
     pub counts: [Vec<u64>; 2],
@@ -148,7 +148,7 @@ pub struct SampledEpoch {
 /// A process that a request needs, or a function in which it spends time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledPart {
-    /// What the process does: `client`, `server`, `port proxy`, `pooler`, `supervisor`.
+    /// The role of the process: `client`, `server`, `port proxy`, `pooler`, `supervisor`.
     pub process: String,
     /// The function; the file's name in brackets where it has no names. `None`: the whole process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,7 +160,7 @@ pub struct SampledPart {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Vec<[Count; 2]>")]
     pub ns: Vec<[u64; 2]>,
-    /// What it comes to per request.
+    /// Its sum per request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<WhyRow>,
 }
@@ -188,22 +188,22 @@ pub struct Stacks {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Count; 2]")]
     pub requests: [u64; 2],
-    /// CPU time of rare chains that were left out for want of room, `[baseline, other]`.
+    /// CPU time of rare chains that were left out for lack of room, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Count; 2]")]
     pub left_out_ns: [u64; 2],
 }
 
-/// What one thing costs a request over each arm.
+/// The cost of one thing per request over each arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhyRow {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Per request, `[baseline, other]`; µs, or a count.
     pub arms: [Figure; 2],
     /// The other arm's less the baseline's.
     pub difference: Figure,
-    /// Probability of such a difference or a larger one where there is none, corrected by Holm over all rows of its kind.
+    /// Probability of such a difference or a larger one if there is none, corrected by Holm over all rows of its kind.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a sentence needs about a verdict that nobody should believe.
+//! The facts for a sentence about a verdict that should not be believed.
 
 use crate::stats::range::{Amount, Count, ProperPercent, SmallCount};
 use schemars::JsonSchema;
@@ -38,7 +38,7 @@ pub struct Withheld {
 }
 
 impl Withheld {
-    /// What is withheld; `None` where the verdict stands.
+    /// Returns the withheld verdict; `None` if the verdict is valid.
     pub fn for_tax(comparison: &Comparison, tax: &Tax) -> Option<Self> {
         let is_private = comparison.target.private && !comparison.is_of_program();
         matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid).then(|| Self {
@@ -59,7 +59,7 @@ fn one() -> u64 {
     1
 }
 
-/// Each pair of arms has as many of its own.
+/// Each pair of arms has its own epochs.
 fn epoch_ms(comparison: &Comparison) -> f64 {
     let schedule = &comparison.schedule;
     // An epoch of whole commands or dumps is two runs of each arm.

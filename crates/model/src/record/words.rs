@@ -1,6 +1,6 @@
 //! The words that are in a record: placements and client models.
 //!
-//! Names only. Whoever branches on one compares the enum, never the text.
+//! Names only. Code that branches on one compares the enum, never the text.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! The bill: what one arm adds to another, where several were each held against the same baseline.
+//! The bill: what one arm adds to another, where each of several arms was compared with the same baseline.
 //!
 //! A block is the same-numbered epochs of all pairs, which ran one after the other in random order. Within its epoch
 //! an arm's difference to the baseline is free of the machine's drift; what arm x adds to arm y is the difference of
@@ -28,7 +28,7 @@ pub struct Cost {
 }
 
 impl Blocks {
-    /// As many blocks as every pair has whole epochs; `None` where there are none.
+    /// As many blocks as every pair has whole epochs; `None` if there are none.
     ///
     /// `pairs` are the epochs of arm 0, the baseline, with arm 1, with arm 2, and so on.
     pub fn from_pairs(pairs: &[Vec<Epoch>], connections: u32) -> Option<Self> {
@@ -52,7 +52,7 @@ impl Blocks {
         (n > 0).then_some(Self { differences, sides })
     }
 
-    /// What arm `arm` adds to arm `over`; the baseline is 0. Nothing for an arm that there is not.
+    /// Returns the cost that arm `arm` adds to arm `over`; the baseline is 0. Empty for an unknown arm.
     pub fn added(&self, arm: usize, over: usize, alpha: f64) -> Cost {
         let n = self.differences.first().map_or(0, Vec::len);
         let to_baseline = |arm: usize, block: usize| match arm.checked_sub(1) {

@@ -1,4 +1,4 @@
-//! What the same data say about the measurement itself: order, drift, noise, stalls, modes.
+//! Diagnostics of the measurement from its own data: order, drift, noise, stalls, modes.
 //!
 //! None of these moves the estimate; a verdict is taken back for noise, trend and the transient after
 //! the guard only, in `judge`.
@@ -42,7 +42,7 @@ pub struct Diagnostics {
     pub order_effect: Option<OrderEffect>,
     /// Spread of θ over the epochs, as a standard deviation that outliers do not move.
     pub theta_sd: Option<f64>,
-    /// What counting alone makes the half-width of θ.
+    /// The half-width of θ that counting noise would give by itself.
     pub sampling_floor: Option<SamplingFloor>,
     /// Slices whose last answers took more than half a slice.
     pub stalls: Vec<Stall>,

@@ -11,7 +11,7 @@ const LEAST_IN_PLACE: usize = 2;
 /// Which of the two arms of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The arm the other is held against.
+    /// The arm that the other is compared with.
     Baseline,
     /// The arm whose tax is asked for.
     Other,
@@ -91,7 +91,7 @@ pub struct Epoch {
     pub slices: Vec<Slice>,
     /// Latencies of the active windows, `[baseline, other]`, pooled over the slices; may be empty.
     pub latencies_ns: [Vec<u32>; 2],
-    /// What else the machine did; `None` where it could not be read.
+    /// Other activity of the machine; `None` if it could not be read.
     pub noise: Option<Noise>,
 }
 
@@ -102,7 +102,7 @@ impl Epoch {
     /// the two central ones of four; the epoch's θ is the mean over its octets. One spoiled slice
     /// per arm and octet has no influence. See [`Epoch::contrast`] for `None`.
     ///
-    /// Where response times decide, ln of the other's median response time over the baseline's, by
+    /// If response times decide, ln of the other's median response time over the baseline's, by
     /// the same scheme.
     ///
     /// Example: four times 110 requests against four times 100 in equal time: θ = ln 1.1 = 0.0953.
@@ -186,7 +186,7 @@ pub fn ln_ns_per_request(slice: &Slice) -> f64 {
     (slice.active_ns as f64 / counted(slice.completions)).ln()
 }
 
-/// What a slice's request cost, ln of nanoseconds: its share of the time, or its median response.
+/// Returns the cost of a slice's request, ln of nanoseconds: its share of the time, or its median response.
 pub fn ln_cost(slice: &Slice) -> f64 {
     match slice.response {
         Some(response) => f64::from(response.median_ns.max(1)).ln(),

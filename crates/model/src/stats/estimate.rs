@@ -5,7 +5,7 @@
 
 /// A point estimate with the interval that belongs to it.
 ///
-/// Where the data allow no interval yet, `lo` is −∞ and `hi` is +∞.
+/// If the data do not allow an interval yet, `lo` is −∞ and `hi` is +∞.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The point estimate, in the unit of the metric.

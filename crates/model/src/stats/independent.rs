@@ -1,13 +1,13 @@
-//! Two estimates from separate runs, held against each other.
+//! Compares two estimates from separate runs.
 //!
 //! Called by `diff`, and by `why` for two records. Nothing pairs the two, so what drifted between the runs is in the difference and
-//! not in its interval: whoever shows it says so.
+//! not in its interval: the caller that shows it reports that.
 
 use crate::stats::Estimate;
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 use crate::stats::per_request::Difference;
 
-/// `after` − `before`, from their values and intervals alone.
+/// Returns `after` − `before`, only from their values and intervals.
 ///
 /// Estimand: the difference d of the two quantities. With a [la, ua] after and b [lb, ub] before, its
 /// ends are d − √((a − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²): the variances are recovered

@@ -1,6 +1,6 @@
-//! From the epochs of a run to everything that is said about it.
+//! From the epochs of a run to the whole judgement of it.
 //!
-//! Puts the estimators together; holds no formula of its own. The live run and a later analysis of
+//! Puts the estimators together; holds no formula itself. The live run and a later analysis of
 //! the record call the same function on the same numbers, and get the same digits.
 
 mod input;
@@ -25,7 +25,7 @@ use crate::stats::hodges_lehmann;
 use crate::stats::totals;
 use crate::stats::verdict::{Direction, Reason, UncertainSize, Verdict};
 
-/// Everything that is said about one comparison. Positive: the other arm loses.
+/// The judgement of one comparison. Positive: the other arm loses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     pub verdict: Verdict,
@@ -57,15 +57,15 @@ pub struct Judgement {
     pub sides: [SideSummary; 2],
     /// The secondary metrics with their p-values, adjusted by Holm's method.
     pub secondary: Vec<Secondary>,
-    /// What the data say about the measurement.
+    /// Diagnostics of the measurement from its own data.
     pub diagnostics: Diagnostics,
-    /// What a reader has to be told.
+    /// The warnings for the reader.
     pub warnings: Vec<Warning>,
 }
 
 /// Judges one comparison.
 ///
-/// Estimands: the typical ratio of throughputs over epochs (θ, and the verdict rests on it alone), the
+/// Estimands: the typical ratio of throughputs over epochs (θ, the only basis of the verdict), the
 /// ratio of totals, differences per request in µs, ratios of latency quantiles. Each has an interval
 /// of level 1 − α. Assumes that the order of the arms was drawn by a fair coin in each epoch. An epoch
 /// cut short (see [`Epoch::contrast`]) counts for latencies, stalls and noise only. No epochs: an
@@ -105,7 +105,7 @@ pub fn judge(input: &Input) -> Judgement {
     }
 }
 
-/// Of throughput alone: where response times decide, the rate is not the server's.
+/// Only for throughput: if response times decide, the server does not set the rate.
 fn totals_theta(input: &Input) -> Option<Estimate> {
     if input.epochs.iter().any(Epoch::is_by_response) {
         return None;

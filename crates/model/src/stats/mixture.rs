@@ -1,8 +1,8 @@
-//! What a tax is for somebody whose requests find both ends on one core now and then.
+//! The tax of requests that sometimes find both ends on one core.
 
 use crate::stats::estimate::Estimate;
 
-/// What the other arm adds to a request in one placement, with its interval, and what a request takes over it.
+/// The other arm's addition to a request in one placement, with its interval, and the time of a request over it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InPlacement {
     pub added_us: Estimate,

@@ -1,4 +1,4 @@
-//! What something costs a request, in parts that add up to the whole.
+//! The cost of something per request, in parts that add up to the whole.
 //!
 //! A ratio of sums: parts of a sum over the same requests add up exactly, which medians of ratios do not. Called for the
 //! layers of `why`.
@@ -11,13 +11,13 @@ use crate::stats::moments::{mean, variance};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
     pub estimate: Estimate,
-    /// Two-sided; `None` where it cannot be said.
+    /// Two-sided; `None` if it cannot be computed.
     pub p: Option<f64>,
 }
 
-/// Occurrences in both arms below which no difference is tested. Where an arm is as good as the other, all of n fall on one
-/// of them with probability 2·2⁻ⁿ: with nine that is more often than one in twenty among the fourteen layers that a request
-/// may have, with ten it is rarer.
+/// Occurrences in both arms below which no difference is tested. If an arm is as good as the other, all of n fall on
+/// one of them with probability 2·2⁻ⁿ: with nine that is more often than one in twenty among the fourteen layers that a
+/// request may have, with ten it is rarer.
 pub const LEAST_OCCURRENCES: f64 = 10.0;
 
 /// Amount per request over all epochs, with a t interval.
@@ -33,7 +33,7 @@ pub fn per_request(amounts: &[f64], requests: &[f64], alpha: f64) -> Option<Esti
 
 /// As [`per_request`], of an amount that is made of occurrences of `unit` each: samples of a timer.
 ///
-/// Where none was seen, there is no spread to see either; the variance is then that of a count of one, (unit/ΣR)². With
+/// If none was seen, there is no spread to see either; the variance is then that of a count of one, (unit/ΣR)². With
 /// some, the epochs' own spread holds that of the count already.
 ///
 /// Example: none in two epochs of 5 requests each, of units of 2, is 0 ± 12.706·0.2.
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(per_request_of_occurrences(&some, &[5.0; 2], 2.0, 0.05), plain);
     }
 
-    /// Occurrences in sixteen epochs, of which each has so many in turn.
+    /// Occurrences in sixteen epochs, of which each has `n` in turn.
     fn occurrences(n: usize) -> Vec<f64> {
         (0..16).map(|idx| (n / 16 + usize::from(idx < n % 16)) as f64).collect()
     }

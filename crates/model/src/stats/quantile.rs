@@ -1,6 +1,6 @@
 //! Latency quantiles of one arm: nearest rank, and what is shown of all samples pooled.
 //!
-//! Holding two arms against each other takes blocks of epochs: `blocks`. Called by `judge`.
+//! Comparing two arms takes blocks of epochs: `blocks`. Called by `judge`.
 
 mod blocks;
 
@@ -16,7 +16,7 @@ pub enum Quantile {
     P50,
     /// 90 %.
     P90,
-    /// 95 %: of an application's pages alone.
+    /// 95 %: only of an application's pages.
     P95,
     /// 99 %.
     P99,

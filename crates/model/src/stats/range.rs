@@ -1,7 +1,7 @@
-//! What a number may be, by its meaning: what a saved form's numbers are checked against while they are read.
+//! Ranges of numbers by their meaning: the numbers of a saved form are checked against them while they are read.
 //!
-//! A file may come from anybody. A number out of its range is refused where it stands, so that nothing behind the reader
-//! loops, allocates or divides by one. A field names its range twice, for serde and for the schema:
+//! A file may come from anybody. A number out of its range is refused when it is read, so that nothing behind the
+//! reader loops, allocates or divides by one. A field names its range twice, for serde and for the schema:
 //! `#[serde(deserialize_with = "Level::read")]` and `#[schemars(with = "Level")]`. Used by every saved form.
 
 use std::borrow::Cow;

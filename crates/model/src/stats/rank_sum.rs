@@ -1,7 +1,7 @@
 //! Do two groups of values differ in height? Wilcoxon's rank-sum test, and by how much they do.
 //!
-//! The two-sample counterpart of `signed_rank` and `hodges_lehmann`. Called where the epochs of a run
-//! are held against each other: disturbed and undisturbed ones, its first and its second half.
+//! The two-sample counterpart of `signed_rank` and `hodges_lehmann`. Called to compare parts of the epochs of a run:
+//! disturbed and undisturbed ones, its first and its second half.
 
 use crate::stats::distributions::normal_cdf;
 use crate::stats::moments::{median, midranks};

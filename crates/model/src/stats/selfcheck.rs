@@ -93,7 +93,7 @@ pub struct SliceLength {
 ///
 /// Estimand: tax₁ − tax₂ of two independent runs, in points. se = half-width/z(1 − α/2) for each, the interval is
 /// the difference ± z·√(se₁² + se₂²) with the same z. Takes the intervals as about normal. A run
-/// without an interval gives none, and nothing is shown.
+/// without an interval gives no interval, and nothing is shown.
 ///
 /// Example: 5 ± 0.3 % and 4 ± 0.4 %: 1 ± 0.5 points, shown.
 pub fn slice_length(first: &Estimate, second: &Estimate, alpha: f64) -> SliceLength {

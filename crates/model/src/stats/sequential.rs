@@ -95,11 +95,11 @@ pub enum StopCause {
     InsideDelta,
     /// It was the last interim analysis.
     Last,
-    /// The measurement is invalid: more of it helps nobody.
+    /// The measurement is invalid: more of it does not help.
     Invalid,
 }
 
-/// What to do after an interim analysis.
+/// The decision after an interim analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Run on to the next interim analysis.
@@ -110,8 +110,8 @@ pub enum Decision {
 /// When an interim analysis ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopRule {
-    /// `--precise`: the half-width must come down to 0.01. Going on is always allowed: every interim analysis has a level
-    /// of its own.
+    /// `--precise`: the half-width must come down to 0.01. Going on is always allowed: every interim analysis has
+    /// its own level.
     pub is_precise: bool,
 }
 
@@ -120,7 +120,7 @@ impl StopRule {
     ///
     /// Stops when the verdict is equivalent or invalid, at the last interim analysis, and when it is a difference, or a
     /// negligible one, whose half-width is at most 0.01, or else at most 0.03 and a quarter of |θ|. The verdict may come
-    /// from [`crate::stats::classify`] (the interval alone) or from [`crate::stats::primary`] (downgrades included: a
+    /// from [`crate::stats::classify`] (only the interval) or from [`crate::stats::primary`] (downgrades included: a
     /// result that hangs on noisy epochs runs on).
     ///
     /// Example: θ = 0.1 [0.08, 0.12] is a difference and stops; with `--precise` it goes on, since the half-width 0.02

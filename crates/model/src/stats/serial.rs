@@ -1,6 +1,6 @@
 //! The mean of what was looked at in one stretch of time: neighbours are alike, and the interval is to know it.
 //!
-//! Called where nothing is drawn by a coin: `watch` looks at what happens by itself, one look after the other.
+//! Called if nothing is drawn by a coin: `watch` looks at what happens by itself, one look after the other.
 
 use crate::stats::Estimate;
 use crate::stats::diagnostics::lag1_autocorrelation;
@@ -9,7 +9,7 @@ use crate::stats::moments::{mean, variance};
 
 /// Fewer looks say nothing of how they vary.
 pub const LEAST_LOOKS: usize = 6;
-/// More likeness than this cannot be told from a drift.
+/// Higher autocorrelation than this cannot be distinguished from a drift.
 const MOST_LIKE: f64 = 0.9;
 
 /// The mean of values in the order of time, with its t interval of level 1 − `alpha`.

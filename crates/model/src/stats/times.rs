@@ -75,7 +75,7 @@ impl Times {
         self.sum_ns += other.sum_ns;
     }
 
-    /// What came since, where both are counts of one kernel, which wrap around.
+    /// Returns the increase since `earlier`, if both are counts of one kernel, which wrap around.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pairs = self.buckets.iter().zip(&earlier.buckets);
@@ -120,7 +120,7 @@ impl TryFrom<TimesForm> for Times {
     }
 }
 
-/// Where a bucket begins and how wide it is, in units.
+/// Returns the start and the width of a bucket, in units.
 fn bounds(idx: u32) -> (u64, u64) {
     let Some(above) = idx.checked_sub(PER_OCTAVE) else {
         return (idx.into(), 1);

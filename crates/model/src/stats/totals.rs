@@ -8,7 +8,7 @@ use crate::stats::epoch::{Epoch, Side};
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::{covariance, mean, variance};
 
-/// What one arm did in one epoch.
+/// The totals of one arm in one epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArmTotal {
     /// Requests answered in the active windows and in the drains after them.

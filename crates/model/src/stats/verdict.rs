@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::stats::estimate::{Estimate, tax_pct};
 use crate::stats::range::{Count, MOST_COUNT, Probability, Real};
 
-/// What a comparison comes to.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -37,7 +37,7 @@ pub enum Direction {
     OtherFaster,
 }
 
-/// Two parts of a run that are held against each other.
+/// Two parts of a run that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Parts {
@@ -50,7 +50,7 @@ pub enum Parts {
 /// An effect whose direction is known and whose size is not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UncertainSize {
-    /// What makes it uncertain.
+    /// The cause of the uncertainty.
     pub cause: SizeCause,
     /// The least tax that is possible, percent; of the sign of [`Self::hi_pct`].
     #[serde(deserialize_with = "Real::read")]
@@ -68,7 +68,7 @@ impl UncertainSize {
     }
 }
 
-/// What makes the size of an effect uncertain.
+/// The cause why the size of an effect is uncertain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeCause {
@@ -156,7 +156,7 @@ pub enum Reason {
     },
     /// The measurement cannot be used.
     Invalid {
-        /// What made it so, one each.
+        /// The causes, one each.
         reasons: Vec<String>,
     },
 }
@@ -179,7 +179,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The verdict that an interval of θ alone gives, read against ±δ = [ln(1−δ), ln(1+δ)].
+/// Returns the verdict only from an interval of θ, compared with ±δ = [ln(1−δ), ln(1+δ)].
 ///
 /// `delta` is a fraction in (0, 1). Never gives [`Verdict::Invalid`]; without an interval it is
 /// inconclusive. Ends on zero or on ±δ count as holding zero and as inside.

@@ -21,7 +21,7 @@ pub struct Chain {
 }
 
 /// A line for each chain: arm, process and functions with `;` between them, a space, nanoseconds in 1000 requests.
-/// What was measured stands first where that is not the same for all.
+/// The workload is first if it is not the same for all.
 pub fn folded(chains: &[Chain]) -> String {
     let case = |it: &Chain| (it.target.clone(), it.workload.clone(), it.connections);
     let is_one = chains.windows(2).all(|it| case(&it[0]) == case(&it[1]));

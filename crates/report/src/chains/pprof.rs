@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use super::Chain;
 use super::message::Message;
 
-/// What a sample's value is, and its unit.
+/// The meaning of a sample's value, and its unit.
 const VALUE: [&str; 2] = ["cpu_per_1000_requests", "nanoseconds"];
 
 /// Fields of `Profile`.
@@ -38,7 +38,8 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// A profile with a sample for each chain, labelled with its arm, server, workload and connections; gzip, as pprof wants it.
+/// A profile with a sample for each chain, labelled with its arm, server, workload and connections; gzip, as pprof
+/// needs it.
 ///
 /// # Errors
 /// None: nothing is written but memory.

@@ -20,7 +20,7 @@ pub(super) const STYLE: &str = include_str!("../../assets/page.css");
 /// The notices of what is in the script.
 pub(super) const NOTICES: &str = include_str!("../../assets/LICENSES.txt");
 
-/// What the page may do: run its own script, use its own style, and nothing from anywhere.
+/// The page's rights: run its own script, use its own style, and nothing from anywhere.
 ///
 /// # Source
 /// Content Security Policy Level 3, <https://www.w3.org/TR/CSP3/>, accessed 2026-11-21.

@@ -7,7 +7,7 @@ use looptax_model::record::{Arm, Comparison};
 
 use crate::format::{MS_FROM_US, Text};
 
-/// What the parts are, in their order.
+/// The names of the parts, in their order.
 pub(super) const PARTS: [&str; 3] = ["client's CPU time", "server's CPU time", "the rest: no CPU time of either end"];
 
 /// CPU times are those of whole slices and the latency is that of their active part, so that they differ a little;

@@ -27,7 +27,7 @@ pub(super) struct Charts<'a> {
     record_idx: usize,
 }
 
-/// So many comparisons of a record are unfolded from the start.
+/// The most comparisons of a record that are unfolded from the start.
 const MOST_OPEN: usize = 3;
 
 /// The sweep of a group, if it is one.
@@ -83,7 +83,7 @@ impl<'a> Charts<'a> {
         out.close("div");
     }
 
-    /// Everything about one comparison, unfolded where there are few.
+    /// Everything about one comparison, unfolded if there are few.
     pub(super) fn comparison(&mut self, idx: usize, is_first: bool, out: &mut Markup) {
         let comparison = &self.shown.record.comparisons[idx];
         let none = Detail::default();

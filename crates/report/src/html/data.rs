@@ -1,4 +1,4 @@
-//! What the script draws, as JSON: in the form of [`super::form`].
+//! The data that the script draws, as JSON: in the form of [`super::form`].
 //!
 //! Figures with an interval bring their words, so that a chart says the digits of the tables.
 
@@ -48,7 +48,7 @@ pub(super) fn drawn_for(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep
     }
 }
 
-/// Of so many epochs one has its slices drawn: 1 unless there are too many slices.
+/// One of this many epochs has its slices drawn: 1 unless there are too many slices.
 pub(super) fn every_nth_epoch(record: &Record) -> usize {
     let epochs = record.comparisons.iter().flat_map(|it| &it.raw.epochs);
     let n_slices: usize = epochs.map(|epoch| epoch.slices.len()).sum();
@@ -73,7 +73,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
     Some(gzip.finish().ok()?.out.into_inner())
 }
 
-/// Takes so many bytes and no more.
+/// Takes `n` bytes at most.
 struct Limited<'e> {
     out: EncoderStringWriter<'e, GeneralPurpose, String>,
     n_left: usize,

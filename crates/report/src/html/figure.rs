@@ -7,7 +7,7 @@ pub(super) struct Figure<'a> {
     pub(super) idx: usize,
     pub(super) part: usize,
     pub(super) title: &'a str,
-    /// What there is to see, for those who do not see it.
+    /// The description of the picture for screen readers.
     pub(super) says: &'a str,
 }
 

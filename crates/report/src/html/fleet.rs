@@ -7,7 +7,7 @@ use super::markup::{Markup, TEXT};
 use super::{head, host};
 use crate::words::fleet::{Section, sections, summary};
 
-/// The page; it needs nothing outside itself, and grows with its lists alone, not with the fleet.
+/// The page; it needs nothing outside itself, and grows only with its lists, not with the fleet.
 pub fn fleet_page(fleet: &Fleet) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
@@ -73,7 +73,7 @@ fn table(section: &Section, out: &mut Markup) {
     }
 }
 
-/// Words, and what stands between backticks as a command.
+/// Writes words, and text between backticks as a command.
 fn with_commands(words: &str, out: &mut Markup) {
     for (idx, piece) in words.split('`').enumerate() {
         if idx % 2 == 0 {
@@ -167,7 +167,7 @@ mod tests {
         let page = fleet_page(&fleet());
         assert!(!page.contains("<img") && !page.contains("<script"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(1)"));
-        // A command is made of a machine's name, and this is none.
+        // A command is made of a machine's name, and this is not one.
         assert!(!page.contains("ssh"));
         assert!(page.contains("and 6 more"));
     }

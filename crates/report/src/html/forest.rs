@@ -1,5 +1,5 @@
-//! What TCP adds to a request, a line for each group of machines: mean with its interval, and where one more machine would
-//! lie.
+//! TCP's addition to a request, a line for each group of machines: mean with its interval, and the range in which one
+//! more machine is expected.
 
 use looptax_model::record::{Estimate, FleetEffects, FleetGroup};
 
@@ -19,7 +19,7 @@ const N_TICKS: u32 = 4;
 const MOST_CHARS: usize = 34;
 const HALF: f64 = 4.0;
 
-/// Draws the groups; one alone is no comparison.
+/// Draws the groups; a single one is not a comparison.
 pub(super) fn forest(effects: &FleetEffects, out: &mut Markup) {
     let [_, _, ..] = effects.groups.as_slice() else {
         return;

@@ -1,6 +1,6 @@
 //! The form of what the script draws; web/src/data.ts tells the script the same.
 //!
-//! Types alone: [`super::data`] fills them.
+//! Only types: [`super::data`] fills them.
 
 use serde::Serialize;
 
@@ -127,7 +127,7 @@ pub(super) struct AddedDrawn {
     pub(super) judged: Vec<PercentileDrawn>,
 }
 
-/// What a request's time went to.
+/// The parts of a request's time.
 #[derive(Debug, Serialize)]
 pub(super) struct BillDrawn {
     pub(super) unit: &'static str,

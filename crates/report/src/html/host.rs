@@ -141,7 +141,7 @@ fn without_outputs(words: &[String]) -> Vec<String> {
         if OUTPUTS.contains(&word.as_str()) {
             words.next();
         } else if is_json {
-            // Earlier versions took its file as a word of its own.
+            // Earlier versions took its file as a separate word.
             words.next_if(|it| *it == "-" || is_json_file(it));
         } else if !OUTPUTS.iter().any(|it| has_value(word, it)) {
             kept.push(word.clone());
@@ -173,7 +173,7 @@ fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     lines
 }
 
-/// The buttons; they need the script, which is said where there is none.
+/// The buttons; they need the script, and a sentence says so without it.
 pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
     out.open("section", &[("class", "downloads")]).element("h3", &[], "Raw data");
     out.element("p", &[("class", "without")], "The files are made by the page's script, which does not run here.");

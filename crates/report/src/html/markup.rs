@@ -9,7 +9,7 @@ use crate::format::Text;
 /// How foreign strings are cleaned: a page shows all of Unicode but what misleads the eye.
 pub(super) const TEXT: Text = Text { is_unicode: true };
 
-/// An attribute and its value; an empty value stands for one that has none.
+/// An attribute and its value; an empty value means that it does not have one.
 pub(super) type Attribute<'a> = (&'static str, &'a str);
 
 /// A piece of a page.
@@ -72,7 +72,7 @@ impl Markup {
         self.close("tr").close("thead")
     }
 
-    /// A table with a caption that is in a box of its own, so that it can be wider than the page.
+    /// A table with a caption that is in its own box, so that it can be wider than the page.
     pub(super) fn table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide", caption, body)
     }

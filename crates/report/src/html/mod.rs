@@ -36,7 +36,7 @@ use crate::heading::server;
 use crate::words::{self, GroupStory, Story, answer};
 use markup::{Markup, TEXT};
 
-/// One page of these records: a section each, with a list of them where there are several.
+/// One page of these records: a section each, with a list of them if there are several.
 pub fn page(records: &[Shown]) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
@@ -84,7 +84,7 @@ fn top(records: &[Shown], out: &mut Markup) {
     }
 }
 
-/// What the page is about: "MariaDB 10.11.19, Redis 7.0.15: TCP and socket".
+/// Returns the page's heading: "MariaDB 10.11.19, Redis 7.0.15: TCP and socket".
 fn heading(records: &[Shown]) -> String {
     let mut comparisons = records.iter().flat_map(|it| &it.record.comparisons);
     let has = |comparison: &Comparison, name: &str| {

@@ -1,4 +1,4 @@
-//! What is measured over connections or over a rate: the series behind the charts of a sweep.
+//! The measurements over connections or over a rate: the series behind the charts of a sweep.
 //!
 //! Made of the comparisons of one group that differ in nothing else.
 

@@ -1,4 +1,4 @@
-//! What a page shows beside the record's own fields: made from raw counts and samples by the command line.
+//! The data of a page besides the record's own fields: made from raw counts and samples by the command line.
 //!
 //! Plain data; the statistics behind it are the same that judged the run.
 
@@ -9,15 +9,15 @@ use looptax_model::record::Record;
 pub struct Shown<'a> {
     pub record: &'a Record,
     pub name: &'a str,
-    /// What is shown of each comparison, in their order.
+    /// The details of each comparison, in their order.
     pub details: Vec<Detail>,
-    /// Why there are no distributions of latency; `None` where there are.
+    /// Why there are no distributions of latency; `None` if there are some.
     pub no_samples: Option<String>,
     /// The distributions of all arms as an `HdrHistogram` interval log; empty without samples.
     pub hdr_log: String,
 }
 
-/// What is shown of a comparison beside its own fields.
+/// The details of a comparison besides its own fields.
 #[derive(Debug, Default)]
 pub struct Detail {
     /// Its epochs in the order of time, each with its position in the record.
@@ -56,13 +56,13 @@ pub struct EpochShown {
     pub pair: [u32; 2],
     /// Its own tax, percent; `None` for an epoch cut short.
     pub effect_pct: Option<f64>,
-    /// What a request typically cost each arm, nanoseconds; its response time where that decides.
+    /// The typical cost of a request on each arm, nanoseconds; its response time if that decides.
     pub cost_ns: [Option<f64>; 2],
     /// CPU time that the hypervisor gave to others, percent of all.
     pub steal_pct: Option<f64>,
     /// CPU time of processes that are neither ours nor the server, percent of all.
     pub foreign_pct: Option<f64>,
-    /// Whether it stands among the disturbed ones that a verdict is checked without.
+    /// Whether it is one of the disturbed ones that a verdict is checked without.
     pub is_noisy: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Throughput over connections as a drawing: a line for each arm, its interval at each point, no script.
 //!
-//! Colours are the page's own variables; shapes and dashes differ too, because colour alone carries no meaning.
+//! Colours are the page's own variables; shapes and dashes differ too, because colour by itself does not carry a
+//! meaning.
 
 use looptax_model::record::{Estimate, ReproductionPoint};
 
@@ -20,7 +21,7 @@ const N_TICKS: u32 = 4;
 /// Arms, baseline first: name, colour, dashes.
 const WAYS: [(&str, &str, &str); 2] = [("unix", "var(--arm-0)", "none"), ("tcp", "var(--arm-1)", "6 3")];
 
-/// Draws the points, the fewest connections first; one alone is no line.
+/// Draws the points, the fewest connections first; a single one is not a line.
 pub(super) fn sweep(points: &[ReproductionPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
     let plot = Plot::for_points(points);

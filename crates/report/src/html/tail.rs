@@ -1,6 +1,6 @@
 //! Latency by percentile: the arms' own, and what the other arm adds at each.
 //!
-//! Where the record holds a percentile, its figure is shown and not the one made from the samples.
+//! If the record holds a percentile, its figure is shown and not the one made from the samples.
 
 use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
@@ -21,7 +21,7 @@ pub(super) struct ArmTail {
     pub(super) points: Vec<PercentileShown>,
 }
 
-/// What one arm adds over the baseline.
+/// The addition of one arm over the baseline.
 #[derive(Debug)]
 pub(super) struct Added {
     pub(super) arm: String,
@@ -69,7 +69,7 @@ fn put(points: &mut Vec<PercentileShown>, pct: f64, us: &Estimate) {
     }
 }
 
-/// What every arm adds; nothing for a verdict that cannot be used.
+/// Returns the addition of every arm; nothing for a verdict that cannot be used.
 pub(super) fn added(comparison: &Comparison, tails: &[ArmTail]) -> Vec<Added> {
     let taxes = comparison.tax.iter().filter(|tax| is_usable(tax));
     let added = taxes.map(|tax| {

@@ -5,12 +5,12 @@ use looptax_model::record::{Comparison, Slice};
 use super::markup::TEXT;
 use crate::format::{byte_rate, rate, run_time};
 
-/// What a request's cost is shown as.
+/// The unit in which a request's cost is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Unit {
     /// Requests per second.
     Requests,
-    /// Bytes per second, of so many bytes each.
+    /// Bytes per second, of this many bytes each.
     Bytes(f64),
     /// The time of a whole run, seconds.
     Run,
@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// A slice in this unit; `None` where nothing was answered in no time.
+    /// A slice in this unit; `None` for no answers in no time.
     pub(super) fn of_slice(self, slice: &Slice) -> Option<f64> {
         let seconds = slice.active_ns as f64 / 1e9;
         let per_s = slice.completions as f64 / seconds;
@@ -52,7 +52,7 @@ impl Unit {
         value.is_finite().then_some(value)
     }
 
-    /// What a request cost, in words: `67.3K/s`.
+    /// Returns the cost of a request, in words: `67.3K/s`.
     pub(super) fn shown(self, cost_ns: f64) -> String {
         match self {
             Self::Requests => rate(1e9 / cost_ns),
@@ -63,7 +63,7 @@ impl Unit {
     }
 }
 
-/// Where pages follow each other, the pace is the time of one.
+/// If pages follow each other, the pace is the time of one.
 fn is_one_page_at_a_time(comparison: &Comparison) -> bool {
     comparison.trial.is_some() && comparison.connections == 1 && comparison.load.is_flat_out()
 }

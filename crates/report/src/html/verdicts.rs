@@ -1,4 +1,4 @@
-//! What came out: verdicts in figures and sentences, the table, what to know beside them.
+//! The results: verdicts in figures and sentences, the table, the notes.
 //!
 //! The words are the story's; nothing is worded here but headings.
 
@@ -16,10 +16,10 @@ use crate::words::small_table::SmallTable;
 use crate::words::table::{Row, Table, Tail};
 use crate::words::{Body, GroupStory, RunWords, ServerStory, sentence};
 
-/// So many verdicts are shown as cards; more are told in a list.
+/// The most verdicts that are shown as cards; more are listed.
 const MOST_CARDS: usize = 6;
 
-/// What came out, a line per server: the answer before everything else.
+/// Writes the results, a line per server: the answer before everything else.
 pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
     if answers.is_empty() {
         return;
@@ -38,7 +38,7 @@ pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
     out.close("ul");
 }
 
-/// What went wrong in the whole run.
+/// Writes the problems of the whole run.
 pub(super) fn alarms(run: &RunWords, out: &mut Markup) {
     let alarms: Vec<&str> = run.problems.iter().map(String::as_str).chain(run.interrupted).collect();
     if !alarms.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn alarms(run: &RunWords, out: &mut Markup) {
     }
 }
 
-/// What to think of the verdicts.
+/// Writes the explanations of the verdicts.
 pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
     out.open("div", &[("class", "run")]);
     list(&[&run.verdicts[..], &run.explained].concat(), out);
@@ -110,7 +110,7 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
     out.close("section");
 }
 
-/// What would help, where that was asked.
+/// Writes the remedies, if they were asked for.
 pub(super) fn remedies(all: &[RemediesStory], out: &mut Markup) {
     for remedies in all {
         out.open("section", &[("class", "server")]);
@@ -121,7 +121,7 @@ pub(super) fn remedies(all: &[RemediesStory], out: &mut Markup) {
     }
 }
 
-/// The verdicts of a group as cards; where there are many, as a list of sentences.
+/// The verdicts of a group as cards; if there are many, as a list of sentences.
 fn cards(record: &Record, group: &GroupStory, out: &mut Markup) {
     if group.sentences.len() > MOST_CARDS {
         out.open("div", &[("class", "sentences")]);
@@ -147,7 +147,7 @@ fn card(sentence: &str, comparison: &Comparison, tax: &looptax_model::record::Ta
     let place = format!("{} · {}", sentence::place(comparison, TEXT), pair(tax, TEXT));
     out.element("p", &[("class", "place")], &place);
     out.open("p", &[("class", "figure")]);
-    // The interval is part of the figure and stands beside it, smaller.
+    // The interval is part of the figure and is beside it, smaller.
     match words.tax.split_once('[') {
         Some((value, interval)) => {
             out.element("strong", &[], value.trim_end());

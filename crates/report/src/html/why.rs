@@ -1,4 +1,4 @@
-//! Where a request's CPU time goes: its layers as a table and as bars, its call chains as a flame graph.
+//! The CPU time of a request: its layers as a table and as bars, its call chains as a flame graph.
 
 use looptax_model::record::{Comparison, Estimate, Figure as Number, Why, WhyRow};
 
@@ -8,7 +8,7 @@ use super::shown::{ChainsShown, Detail};
 use crate::format::Text;
 use crate::words::why as words;
 
-/// Everything that was sampled of a comparison; nothing where nobody asked.
+/// Writes all samples of a comparison; nothing if none were asked for.
 pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
     for (part, why) in comparison.why.iter().enumerate() {
         let arms = arms(comparison, why);

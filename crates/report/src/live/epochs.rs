@@ -55,7 +55,7 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     .render(area, buffer);
 }
 
-/// All dots, from zero on; zero in the middle where there are dots on both sides.
+/// All dots, from zero on; zero in the middle if there are dots on both sides.
 fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
     let low = taxes_pct.iter().copied().fold(0.0, f64::min);
     let high = taxes_pct.iter().copied().fold(0.0, f64::max);

@@ -9,8 +9,7 @@ use ratatui::widgets::Widget;
 use crate::format::GLUE;
 use crate::terminal::Style;
 
-/// Colours of the first arm and the second. Colour never carries a
-/// meaning of its own.
+/// Colours of the first arm and the second. Colour never carries a separate meaning.
 pub(super) const COLORS: [Color; 2] = [Color::Cyan, Color::Yellow];
 
 pub(super) struct Rows<'a> {

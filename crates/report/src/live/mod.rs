@@ -73,12 +73,12 @@ fn heading(view: &View) -> String {
     heading
 }
 
-/// What the comparison that runs needs at most, before its epochs have shown how long they are.
+/// Returns the most time that the running comparison needs, before its epochs have shown how long they are.
 fn now(view: &View) -> Option<f64> {
     view.steps.get(view.at)?.at_most_s
 }
 
-/// What the later comparisons need at most, where that is known.
+/// Returns the most time that the later comparisons need, if that is known.
 fn rest(view: &View) -> Option<f64> {
     let later = view.steps.iter().skip(view.at + 1);
     later.map(|step| step.at_most_s).sum()

@@ -6,7 +6,7 @@ use super::*;
 
 const PLAIN: Style = Style { width: 80, color: false, unicode: true };
 
-/// What is in an area of that size, line by line.
+/// Returns the text of an area of that size, line by line.
 fn drawn(view: &View, style: Style, width: u16, height: u16) -> Vec<String> {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);

@@ -1,4 +1,4 @@
-//! What is known of a run while it lasts: its comparisons, and the arms of the one that runs.
+//! The state of a run while it lasts: its comparisons, and the arms of the one that runs.
 //!
 //! The command line fills it in; the other files of `live` draw it.
 
@@ -14,7 +14,7 @@ pub struct View {
     pub at: usize,
     /// Server, workload and connections of the one that runs.
     pub title: String,
-    /// What is going on beside measuring: a server starts, a look is taken.
+    /// The current work besides measuring: a server starts, a look is taken.
     pub news: String,
     pub unit: Unit,
     pub pairs: Vec<Pair>,
@@ -40,10 +40,10 @@ pub enum Unit {
     Runs,
 }
 
-/// Two arms held against each other.
+/// Two arms that are compared.
 #[derive(Debug)]
 pub struct Pair {
-    /// What tells it from the other pairs: `unix, tcp, poll`.
+    /// The name that distinguishes it from the other pairs: `unix, tcp, poll`.
     pub name: String,
     pub arms: [ArmView; 2],
     pub is_warming_up: bool,

@@ -4,12 +4,12 @@ use super::lines::{Lines, Paint, padded, width};
 
 const GAP: usize = 2;
 
-/// What makes a table narrower.
+/// A way to make a table narrower.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     /// Leaves out the column with this heading.
     LeaveOut(&'static str),
-    /// Cuts longer names of this column in the middle, to so many characters: a process number is at the end.
+    /// Cuts longer names of this column in the middle, to this many characters: a process number is at the end.
     Cut(&'static str, usize),
 }
 

@@ -1,6 +1,6 @@
 //! The table of whole commands: time, CPU of the command and of its server, by arm.
 //!
-//! Lies on its side beside the one for requests: there is one comparison, and several figures of it.
+//! Is transposed compared with the one for requests: there is one comparison, and several figures of it.
 
 use super::lines::{Lines, padded, width};
 use crate::words::command::{CommandRow, CommandTable};

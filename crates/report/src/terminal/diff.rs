@@ -15,7 +15,7 @@ pub(super) const NO_CHANGE: &str = "no change shown";
 const TOO_FEW: &str = "too few epochs";
 /// A layer with less in both runs is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
-/// A layer's change that chance makes more often is none.
+/// A layer's change that chance makes more often does not count.
 pub(super) const MOST_CHANCE: f64 = 0.05;
 
 /// The text of `looptax diff`. Ends with a line break.
@@ -88,7 +88,7 @@ fn write_layers(layers: &DiffLayers, lines: &mut Lines) {
 fn layer_row(layer: &DiffLayer, is_difference: bool, text: Text) -> Vec<String> {
     let shown = if is_difference { Text::signed_micros } else { Text::micros };
     let us = |figure: &Figure| known(figure, |it| shown(text, it.value));
-    // Of many layers one changes by chance: an interval alone does not decide.
+    // Of many layers one changes by chance: an interval by itself does not decide.
     let is_shown = layer.p.is_some_and(|p| p < MOST_CHANCE);
     let has_interval = |it: &Estimate| it.lo.is_some() || it.hi.is_some();
     let in_words = match layer.change_us.known() {

@@ -1,4 +1,4 @@
-//! What `looptax fleet send` and `looptax fleet init` did, and what a fleet's collector says.
+//! The results of `looptax fleet send` and `looptax fleet init`, and the answers of a fleet's collector.
 
 use looptax_model::record::{CollectorTables, Fleet, FleetHost, FleetList, FleetMachine, Reported};
 

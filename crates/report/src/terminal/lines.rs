@@ -9,7 +9,7 @@ use super::style::Style;
 use crate::format::GLUE;
 use crate::words::Tone;
 
-/// What a piece of text means, for those who see colours; the words say it too.
+/// The meaning of a piece of text, as a colour; the words have it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
     /// Nothing special.
@@ -67,7 +67,7 @@ impl Lines {
         self.broken(indent, indent, line, Paint::Plain);
     }
 
-    /// A line that goes on at that column: below what is said of the word that it begins with.
+    /// A line that continues at that column: below the text about its first word.
     pub(super) fn hanging(&mut self, rest: usize, line: &str) {
         self.broken(0, rest, line, Paint::Plain);
     }
@@ -110,7 +110,7 @@ impl Lines {
         self.left_out.contains(&heading)
     }
 
-    /// Whether a table had no room for this column, of which nothing is to be told then.
+    /// Whether a table had no room for this column, which then needs no explanation.
     pub(super) fn take_left_out(&mut self, heading: &str) -> bool {
         let lacks = self.lacks(heading);
         self.left_out.retain(|it| *it != heading);

@@ -1,4 +1,4 @@
-//! What a bare `looptax` says, piece by piece as it comes: some twenty lines in all.
+//! The output of a bare `looptax`, piece by piece: some twenty lines in all.
 
 use looptax_advise::{Weighed, Worth, weigh};
 use looptax_model::record::{
@@ -17,9 +17,9 @@ use crate::words::row::{is_usable, tax_words, verdict_words};
 const MOST_SERVERS: usize = 4;
 /// Programs that are named; the others are counted.
 const MOST_PROGRAMS: usize = 2;
-/// Requests per second that it is told for where none were seen.
+/// Requests per second that the tax is reported for if none were seen.
 const YARDSTICK_PER_S: f64 = 1_000.0;
-/// Columns before what is said of a subject.
+/// Columns before the text about a subject.
 const SUBJECT: usize = 10;
 /// Columns of a server's name, and of what a request takes longer.
 const COLUMNS: [usize; 2] = [20, 23];
@@ -49,7 +49,7 @@ pub struct AtRate {
     basis: Basis,
     /// The kind of server that gets them; `None` for whichever was measured.
     pub kind: Option<String>,
-    /// Who sends them; empty where it is only asked what if.
+    /// The program that sends them; empty for an assumed rate.
     pub who: String,
     /// Requests per second.
     pub requests_per_s: f64,
@@ -68,7 +68,7 @@ impl Minute {
         Self { style: Style { width: style.width.max(LEAST_WIDTH), ..style } }
     }
 
-    /// Which servers run here, and who pays for TCP; empty where none runs.
+    /// Returns the servers that run here, and the clients that pay for TCP; empty if none runs.
     pub fn found(self, found: &Found) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
@@ -97,7 +97,7 @@ impl Minute {
         lines.finish()
     }
 
-    /// What is about to be measured.
+    /// Returns the announcement of the measurement.
     pub fn head(self) -> String {
         let mut lines = Lines::new(self.style);
         let how = "private copies, one connection each, both ends on one core, for half a minute in all";
@@ -128,7 +128,7 @@ impl Minute {
         lines.finish()
     }
 
-    /// What it means at the rates that are known, what was in the way, and what to type for more.
+    /// Returns the tax at the known rates, the disturbances, and the commands for more.
     pub fn end(self, record: &Record, rates: &[AtRate], seconds: f64, name: Option<&str>) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
@@ -155,7 +155,7 @@ impl Minute {
     }
 }
 
-/// What is said of a server goes on below its own beginning.
+/// The text about a server continues below its own beginning.
 fn row(name: &str, words: &str, paint: Paint, lines: &mut Lines) {
     let indent = 2 + COLUMNS[0];
     let mut before = format!("  {}", padded(name, COLUMNS[0]));
@@ -261,14 +261,14 @@ impl AtRate {
         Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s, opened_per_s: 0.0 }
     }
 
-    /// A yardstick beside a running server, whose requests nobody has counted.
+    /// A yardstick beside a running server, whose requests were not counted.
     pub(super) fn say(record: &Record) -> Option<Self> {
         let is_used = |it: &Comparison| !it.target.private && !it.is_of_program() && it.load.is_flat_out();
         let say = Self { basis: Basis::Say, ..Self::asked(YARDSTICK_PER_S) };
         record.comparisons.iter().any(is_used).then_some(say)
     }
 
-    /// What programs send over TCP to each server here, the busiest first; where no request was seen, the connections
+    /// Returns the rates of programs over TCP to each server here, the busiest first; without requests, the connections
     /// that they close, and without these a yardstick.
     pub fn seen(found: Option<&Found>) -> Vec<Self> {
         let requests = found.map_or_else(Vec::new, Self::of_programs);
@@ -336,7 +336,7 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
         (Some(size), Some((lo, hi))) if size.cause == SizeCause::Wide => {
             format!("{} to {}", text.signed_micros(lo), text.micros(hi))
         }
-        // Where nothing is concluded the time of one bad epoch may be all of it.
+        // If nothing is concluded, the time of one bad epoch may be all of it.
         _ if tax.has_size() && tax.verdict != Verdict::Inconclusive => text.signed_micros_interval(us),
         _ => "n/a".to_owned(),
     };
@@ -356,8 +356,8 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     }
 }
 
-/// What TCP comes to at each rate, on each server that it is about: by its first comparison, which is of the
-/// fewest connections. Servers of which the same is to be thought stand together.
+/// Writes the cost of TCP at each rate, on each of its servers: by its first comparison, which is of the
+/// fewest connections. Servers with the same result are grouped.
 pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Lines) {
     let text = lines.style.text();
     for it in rates {
@@ -386,17 +386,17 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
     }
 }
 
-/// What TCP comes to at a rate, by the names of the servers, and whether others were busy meanwhile.
+/// Returns the cost of TCP at a rate, by the names of the servers, and whether others were busy meanwhile.
 fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed, bool)> {
     let mut known: Vec<(String, Weighed, bool)> = Vec::new();
     let is_busy = |tax: &Tax| tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed);
-    // Nobody's requests go to the built-in server; it says something where there is no other.
+    // No program sends requests to the built-in server; its result is shown if there is no other.
     let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
     for comparison in &record.comparisons {
         let kind = &comparison.target.kind;
         let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
         let is_meant = is_asked && (kind != "echo" || !has_servers);
-        // What TLS on the socket costs is not TCP's.
+        // The cost of TLS on the socket is not that of TCP.
         let has_sealed_socket = |tax: &&Tax| {
             [Some(&tax.arm), comparison.arms.first().map(|it| &it.name)]
                 .into_iter()

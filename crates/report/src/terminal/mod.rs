@@ -52,18 +52,18 @@ pub fn percent(pct: &Estimate, style: Style) -> String {
     style.text().percent(pct).replace(GLUE, " ")
 }
 
-/// Why there is no verdict to believe, in a sentence; `None` where there is one.
+/// Why there is no verdict to believe, in a sentence; `None` if there is one.
 pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<String> {
     let why = words::why_withheld(comparison, tax, style.text())?;
     Some(why.replace(GLUE, " "))
 }
 
-/// What the report of `looptax compare` says beside tables and verdicts.
+/// Options of the report of `looptax compare` besides tables and verdicts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Beside<'a> {
     /// The name of the record, where it was saved.
     pub record: Option<&'a str>,
-    /// Say what TCP comes to at so many requests per second.
+    /// Report the cost of TCP at this many requests per second.
     pub at_per_s: Option<f64>,
     /// Say all that is known of each comparison, and not each kind of warning once.
     pub is_verbose: bool,
@@ -171,7 +171,7 @@ fn write_group(group: &GroupStory, is_verbose: bool, lines: &mut Lines) {
     }
 }
 
-/// What holds for the whole run.
+/// Writes the part about the whole run.
 fn write_run(run: &RunWords, is_verbose: bool, lines: &mut Lines) {
     for line in &run.verdicts {
         lines.wrapped(0, line);

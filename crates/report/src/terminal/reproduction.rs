@@ -62,7 +62,7 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
     lines.blank();
 }
 
-/// What was published, of all parts: the last thing on the screen.
+/// Writes the published figures of all parts: the last thing on the screen.
 fn write_all(parts: &[PartStory], lines: &mut Lines) {
     let [_, _, published, measured, verdict] = CLAIM_HEAD;
     let mut rows = Vec::new();

@@ -6,8 +6,8 @@ use looptax_model::record::Spelling;
 
 use super::style::{Style, cleaned};
 
-/// What to write, dialect by dialect; `socket` says which one and how it was found, `elsewhere` is the URL's host where
-/// that is another machine.
+/// Returns the text to write, dialect by dialect; `socket` says which one and how it was found, `elsewhere` is the
+/// URL's host if that is another machine.
 pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, style: Style) -> String {
     let mut text = elsewhere.map_or_else(String::new, |host| {
         format!("beware: `{host}` is not this machine, and a Unix socket ends where the machine does\n")

@@ -1,4 +1,4 @@
-//! What storms of connections gave, for a terminal.
+//! The results of storms of connections, for a terminal.
 
 use std::collections::BTreeMap;
 

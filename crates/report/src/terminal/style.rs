@@ -1,16 +1,16 @@
-//! What the reader's terminal can show, and texts from outside made fit for it.
+//! The abilities of the reader's terminal, and texts from outside made fit for it.
 
 use crate::format::Text;
 
 /// The least width that is laid out for; narrower terminals wrap by themselves.
 pub(super) const LEAST_WIDTH: usize = 60;
 
-/// What the reader's terminal can show.
+/// The abilities of the reader's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Columns; below 60 the report is laid out for 60.
     pub width: usize,
-    /// Whether to colour. Colour never carries a meaning of its own.
+    /// Whether to colour. Colour never carries a separate meaning.
     pub color: bool,
     /// Whether it shows `µ` and `±`; otherwise everything is ASCII.
     pub unicode: bool,

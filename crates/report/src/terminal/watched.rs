@@ -1,4 +1,4 @@
-//! What `looptax watch` counted, for a terminal: who asks whom, the busiest at the top.
+//! The counts of `looptax watch`, for a terminal: clients and their servers, the busiest at the top.
 
 use looptax_model::record::{Watched, WatchedEnd, WatchedHop, WatchedQueue, WatchedTimes};
 
@@ -23,7 +23,7 @@ const NARROWER: [Step; 10] = [
     Step::Cut("server", 20),
 ];
 
-/// Of so many in a hundred, or more, it is said that requests are not told apart.
+/// From this percentage on, a note reports that requests are not distinguished.
 const MOST_OVERLAPPING_PCT: u64 = 1;
 
 /// New connections that waited less for their server, µs at p99, are not worth a column.
@@ -155,7 +155,7 @@ fn server(hop: &WatchedHop, text: Text) -> String {
     hop.server.as_ref().map_or_else(|| shown(&hop.address, text), |it| named(it, text))
 }
 
-/// What would say whether the socket works.
+/// Returns the command that shows whether the socket works.
 fn next(hop: &WatchedHop) -> Option<String> {
     let pid = hop.client.as_ref().filter(|_| hop.way.is_tcp() && hop.kind.is_some()).and_then(|it| it.pid);
     pid.map(|pid| format!("looptax check {pid}"))

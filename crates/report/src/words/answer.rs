@@ -1,6 +1,6 @@
 //! The answer in a line per server: what each arm loses, before tables and statistics.
 //!
-//! Says nothing that the tables do not; where there are many verdicts, the first and the last of a server.
+//! Repeats only the tables; if there are many verdicts, the first and the last of a server.
 
 use looptax_model::record::{Comparison, Record, Tax};
 
@@ -12,7 +12,7 @@ use crate::heading;
 /// More verdicts of a server are shortened to the first and the last.
 const MOST_PARTS: usize = 4;
 
-/// What came out of a server with a workload.
+/// The result of a server with a workload.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// `MariaDB 10.11.19, point-select`.

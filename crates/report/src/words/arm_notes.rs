@@ -1,4 +1,4 @@
-//! What an arm was made of, where its name does not say it all.
+//! The parts of an arm, if its name does not show them all.
 
 use looptax_model::record::{Arm, Comparison};
 
@@ -13,7 +13,7 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     arms.filter_map(|arm| note(arm, text)).collect()
 }
 
-/// Where the arms of a running server lead to, and what shows that it is one.
+/// Returns the addresses that the arms of a running server lead to, and the evidence that it is one server.
 pub(super) fn ways(comparison: &Comparison, text: Text) -> Option<String> {
     let arms = || comparison.arms.iter();
     if comparison.target.private || comparison.is_of_program() || !arms().all(|arm| arm.verified) {

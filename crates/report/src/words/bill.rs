@@ -17,7 +17,7 @@ pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTab
         known.map_or_else(|| "n/a".to_owned(), |us| text.micros_interval(us))
     };
     let root = [text.clean(&bill.root), own(&bill.root_time_us), own(&bill.root_cpu_us), String::new()];
-    // What a verdict withholds of an arm, no part of its bill says.
+    // If a verdict withholds an arm's size, its bill withholds it too.
     let is_withheld = |arm: &str| comparison.tax.iter().any(|it| it.arm == arm && !it.has_size());
     let steps = bill.steps.iter().map(|step| {
         let has_time = !is_withheld(&step.arm) && !is_withheld(&step.over);
@@ -85,7 +85,7 @@ fn closing(bill: &Bill, text: Text) -> Option<String> {
     let unfinished = bill.steps.iter().filter_map(|step| {
         let left = step.left_over_us?;
         let in_all = step.in_all_us.known()?;
-        // What the interval of the whole leaves open says nothing against the sum.
+        // A rest within the interval of the whole does not speak against the sum.
         let half = (in_all.hi? - in_all.lo?) / 2.0;
         (left.abs() > (MOST_LEFT_OVER * in_all.value.abs()).max(half))
             .then(|| format!("{} of {}", text.signed_micros(left), text.clean(&step.arm)))

@@ -26,7 +26,7 @@ pub(crate) struct CommandRow {
     pub(crate) verdict: Option<(String, Tone)>,
 }
 
-/// A table for each arm that was held against the baseline.
+/// A table for each arm that was compared with the baseline.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     let names = comparison.arms.iter().map(|arm| text.clean(&arm.name));
     let names: Vec<String> = names.collect();
@@ -38,7 +38,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     comparison.tax.iter().map(table).collect()
 }
 
-/// What ran: one line for all arms, or one for each.
+/// Returns the commands that ran: one line for all arms, or one for each.
 pub(crate) fn lines(commands: &Commands, text: Text) -> Vec<String> {
     let line = |line: &CommandLine| format!("{}: {}", text.clean(&line.arm), text.clean(&line.line));
     match &commands.template {
@@ -59,7 +59,7 @@ pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
     (!parts.is_empty()).then(|| format!("connections seen while it ran: {}", parts.join(", ")))
 }
 
-/// What times and tax are made of, where both are shown: one is not the ratio of the others.
+/// Returns the definition of times and tax, if both are shown: one is not the ratio of the others.
 pub(crate) fn what_is_shown(comparison: &Comparison) -> Option<&'static str> {
     let has_times = |arm: &Arm| arm.latency_us.mean.known().is_some();
     let has_tax = |tax: &Tax| is_usable(tax) && tax.throughput_pct.known().is_some();

@@ -1,4 +1,4 @@
-//! What each request cost in system calls and context switches, and what that explains.
+//! The cost of each request in system calls and context switches, and its explanation.
 //!
 //! Counts, not times: the same on a noisy machine as on a quiet one.
 

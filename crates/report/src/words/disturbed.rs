@@ -1,10 +1,10 @@
-//! What others took of the machine, as a clause of a verdict's sentence.
+//! The machine's time that others took, as a clause of a verdict's sentence.
 
 use looptax_model::record::{Direction, Disturbance, SizeCause, Tax};
 
 use crate::format::{Text, counted};
 
-/// Below these shares of all CPU time nobody needs to be named; the larger is named in any case.
+/// Below these shares of all CPU time neither needs to be named; the larger is named in any case.
 const NAMED_STEAL_PCT: f64 = 1.0;
 const NAMED_FOREIGN_PCT: f64 = 5.0;
 
@@ -75,7 +75,7 @@ fn takers(it: &Disturbance) -> Vec<(&'static str, f64)> {
     let steal = (HYPERVISOR, it.steal_pct);
     let foreign = (OTHERS, it.foreign_pct);
     let is_stolen = it.steal_pct > NAMED_STEAL_PCT;
-    // Where neither is over its limit on the whole, windows of epochs were, each over another one.
+    // If neither is over its limit on the whole, windows of epochs were, each over another one.
     let is_steal_nearer = it.steal_pct / NAMED_STEAL_PCT > it.foreign_pct / NAMED_FOREIGN_PCT;
     if it.foreign_pct > NAMED_FOREIGN_PCT {
         [steal, foreign][usize::from(!is_stolen)..].to_vec()

@@ -1,4 +1,4 @@
-//! What is said of a fleet: sentences and tables, the same for a terminal and a page.
+//! The report about a fleet: sentences and tables, the same for a terminal and a page.
 
 use looptax_model::record::{Estimate, Fleet, FleetEffects, FleetGroup, FleetHost, FleetList, FleetMachine};
 
@@ -9,14 +9,14 @@ const MOST_CHARS: usize = 28;
 
 /// Characters of a name's keyed hash.
 const HASH_CHARS: usize = 12;
-/// Clocks that are this far apart are told: 10 minutes, more than any network takes.
+/// Clocks that are this far apart are reported: 10 minutes, more than any network takes.
 const CLOCKS_APART_S: u64 = 600;
 
 /// A list with what it says.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) title: String,
-    /// What the list is, and what to do with it.
+    /// The meaning of the list, and its use.
     pub(crate) lines: Vec<String>,
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
@@ -26,7 +26,7 @@ pub(crate) struct Section {
     pub(crate) is_of_effects: bool,
 }
 
-/// What a fleet loses, in sentences.
+/// Returns the loss of a fleet, in sentences.
 pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     if fleet.hosts_over_tcp == 0 {
         let all = counted(fleet.hosts, "machine");
@@ -333,7 +333,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
     ]
 }
 
-/// When a machine was looked at; a clock of its own that is far off is told.
+/// Returns the time at which a machine was looked at; a machine's clock that is far off is reported.
 fn reported(machine: &FleetMachine) -> String {
     let own = utc(machine.at_s);
     if machine.at_s.abs_diff(machine.received_s) < CLOCKS_APART_S {
@@ -408,7 +408,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// What of a list is not shown.
+/// Returns a line about the part of a list that is not shown.
 fn more<T>(list: &FleetList<T>) -> Option<String> {
     let n_more = list.n.saturating_sub(list.rows.len() as u64);
     match (n_more, list.has_more_than_n) {

@@ -1,4 +1,4 @@
-//! What stands together in the report: one server, one workload, one client model.
+//! The groups of the report: one server, one workload, one client model.
 //!
 //! Sorts, and computes nothing.
 
@@ -60,7 +60,7 @@ fn find<'g, 'a>(
 }
 
 impl Group<'_> {
-    /// Whether both stand under one heading.
+    /// Whether both are under one heading.
     pub(crate) fn has_heading_of(&self, other: &Group) -> bool {
         let key = |target: &Target| (target.kind.clone(), target.name.clone(), target.version.clone());
         key(self.target) == key(other.target) && self.workload == other.workload
@@ -73,7 +73,7 @@ impl Group<'_> {
         }
     }
 
-    /// What a real client does that the model does not.
+    /// Returns the actions of a real client that the model does not make.
     pub(crate) fn client_differs(&self, text: Text) -> Option<String> {
         let like = self.client_like.filter(|like| !like.differs.is_empty())?;
         let [library, differs] = [&like.library, &like.differs].map(|it| text.clean(it));

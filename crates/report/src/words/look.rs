@@ -7,7 +7,7 @@ use looptax_model::record::{Look, LookArm, RateRange, Workload};
 use super::table::{Row, Tail};
 use crate::format::{Text, byte_rate_range, rate_range, times};
 
-/// From this ratio of the fastest to the slowest 100 ms on, it is told.
+/// From this ratio of the fastest to the slowest 100 ms on, it is reported.
 /// Ordinary noise of a quiet machine stays well below.
 const MOVED_FROM: f64 = 1.5;
 

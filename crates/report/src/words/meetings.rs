@@ -1,4 +1,4 @@
-//! Where the clients that a server really has were seen to run, and what that makes of the placements that were measured.
+//! The cores on which a server's real clients were seen to run, and the consequence for the measured placements.
 
 use looptax_model::record::{Comparison, Meetings, Placement, Tax, mixed};
 
@@ -30,7 +30,7 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     }
 }
 
-/// Where nobody was seen, or could be: what was measured stands for some clients only.
+/// Returns a note if no client was or could be seen: the measurement is then valid only for some clients.
 fn unseen(group: &Group) -> Option<String> {
     let of = |placement| group.comparisons.iter().any(|it| it.placement.asked == placement);
     let is_split_alone = of(Placement::Split) && !of(Placement::Same) && group.looks.is_empty();

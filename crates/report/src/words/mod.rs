@@ -1,4 +1,4 @@
-//! All that is said of a record: headings, finished cells, sentences, notes, in their order.
+//! The whole text about a record: headings, finished cells, sentences, notes, in their order.
 //!
 //! The one place for words and shown digits, so that every view says the same; a view only lays them
 //! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
@@ -51,39 +51,39 @@ pub(crate) use tone::Tone;
 #[derive(Debug)]
 pub(crate) struct Story {
     pub(crate) servers: Vec<ServerStory>,
-    /// What would help, where that was asked.
+    /// The remedies, if they were asked for.
     pub(crate) remedies: Vec<RemediesStory>,
     pub(crate) run: RunWords,
 }
 
-/// What stands under one heading: a server with a workload.
+/// The part under one heading: a server with a workload.
 #[derive(Debug)]
 pub(crate) struct ServerStory {
     pub(crate) heading: String,
-    /// What to know where the arms lead to processes of their own.
+    /// The note if each arm leads to a separate process.
     pub(crate) ways: Option<String>,
     pub(crate) groups: Vec<GroupStory>,
 }
 
-/// What belongs to one client model.
+/// The part of one client model.
 #[derive(Debug)]
 pub(crate) struct GroupStory {
     /// Indexes of its comparisons in the record, in the order of the sentences.
     pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
-    /// What each part of an arm adds, by comparison that has several arms.
+    /// The addition of each part of an arm, by comparison that has several arms.
     pub(crate) bills: Vec<SmallTable>,
-    /// Where CPU time goes, where that was asked; a page draws it as well.
+    /// The layers of CPU time, if they were asked for; a page draws it as well.
     pub(crate) layers: Vec<SmallTable>,
     /// The server's dearest functions over connections, where that was sampled.
     pub(crate) hot: Vec<HotTable>,
-    /// What a picture over connections is drawn from.
+    /// The data of a picture over connections.
     pub(crate) sweep: Option<Sweep>,
     /// One per verdict, in the order of the comparisons.
     pub(crate) sentences: Vec<String>,
-    /// What an application did, and what proves it.
+    /// The actions of an application, and their proof.
     pub(crate) facts: Vec<String>,
-    /// What to know beside them: findings, stalls, warnings.
+    /// The notes beside them: findings, stalls, warnings.
     pub(crate) notes: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct CommandStory {
     pub(crate) tables: Vec<CommandTable>,
 }
 
-/// All that is said of `record`.
+/// Returns the whole text about `record`.
 pub(crate) fn story_for(record: &Record, text: Text) -> Story {
     let mut servers: Vec<ServerStory> = Vec::new();
     let mut groups = group::group_comparisons(record).into_iter().peekable();
@@ -121,7 +121,7 @@ pub(crate) fn story_for(record: &Record, text: Text) -> Story {
 
 fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
     let first = &groups[0];
-    // What each client does per request matters where several are compared.
+    // The counts of each client per request matter if several are compared.
     let shows_counts = groups.iter().any(|it| it.client != first.client);
     ServerStory {
         heading: heading::heading_for(first.target, first.workload, text),

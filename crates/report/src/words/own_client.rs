@@ -11,7 +11,7 @@ use looptax_model::record::Comparison;
 pub(super) const KEEPS_TLS: &str = "for MariaDB's own programs (mariadb, mariadb-dump and others), which take TLS on the \
      socket too: the socket helps them only this much before --skip-ssl";
 
-/// What to know about `tcp` where it is known whether the server offers TLS.
+/// Returns a note about `tcp` if it is known whether the server offers TLS.
 pub(super) fn note(comparison: &Comparison) -> Option<String> {
     let has = |name: &str| comparison.arms.iter().any(|arm| arm.name == name);
     let target = &comparison.target;

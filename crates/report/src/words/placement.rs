@@ -9,7 +9,7 @@ use looptax_model::record::{Comparison, LookArm, Placement, Tax, Verdict};
 use super::group::Group;
 use crate::format::{counted, times};
 
-/// Below this factor separate runs may differ by drift alone.
+/// Below this factor separate runs may differ only by drift.
 const WORTH_NAMING: f64 = 1.5;
 
 /// A rate of the baseline arm under one placement.
@@ -64,7 +64,7 @@ fn rates(group: &Group) -> Vec<Rate> {
     let seen = group.looks.iter().filter_map(|look| {
         let is_baseline = |arm: &&LookArm| Some(arm.name.as_str()) == baseline;
         let arm = look.arms.iter().find(is_baseline).or(look.arms.first())?;
-        // Where nothing was answered for a while, the look saw that and not the placement.
+        // If nothing was answered for a while, the look saw that and not the placement.
         if arm.rate_100ms_per_s.min <= 0.0 {
             return None;
         }
@@ -86,7 +86,7 @@ fn transport_factor(group: &Group, connections: u32) -> f64 {
     thetas.map(|theta| theta.value.abs().exp()).fold(1.0, f64::max)
 }
 
-/// Whether each verdict is one: rates under which nothing could be told are no ground for a factor.
+/// Whether each verdict is usable: rates without a usable verdict do not justify a factor.
 fn is_usable(comparison: &Comparison) -> bool {
     let is_told =
         |tax: &Tax| !matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive) && tax.uncertain_size.is_none();

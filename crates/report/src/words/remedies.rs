@@ -7,7 +7,7 @@ use super::own_client;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted};
 
-/// More than this is told as a factor.
+/// More than this is printed as a factor.
 const TWICE_PCT: f64 = 100.0;
 
 /// A ranked table, with a sentence for each row.
@@ -49,7 +49,7 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
     }
 }
 
-/// What starts from today's arm, and below it what is for programs that do otherwise.
+/// Returns the remedies that start from today's arm, and below them those for other programs.
 fn rows(remedies: &Remedies, text: Text) -> Vec<[String; 4]> {
     let (today, otherwise): (Vec<_>, Vec<_>) = remedies.remedies.iter().partition(|it| it.is_today);
     let mut rows: Vec<_> = today.iter().map(|it| row(it, text)).collect();
@@ -87,7 +87,7 @@ fn uncertain(GainRange { lo, hi }: GainRange) -> String {
     format!("{lo:+.1} to {hi:.1}{GLUE}%")
 }
 
-/// What a figure is not to be taken for.
+/// Returns a warning against misreading a figure.
 fn undecided(remedy: &Remedy) -> &'static str {
     match remedy.verdict {
         Verdict::Inconclusive if is_uneven(remedy) => " !",
@@ -114,7 +114,7 @@ fn more(pct: &Estimate, text: Text) -> String {
     format!("{sign}{}", text.percent(pct))
 }
 
-/// What a remedy is called, with what it is held against where that is not today's arm.
+/// Returns the name of a remedy, with the arm that it is compared with if that is not today's.
 fn name(remedy: &Remedy, text: Text) -> String {
     let from = text.clean(&remedy.from);
     match remedy.kind {
@@ -136,7 +136,7 @@ fn name(remedy: &Remedy, text: Text) -> String {
     }
 }
 
-/// What a remedy takes, and what to know about it, of a server of this kind.
+/// Returns the effort of a remedy, and the notes about it, for a server of this kind.
 fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
     let takes = match remedy.kind {
         RemedyKind::Unix if remedy.to == "tls-unix" => own_client::KEEPS_TLS,
@@ -195,7 +195,7 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
     }
 }
 
-/// What is worth most to those who are on today's arm.
+/// Returns the best remedy for programs on today's arm.
 fn closing(remedies: &Remedies, text: Text) -> String {
     let all = || remedies.remedies.iter();
     let helps =

@@ -29,21 +29,21 @@ const MOST_NAME: usize = 40;
 pub(crate) struct PartStory {
     pub(crate) name: String,
     pub(crate) title: String,
-    /// What it ran on and what it asked, a line each.
+    /// The machine and the workload, a line each.
     pub(crate) about: Vec<String>,
     pub(crate) claims: Vec<ClaimStory>,
     points: Vec<Vec<String>>,
     hottest: Vec<Vec<String>>,
     trials: Vec<Vec<String>>,
     pub(crate) findings: Vec<String>,
-    /// What was smaller here, and what is missing.
+    /// The notes about smaller and missing parts.
     pub(crate) notes: Vec<String>,
-    /// What can be typed for the same, with its run.
+    /// The commands that give the same, with their runs.
     pub(crate) commands: Vec<CommandStory>,
 }
 
 impl PartStory {
-    /// What is below the claims: a caption, the titles and the rows of each table that there is.
+    /// Returns the tables below the claims: a caption, the titles and the rows of each table that there is.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
         let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
             ("Throughput over connections", &POINT_HEAD, &self.points),
@@ -81,7 +81,7 @@ pub(crate) struct ClaimStory {
     /// Whether somebody published it by itself.
     pub(crate) is_published: bool,
     pub(crate) tone: Tone,
-    /// What was published, what each arm gave, why they differ, and what proves the work.
+    /// The published figure, the result of each arm, the cause of the difference, and the proof of the work.
     pub(crate) sentences: Vec<(&'static str, String)>,
 }
 
@@ -159,7 +159,7 @@ fn story(part: &ReproductionPart, text: Text) -> PartStory {
     }
 }
 
-/// The run's name, or where its figures are; pages are no run of `compare`.
+/// The run's name, or the place of its figures; pages are not a run of `compare`.
 fn left(step: &ReproductionStep, text: Text) -> String {
     let left = step.run.as_deref().or(step.path.as_deref());
     text.clean(left.unwrap_or("nothing was measured"))
@@ -178,7 +178,7 @@ fn claim(row: &ReproductionRow, text: Text) -> ClaimStory {
         format!("{arm} {}", side(&row.sides[idx], text))
     });
     sentences.push(("here", format!("{baseline}, {other}")));
-    // That it is the cause, nobody has shown.
+    // It is not proved to be the cause.
     let differs = !matches!(row.verdict, None | Some(ReproductionVerdict::AsPublished));
     let word = if differs { "also" } else { "note" };
     sentences.extend(row.reasons.iter().map(|why| (word, facts::reason(why, text))));
@@ -263,7 +263,7 @@ fn digits(times: f64) -> String {
     format!("{times:.decimals$}")
 }
 
-/// `18.7K/s [17.6, 19.9]`; without the brackets where there is no interval.
+/// `18.7K/s [17.6, 19.9]`; without the brackets without an interval.
 fn side(side: &ReproductionSide, text: Text) -> String {
     let shown = side_with_ends(side, text);
     let has_ends = side.figure.known().is_none_or(|it| it.lo.is_some() || it.hi.is_some());
@@ -339,7 +339,7 @@ fn point(point: &ReproductionPoint, text: Text) -> Vec<String> {
     ]
 }
 
-/// `None` where nobody looked.
+/// `None` if the server's time was not looked at.
 fn hottest(point: &ReproductionPoint, text: Text) -> Option<Vec<String>> {
     let shown = |it: &HotFunction| {
         let end = if it.is_kernel { " (kernel)" } else { "" };

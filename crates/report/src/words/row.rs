@@ -128,7 +128,7 @@ pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     }
 }
 
-/// A tax in percent, `16.3 % [15.0, 20.7]`; where its size is uncertain from where to where it may be, and no figure.
+/// A tax in percent, `16.3 % [15.0, 20.7]`; if its size is uncertain, the range of possible values and no figure.
 pub(crate) fn tax_words(tax: &Tax, text: Text) -> Option<String> {
     match &tax.uncertain_size {
         Some(size) => Some(format!("{:.1} to {:.1}{GLUE}%", size.lo_pct, size.hi_pct)),
@@ -190,7 +190,7 @@ fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     known.collect::<Vec<_>>().join("; ")
 }
 
-/// What a request costs both ends in CPU time on each arm, and what each tax adds with its interval.
+/// Returns the CPU time of a request at both ends on each arm, and the addition of each tax with its interval.
 fn cpu_times(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     let of_arm = |name: &&str| {
         let arm = comparison.arms.iter().find(|arm| arm.name == **name)?;

@@ -1,4 +1,4 @@
-//! What holds for a whole run: how many verdicts, how sure, what went wrong.
+//! The words about a whole run: the number of verdicts, their certainty, the problems.
 
 use looptax_model::record::{Placement, Record, Tax, Verdict};
 
@@ -10,15 +10,15 @@ use crate::format::{Text, counted};
 pub(crate) struct RunWords {
     /// How many verdicts there are, and what to think of them; of storms what fails, and what to do.
     pub(crate) verdicts: Vec<String>,
-    /// What the words of the tables mean.
+    /// The meanings of the words of the tables.
     pub(crate) explained: Vec<String>,
-    /// What went wrong without ending the run.
+    /// The problems that did not end the run.
     pub(crate) problems: Vec<String>,
     /// That the run was broken off.
     pub(crate) interrupted: Option<&'static str>,
 }
 
-/// What is said of the whole run.
+/// Returns the words about the whole run.
 pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let verdicts = match &record.storms {
         Some(found) => vec![storms::verdict(found, text), storms::next(found, text)],

@@ -1,6 +1,6 @@
 //! The verdicts in sentences, and the notes beside them: what was held, why, what would help.
 //!
-//! Each sentence can stand alone: it names connections, cores and the way the client waits.
+//! Each sentence is complete by itself: it names connections, cores and the way the client waits.
 
 use looptax_model::record::{
     Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Tax, TimeWait, Verdict,
@@ -16,12 +16,12 @@ use crate::client;
 use crate::format::{GLUE, Text, chosen_percent, counted, rate, run_time};
 use crate::load;
 
-/// Slices of two lengths are shown to agree when the interval of their difference lies within so
+/// Slices of two lengths are shown to agree when the interval of their difference lies within this
 /// many points to each side.
 const SLICE_POINTS: f64 = 2.0;
 
-/// A tax with all stalls counted is another answer if it is further off than so many points and than this share of it: what
-/// makes an interval too wide for a figure.
+/// A tax with all stalls counted is another answer if it is further off than this many points and than the share of it
+/// that makes an interval too wide for a figure.
 const STALL_POINTS: f64 = 5.0;
 const STALL_SHARE: f64 = 1.0 / 3.0;
 
@@ -81,7 +81,7 @@ pub(crate) fn place(comparison: &Comparison, text: Text) -> String {
     }
 }
 
-/// What the data say about themselves and a reader should know.
+/// Returns the diagnostics that a reader should know.
 fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
     let found = &tax.diagnostics;
     let modes = found.modes.iter().map(|mode| {
@@ -187,9 +187,9 @@ fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     Some(format!("; its CPU time tells more: {arm} takes more, a difference of {us} per request"))
 }
 
-/// What to know where throughput loses and CPU time does not, or the other way round.
+/// Returns a sentence if throughput loses and CPU time does not, or the other way round.
 ///
-/// Of each only what its interval says; the cause is not named, since neither measures it.
+/// It reports only the interval of each; the cause is not named, since neither measures it.
 fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     if comparison.is_of_program() || !comparison.load.is_flat_out() {
         return None;
@@ -224,7 +224,7 @@ fn leads(comparison: &Comparison, tax: &Tax) -> bool {
     is_held && is_loss && widths.is_some_and(|(cpu, throughput)| cpu < throughput)
 }
 
-/// Why a verdict is none to believe; `None` for the others.
+/// Returns the reason why a verdict is withheld; `None` for the others.
 pub(crate) fn why_withheld(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     Withheld::for_tax(comparison, tax).map(|it| withheld(&it, text))
 }
@@ -289,7 +289,7 @@ fn response_figures(tax: &Tax, text: Text) -> String {
     if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 
-/// Where the two ends of a connection ran, and by what that is known.
+/// Returns the cores of the two ends of a connection, and the evidence.
 fn cores(comparison: &Comparison) -> &'static str {
     let follows = comparison.raw.epochs.iter().any(|it| it.follows.is_some());
     match comparison.placement.asked {
@@ -302,7 +302,7 @@ fn cores(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// What was held fixed while the transport changed.
+/// Returns the conditions that were fixed while the transport changed.
 fn held(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole runs of the command, with the cores left to the scheduler".to_owned();

@@ -6,6 +6,6 @@ pub(crate) struct SmallTable {
     /// The first column's is empty: it names the rows.
     pub(crate) header: [String; 4],
     pub(crate) rows: Vec<[String; 4]>,
-    /// What follows from all of it.
+    /// The conclusion from all of it.
     pub(crate) closing: Option<String>,
 }

@@ -1,6 +1,8 @@
-//! What is said of storms: which connections fail over which way, what to set, and the smallest queue that takes them.
+//! The report about storms: the connections that fail over each way, the setting, and the smallest queue that takes
+//! them.
 //!
-//! Every figure is the record's; a queue that the storms do not settle is "not known", with what would settle it.
+//! Every figure is the record's; a queue that the storms do not settle is "not known", with the measurement that would
+//! settle it.
 
 use looptax_model::record::{StormArm, StormSize, Storms};
 
@@ -9,11 +11,11 @@ use crate::format::Text;
 /// A queue that the storms do not settle.
 struct NotKnown {
     why: String,
-    /// What would settle it.
+    /// The measurement that would settle it.
     settles: String,
 }
 
-/// What fails over which way, at how many connections, with which client: one sentence.
+/// Returns one sentence with the failures over each way, the number of connections and the client.
 pub(crate) fn verdict(found: &Storms, text: Text) -> String {
     let stall = match found.stall_ms {
         0.0 => "while the server runs".to_owned(),
@@ -23,7 +25,7 @@ pub(crate) fn verdict(found: &Storms, text: Text) -> String {
     format!("as {} connects, {stall}: {}; {}", text.clean(&found.library), sides[0], sides[1])
 }
 
-/// What to do about it.
+/// Returns the next step.
 pub(crate) fn next(found: &Storms, text: Text) -> String {
     let failing = || arms(found, "unix").filter(|(_, arm)| arm.n_failed() > 0).map(|it| it.0);
     if failing().next().is_none() {
@@ -92,7 +94,8 @@ fn arms<'a>(found: &'a Storms, arm: &'a str) -> impl Iterator<Item = (&'a StormS
     found.sizes.iter().filter_map(move |size| Some((size, size.arms.iter().find(|it| it.arm == arm)?)))
 }
 
-/// What fails over one way: `over the socket 59.5 % [57.8, 61.1] of 200 connections fail (EAGAIN), none of 50`.
+/// Returns the failures over one way: `over the socket 59.5 % [57.8, 61.1] of 200 connections fail (EAGAIN), none of
+/// 50`.
 fn over(found: &Storms, (arm, way): (&str, &str), text: Text) -> String {
     let (failing, fine): (Vec<_>, Vec<_>) = arms(found, arm).partition(|(_, it)| it.n_failed() > 0);
     let late: u64 = arms(found, arm).flat_map(|(_, it)| &it.storms).map(|it| it.late).sum();

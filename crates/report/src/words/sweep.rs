@@ -4,10 +4,10 @@ use crate::format::Text;
 
 use super::group::Group;
 
-/// So many points make a picture that says more than the table; the page draws from as many.
+/// With this many points a picture shows more than the table; the page draws from as many on.
 pub(crate) const LEAST_POINTS: usize = 3;
 
-/// What a picture of a sweep is drawn from.
+/// The data of a picture of a sweep.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     pub(crate) points: Vec<Point>,
@@ -21,7 +21,7 @@ pub(crate) struct Point {
     pub(crate) arms: Vec<(String, f64)>,
 }
 
-/// That of a group; none where too few numbers of connections were judged.
+/// Returns the sweep of a group; none if too few numbers of connections were judged.
 pub(crate) fn sweep_for(group: &Group<'_>, text: Text) -> Option<Sweep> {
     let mut points: Vec<Point> = Vec::new();
     for comparison in &group.comparisons {

@@ -1,8 +1,8 @@
-//! The finished cells of a group's table; where they stand is each view's own business.
+//! The finished cells of a group's table; each view places them itself.
 
 use super::tone::Tone;
 
-/// Cells of a group, and what stands above them.
+/// Cells of a group, and the titles above them.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) arms: Vec<String>,
@@ -18,13 +18,13 @@ pub(crate) struct Row {
     pub(crate) placement: String,
     /// One cell per arm of the table.
     pub(crate) arms: Vec<String>,
-    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`, and what CPU time a request takes; empty where it is not known, or in the
+    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`, and the CPU time of a request; empty if it is not known, or in the
     /// cells already.
     pub(crate) below: [String; 2],
     pub(crate) tail: Tail,
 }
 
-/// What stands to the right of the arms.
+/// The columns to the right of the arms.
 #[derive(Debug)]
 pub(crate) enum Tail {
     Judged { tax: String, micros: String, verdict: String, tone: Tone },

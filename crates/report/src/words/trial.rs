@@ -1,4 +1,5 @@
-//! What is said of an application that was tried over both ways: its pages, their figures, and what proves the ways.
+//! The report about an application that was tried over both transports: its pages, their figures, the transports'
+//! proof.
 //!
 //! The table is that of whole commands, with a page where they have a run.
 
@@ -16,7 +17,7 @@ const MS_FROM_US: f64 = 1_000.0;
 /// Pages that are named one by one.
 const MOST_PAGES: usize = 3;
 
-/// What was asked for, of what.
+/// Returns the pages that were asked for, and their application.
 pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     let shown = trial.pages.iter().take(MOST_PAGES);
     let mut lines: Vec<String> = shown.map(|page| text.clean(&page.url)).collect();
@@ -54,7 +55,7 @@ fn only(trial: &Trial) -> Option<&str> {
     Some(&server.kind)
 }
 
-/// A table for each arm that was held against the baseline; the way of today stands first.
+/// A table for each arm that was compared with the baseline; today's transport is first.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     let ([baseline, other], Some(trial)) = (comparison.arms.as_slice(), &comparison.trial) else {
         return Vec::new();
@@ -117,7 +118,7 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
         verdict(tax, comparison.schedule.delta_pct, text)
     };
     decisive.verdict = Some((verdict, tone(tax)));
-    // What nobody could find out is no line of figures.
+    // A figure that is not known does not get a line.
     let says_nothing = |row: &CommandRow| row.arms.iter().all(|cell| cell == "n/a");
     rows.retain(|row| row.verdict.is_some() || !says_nothing(row) || row.difference != "n/a");
     for row in rows.iter_mut().filter(|row| says_nothing(row)) {
@@ -130,7 +131,7 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
     rows
 }
 
-/// What no arm has by itself.
+/// Returns a figure that an arm by itself does not have.
 fn unknown() -> Figure {
     Figure::missing("only a difference")
 }
@@ -196,7 +197,7 @@ fn alone(comparison: &Comparison, text: Text) -> String {
     only.map_or_else(String::new, |only| format!(", only {} in turns", text.clean(only)))
 }
 
-/// What proves the ways, what looptax itself took, and what could not have been seen.
+/// Returns the proof of the transports, looptax's own time, and the least visible difference.
 pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let Some(trial) = &comparison.trial else {
         return Vec::new();
@@ -273,7 +274,7 @@ fn trimmed(number: f64) -> String {
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What the supervisor took of a page: an application whose configuration names the socket has none of it.
+/// Returns the supervisor's part of a page: an application whose configuration names the socket does not have it.
 fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
     let by_configuration = trial.added_by_configuration_us.known()?;
@@ -289,7 +290,7 @@ fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<Str
     })
 }
 
-/// What the servers counted, and their share of the page.
+/// Returns the servers' counts, and their share of the page.
 fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let page_us = comparison.arms.last()?.latency_us.mean.known()?.value;
     let each = trial.counted.iter().filter_map(|count| {
@@ -306,7 +307,7 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
     (!each.is_empty()).then(|| format!("requests of a page, as the servers counted: {}", each.join("; ")))
 }
 
-/// How much may have been missed, where no difference was seen.
+/// Returns the difference that may have been overlooked, if no difference was seen.
 fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     if !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Equivalent | Verdict::Negligible) {
         return None;

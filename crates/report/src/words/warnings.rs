@@ -5,8 +5,8 @@ use looptax_model::record::Record;
 use super::sentence::place;
 use crate::format::{Text, counted};
 
-/// What is warned of, in the order in which it first appears. A warning that is at several comparisons is
-/// said with the first one's figures.
+/// Returns the warnings in the order in which they first appear. A warning that is at several comparisons is
+/// printed with the first one's figures.
 pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
     let mut kinds: Vec<(String, String, u64)> = Vec::new();
     for comparison in &record.comparisons {

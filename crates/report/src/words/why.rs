@@ -1,4 +1,4 @@
-//! Where a request's CPU time goes, in words: layers that add up, what they are held against, what was counted.
+//! The CPU time of a request, in words: layers that add up, the clocks they are compared with, the counts.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::format::{GLUE, Text, counted, fixed};
 const TLS: &str = "TLS";
 /// A layer with less is as good as none.
 const LEAST_SHOWN_US: f64 = 0.005;
-/// A difference of counts with less to either side is none.
+/// A smaller difference of counts to either side does not count.
 const LEAST_COUNT: f64 = 0.005;
 /// A core that idles for more than this share of a request's CPU time is shown to idle.
 const LEAST_IDLE: f64 = 0.05;
@@ -26,7 +26,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
     comparison.why.iter().filter_map(both).flatten().collect()
 }
 
-/// What to know beside them, each thing once.
+/// Returns the notes beside them, each one once.
 pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> {
     let sampled = comparisons.iter().filter(|it| !it.why.is_empty());
     let sampled: Vec<&Comparison> = sampled.copied().collect();
@@ -41,7 +41,7 @@ pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> 
     lines
 }
 
-/// What holds for one comparison: where there are several of something, each line says of which.
+/// Returns the notes for one comparison: if there are several of something, each line names its own.
 fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
     let is_one_pair = comparison.why.len() == 1;
     let before = |parts: &[&str]| {
@@ -80,7 +80,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
     lines
 }
 
-/// What ends TLS on an arm that was seen to spend time on it.
+/// Returns the program that ends TLS on an arm that was seen to spend time on it.
 fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
     let row = why.rows.iter().find(|it| it.name == TLS)?;
     let arms = why.pair.map(|idx| comparison.arms.get(idx as usize).map_or("", |it| it.name.as_str()));
@@ -141,7 +141,7 @@ pub(crate) fn shown_counts(why: &Why) -> impl Iterator<Item = &WhyRow> {
     why.counts.iter().filter(is_seen)
 }
 
-/// The kernel's clocks in epochs without the sampler, where there was one.
+/// The kernel's clocks in epochs without the sampler, if there was one.
 pub(crate) fn without_sampler(why: &Why) -> Option<&WhyRow> {
     let row = why.without_sampler.as_ref()?;
     row.difference.known().map(|_| row)
@@ -166,7 +166,7 @@ fn n_without(why: &Why) -> u64 {
     known.map_or(0, |it| it.n)
 }
 
-/// The time in which nobody ran, where there is some to speak of.
+/// The time in which no process ran, if it is worth a line.
 fn idle(why: &Why) -> Option<&WhyRow> {
     let (idle, used) = (why.idle.as_ref()?, why.without_sampler.as_ref()?);
     let is_seen = |side: usize| {
@@ -220,7 +220,7 @@ fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
     text.micros(us.value)
 }
 
-/// A difference, with its interval where there is one.
+/// A difference, with its interval if there is one.
 pub(crate) fn signed_micros(text: Text, us: &Estimate) -> String {
     Text::as_known(us, |value| text.signed_micros(value), |it| text.signed_micros_interval(it))
 }
@@ -234,12 +234,12 @@ fn number(text: Text, count: &Estimate, is_difference: bool) -> String {
     per_request(text, count)
 }
 
-/// A count per request, with its interval where there is one.
+/// A count per request, with its interval if there is one.
 pub(crate) fn per_request(text: Text, count: &Estimate) -> String {
     Text::as_known(count, |value| fixed(value, 2), |it| text.per_request(it))
 }
 
-/// Whether the layers come to what the kernel's clocks say.
+/// Compares the sum of the layers with the kernel's clocks.
 fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
     if !why.invalid.is_empty() {
         return None;
@@ -265,12 +265,12 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
     Some(format!("{words}: {sum} and {held_against}"))
 }
 
-/// What the samples came to before the sampler's part was taken off, and the kernel's clocks beside it.
+/// Compares the sum of the samples, before the sampler's part was taken off, with the kernel's clocks.
 fn check(why: &Why, text: Text) -> Option<String> {
     if !why.sampling.sees_kernel {
         return None;
     }
-    // Nothing was taken off where nothing is known of it.
+    // Nothing was taken off if it is not known.
     why.sampler_pct.as_ref()?.known()?;
     let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
     Some(format!(
@@ -295,7 +295,7 @@ fn sampling(why: &Why, text: Text) -> String {
     )
 }
 
-/// What the sampler adds to a request, both arms of a pair together.
+/// Returns the sampler's addition to a request, both arms of a pair together.
 fn cost(why: &Why, text: Text) -> Option<String> {
     let added = why.sampler_pct.as_ref()?.known()?;
     let (amount, more) = if added.value < 0.0 {

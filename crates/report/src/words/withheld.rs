@@ -5,7 +5,7 @@ use looptax_model::record::{Parts, Reason, Verdict, Withheld};
 use super::row::judged_words;
 use crate::format::{Text, counted};
 
-/// Why the verdict is none to believe.
+/// Returns the reason why the verdict is withheld.
 pub(crate) fn withheld(it: &Withheld, text: Text) -> String {
     match it.verdict {
         Verdict::Invalid => why_invalid(it, text),
@@ -72,7 +72,7 @@ fn uneven_start(it: &Withheld, ratios: [f64; 2], text: Text) -> String {
     )
 }
 
-/// What it would take, in time, and what else may help.
+/// Returns the time that a verdict would need, and other help.
 fn more_time(it: &Withheld, n_counted: u64) -> String {
     let n_epochs = n_counted.saturating_mul(it.n_run_per_counted);
     let seconds = n_epochs as f64 * it.epoch_ms / 1e3;
@@ -88,7 +88,7 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     format!("about {epochs} ({time}) may help (--fixed){same}")
 }
 
-/// Nobody waits longer than an hour for one verdict; what the noise of few epochs asks for is often years.
+/// More than an hour for one verdict is too long; the estimate from the noise of few epochs is often years.
 const HOPELESS_S: f64 = 3600.0;
 
 fn why_invalid(it: &Withheld, text: Text) -> String {

@@ -1,4 +1,4 @@
-//! What a version of ClickHouse can do. Debian's is of 2018; what is not known to be there is not used.
+//! The abilities of a version of ClickHouse. Debian's is of 2018; only features that are known to be there are used.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is there in a version or not")]
@@ -43,7 +43,7 @@ impl Abilities {
         }
     }
 
-    /// What is missing, for a person.
+    /// Lists the missing features, for a person.
     pub(super) fn lacks(self, keep_days: Option<u32>) -> Vec<String> {
         let mut lacks = Vec::new();
         if !self.has_ttl {

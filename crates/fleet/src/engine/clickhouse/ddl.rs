@@ -121,7 +121,7 @@ fn ttl(days: u32) -> String {
     format!("received + toIntervalDay({days})")
 }
 
-/// What rows are sorted by, and equal in when they are the same: a table's key behind what questions look it up by.
+/// Returns the columns that rows are sorted by and compared in: a table's key behind the columns that queries look up.
 fn sorted_by(table: &Table) -> &'static str {
     match table.name {
         "findings" => "at, report_id, n",

@@ -1,4 +1,4 @@
-//! Statements over ClickHouse's HTTP interface: each a request of its own, with limits on time and bytes.
+//! Statements over ClickHouse's HTTP interface: each a separate request, with limits on time and bytes.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl Http {
         Err(self.refused(response.status().as_u16(), code.as_ref(), &words))
     }
 
-    /// What answered is not what it should be.
+    /// Makes the error for an unexpected answer.
     pub(super) fn strange(&self, what: &str) -> FleetError {
         FleetError::Answer { to: self.to.clone(), what: what.to_owned() }
     }
@@ -137,7 +137,7 @@ impl Http {
     }
 }
 
-/// What an error's code says no for.
+/// Returns the reason of a refusal by an error's code.
 ///
 /// # Source
 /// ClickHouse, `src/Common/ErrorCodes.cpp`: `UNKNOWN_TABLE`, `UNKNOWN_DATABASE`; `UNKNOWN_USER`, `WRONG_PASSWORD`,

@@ -8,7 +8,7 @@ use super::server::{FEW_BYTES, Server};
 use crate::FleetError;
 use crate::batch::TABLES;
 
-/// Makes what is missing. Statements that make something do so only where it is not there, so that one that was
+/// Makes the missing objects. Statements make something only if it is not there, so that a run that was
 /// interrupted is begun again.
 pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTables, FleetError> {
     options.check()?;

@@ -1,6 +1,6 @@
 //! ClickHouse over its HTTP interface, from 18.16 (Debian's) on.
 //!
-//! What a version cannot do is left out and said by `fleet init`: see [`abilities`].
+//! Features that a version does not have are left out, and `fleet init` reports them: see [`abilities`].
 
 mod abilities;
 mod ddl;
@@ -24,7 +24,8 @@ use crate::column::{Column, Kind, Table};
 
 pub(super) use ddl::script;
 
-/// Most bytes of an answer to a question: a million rows of the widest view are some 400 MB, and nobody asks for that.
+/// Most bytes of an answer to a question: a million rows of the widest view are some 400 MB, and no query asks for
+/// that.
 const MOST_BYTES: u64 = 256 << 20;
 
 pub(super) struct ClickHouse {

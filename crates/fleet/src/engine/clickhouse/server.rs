@@ -6,7 +6,7 @@ use super::abilities::Abilities;
 use super::http::Http;
 use crate::FleetError;
 
-/// Most bytes of an answer that is no question's.
+/// Most bytes of an answer to anything but a query.
 pub(super) const FEW_BYTES: u64 = 64 << 10;
 
 pub(super) struct Server {

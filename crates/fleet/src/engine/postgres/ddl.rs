@@ -10,7 +10,7 @@ use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 use crate::text::MOST_CHARS;
 
 const VIEWS: &str = include_str!("../../../sql/postgres/views.sql");
-/// What keeps the newest report of each machine.
+/// The statements that keep the newest report of each machine.
 const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");
 /// The table that knows which version the others are of.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
@@ -48,7 +48,7 @@ pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 
     )
 }
 
-/// The same where rows of that month are in the partition for all others: they go into their own. In a transaction.
+/// The same if rows of that month are in the partition for all others: they are moved into their own. In a transaction.
 pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3]) -> [String; 5] {
     let name = table.name;
     let [ending, from, to] = month;

@@ -133,7 +133,7 @@ fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<()
     }
 }
 
-/// Months that are over for so many days go, and of the rest what arrived before.
+/// Removes the months that ended more than `days` ago, and of the rest the rows that arrived before.
 fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
     let own = own_partitions(&engine.schema);
     let over = format!(

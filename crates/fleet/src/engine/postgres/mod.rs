@@ -1,7 +1,7 @@
 //! PostgreSQL from 13 on, over the project's own client.
 //!
-//! Reports go into tables of the session by COPY, and from there into the collector's own where they are not there yet:
-//! whoever sends needs the right to insert and none to read. What is checked of who answers is [`session`]'s business.
+//! Reports go into tables of the session by COPY, and from there into the collector's own if they are not there yet:
+//! the sender needs the right to insert and none to read. [`session`] checks the server that answers.
 
 mod ddl;
 mod init;

@@ -26,8 +26,8 @@ const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 /// A session that is logged in.
 pub(super) struct Session {
     pub(super) connection: Connection<Link>,
-    /// Where the tables are, quoted: every statement names it, for a session's names are the server's own. Whoever reports or
-    /// asks may have rights that those lack who made something of the same name.
+    /// The schema of the tables, quoted: every statement names it, for a session's names are the server's own. The
+    /// account that reports or asks may have rights that the maker of an object of the same name does not have.
     pub(super) schema: String,
     /// Host and port, or the socket, for errors.
     to: String,
@@ -115,13 +115,13 @@ pub(super) fn in_transaction<T>(
     session.execute("BEGIN")?;
     let worked = work(session).and_then(|done| session.execute("COMMIT").map(|_| done));
     if worked.is_err() {
-        // Where even that fails the session is over, and with it the transaction.
+        // If even that fails, the session is over, and with it the transaction.
         let _ = session.execute("ROLLBACK");
     }
     worked
 }
 
-/// What an error on the wire means for a report.
+/// Returns the meaning of an error on the wire for a report.
 fn meaning(to: &str, error: &WireError) -> FleetError {
     let to = to.to_owned();
     let what = cleaned(&looptax_model::failure::with_causes(error));
@@ -134,7 +134,7 @@ fn meaning(to: &str, error: &WireError) -> FleetError {
     }
 }
 
-/// What an error's SQLSTATE says no for.
+/// Returns the reason of a refusal by an error's SQLSTATE.
 ///
 /// # Source
 /// PostgreSQL's manual, appendix A: `undefined_table`, `invalid_schema_name`, `invalid_catalog_name`,
@@ -152,11 +152,11 @@ fn refusal(code: &str) -> Refusal {
     }
 }
 
-/// What seals the session, and what of the certificate is checked.
+/// Returns the TLS client of the session, which checks the certificate as asked.
 fn sealing(at: &PostgresAt, access: &Access) -> Result<Option<TlsClient>, FleetError> {
     let checked = match at.sealing {
         Sealing::None => return Ok(None),
-        // libpq's rule: who names an authority wants it checked.
+        // libpq's rule: a named authority is always checked.
         Sealing::Unchecked if access.ca_file.is_some() => Checked::Authority,
         Sealing::Unchecked => {
             let client = TlsClient::trusting_anybody();

@@ -7,7 +7,7 @@ use crate::record::Comparison;
 
 use crate::analysis::words::name;
 
-/// What one of two comparisons has and the other has not.
+/// A property that one of two comparisons has and the other does not have.
 #[derive(Debug, PartialEq, Eq)]
 struct Difference {
     what: &'static str,

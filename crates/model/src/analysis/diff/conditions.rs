@@ -1,4 +1,4 @@
-//! What was not the same around two runs: machine, versions, settings.
+//! Differences between the conditions of two runs: machine, versions, settings.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ fn without_scratch(value: &str) -> String {
     rest
 }
 
-/// The keys whose values differ; `-` where one side has none.
+/// The keys whose values differ; `-` if one side does not have the key.
 fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<(String, String, String)> {
     let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
     keys.sort();

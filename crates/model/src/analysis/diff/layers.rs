@@ -1,4 +1,4 @@
-//! Where the CPU time of two runs went, layer by layer.
+//! The CPU time of two runs, layer by layer.
 
 use crate::record::{Comparison, DiffLayer, DiffLayers, Figure, Why, WhyRow};
 use crate::stats::{LEAST_OCCURRENCES, holm, tested_difference};
@@ -9,7 +9,7 @@ use crate::analysis::words::name;
 
 const ALPHA: f64 = 0.05;
 
-/// What is taken of a row: an arm's own time, or the difference.
+/// The part of a row that is taken: an arm's own time, or the difference.
 #[derive(Clone, Copy)]
 enum Part {
     Arm(usize),
@@ -40,7 +40,7 @@ pub(super) fn layers(before: &Comparison, after: &Comparison) -> Vec<DiffLayers>
     found
 }
 
-/// Comparisons whose layers are not held against each other, and why.
+/// Lists the comparisons whose layers are not compared, and why.
 pub(super) fn left_out(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (before, after) in pairs {
@@ -76,13 +76,13 @@ fn arms<'a>(comparison: &'a Comparison, why: &Why) -> [&'a str; 2] {
     })
 }
 
-/// Nothing of a run whose layers are not to be believed is held against another.
+/// Layers of a run that are not to be believed are not compared.
 fn is_comparable(before: &Why, after: &Why) -> bool {
     let is_valid = before.invalid.is_empty() && after.invalid.is_empty();
     is_valid && before.sampling.sees_kernel == after.sampling.sees_kernel
 }
 
-/// All layers of either run, then what they come to.
+/// All layers of either run, then their sum.
 fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     let mut names: Vec<&str> = Vec::new();
     for row in before.rows.iter().chain(&after.rows) {

@@ -1,4 +1,4 @@
-//! `diff`: two records held against each other.
+//! `diff`: compares two records.
 //!
 //! `alike` says which comparisons both have, `conditions` what was not the same around them, `layers` where the CPU time
 //! went; here is the difference of each tax and each arm with an interval.
@@ -64,7 +64,7 @@ fn same_run(before: &Record, after: &Record) -> Vec<String> {
     is_same.then(|| words.to_owned()).into_iter().collect()
 }
 
-/// Runs whose own verdict is none: what they differ by may be the disturbance.
+/// Runs without a verdict: what they differ by may be the disturbance.
 fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let is_withheld = |tax: &Tax| matches!(tax.reason, Reason::Invalid { .. } | Reason::PartsDiffer { .. });
     let sentence = |run: &str, comparison: &Comparison| {
@@ -119,7 +119,7 @@ fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
     }
 }
 
-/// No figure of an invalid verdict is held against another.
+/// A figure of an invalid verdict is not compared.
 fn figure_of(tax: &Tax) -> Figure {
     if tax.verdict == crate::record::Verdict::Invalid {
         Figure::missing("invalid")

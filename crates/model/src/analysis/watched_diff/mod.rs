@@ -1,7 +1,8 @@
-//! Two looks of `watch` held against each other: the same clients before and after a change.
+//! Compares two looks of `watch`: the same clients before and after a change.
 //!
-//! `same` says who is the same in both, `series` how long requests took. Nothing pairs the two stretches of time, so what else changed meanwhile is
-//! in the difference and not in its interval: whoever shows it says so.
+//! `same` finds the clients that are the same in both, `series` how long requests took. Nothing pairs the two stretches
+//! of time, so what else changed meanwhile is in the difference and not in its interval: the caller that shows it
+//! reports that.
 
 mod same;
 mod series;
@@ -19,20 +20,20 @@ use series::{ALPHA, Series, series};
 
 /// More than are ever saved.
 const MOST_LOOKS: usize = 1_000;
-/// A quantile lies somewhere in its bucket, which is one sixteenth wide at most.
+/// A quantile is somewhere in its bucket, which is one sixteenth wide at most.
 const BUCKET: f64 = 1.0 / 16.0;
 /// An interval from a third to three times the value says nothing.
 const MOST_HALF_WIDTH: f64 = 1.1;
-/// Of what is in only one of the two, so much is named.
+/// The most hops of only one look that are named.
 const MOST_NAMED: usize = 8;
 /// Requests whose size changed by more are other requests.
 const OTHER_SIZE: f64 = 1.1;
 /// So many times as many requests per second are another load.
 const OTHER_RATE: f64 = 2.0;
-/// A share of requests in percent that goes another way, from which on it is named.
+/// The least share of requests, in percent, over another transport that is named.
 const LEAST_OTHER_WAY_PCT: f64 = 1.0;
 
-/// What `before` and `after` have in common, each with its name.
+/// Compares the hops that `before` and `after` have in common, each with its name.
 ///
 /// # Errors
 /// A failure that says why nothing in them can be compared.
@@ -112,7 +113,7 @@ fn named(group: &[&WatchedHop]) -> String {
     })
 }
 
-/// What only one of the two has, the busiest first.
+/// Lists the hops that only one of the two has, the busiest first.
 fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
     groups.retain(|it| n_requests(it) > 0);
     groups.sort_by_key(|it| std::cmp::Reverse(n_requests(it)));
@@ -173,12 +174,12 @@ fn changed(sides: [Option<Estimate>; 2], open: f64) -> (Figure, Option<f64>) {
     (shown(widened(found.estimate, open), |ln| 100.0 * ln.exp_m1()), found.p)
 }
 
-/// What a wider interval leaves open on each side.
+/// Widens an interval by `by` on each side.
 fn widened(it: Estimate, by: f64) -> Estimate {
     Estimate { lo: it.lo - by, hi: it.hi + by, ..it }
 }
 
-/// On the scale of `back`; none where the looks leave it as good as open.
+/// On the scale of `back`; absent if the looks vary too much.
 fn shown(it: Estimate, back: impl Fn(f64) -> f64) -> Figure {
     if it.half_width() > MOST_HALF_WIDTH {
         return Figure::missing("varies too much from snapshot to snapshot");

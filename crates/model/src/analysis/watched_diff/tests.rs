@@ -45,7 +45,7 @@ fn hop(server: (&str, u32), way: Way, address: &str, us: &[f64]) -> WatchedHop {
     }
 }
 
-/// Where a bucket begins, in units of 64 ns.
+/// Returns the start of a bucket, in units of 64 ns.
 fn start(bucket: u32) -> f64 {
     if bucket < 16 {
         return bucket.into();

@@ -30,7 +30,7 @@ pub struct Facts {
     pub usual_backlog: Option<u32>,
     /// How to lengthen its queue of connections.
     pub how_to_raise_the_backlog: &'static str,
-    /// What to set so that it has a socket, and what that takes.
+    /// The setting that gives it a socket, and the steps that this takes.
     pub how_to_add_a_socket: &'static str,
     /// `None` if looptax cannot start a private one.
     pub private: Option<Private>,
@@ -39,12 +39,12 @@ pub struct Facts {
 /// The setting of a pooler that decides whether logins end alike over a socket and over TCP.
 #[derive(Debug)]
 pub struct LoginSetting {
-    /// The file that it reads if its command line names none; empty if the command line has to.
+    /// The file that it reads if its command line does not name one; empty if it must.
     pub file: &'static str,
     /// The option before the file; empty if the file is the last word.
     pub option: &'static str,
     pub name: &'static str,
-    /// Its value if the file has none.
+    /// The default if the file does not set it.
     pub usual: &'static str,
     /// The values with which logins end alike.
     pub same: &'static [&'static str],

@@ -1,7 +1,7 @@
 //! The kinds of server that looptax knows, and the facts of each.
 //!
 //! A kind is a variant of [`Kind`], its place in the two lists below, and its facts in the file of its family.
-//! Facts are data only. What a room does with them stays in that room.
+//! Facts are data only. The use that a room makes of them stays in that room.
 
 mod facts;
 mod mysql;
@@ -17,7 +17,7 @@ use std::fmt;
 pub use facts::{Facts, Form, LoginSetting, Private, Spelling, Usual};
 pub use variants::{Kind, Protocol};
 
-/// PHP-FPM's name, which a version follows in packages that may stand beside each other: `php-fpm8.2`.
+/// PHP-FPM's name, which a version follows in packages that may be installed together: `php-fpm8.2`.
 const PHP_FPM: &str = "php-fpm";
 
 impl Kind {
@@ -81,12 +81,12 @@ impl Kind {
         kinds.find(|kind| kind.facts().programs.contains(&name))
     }
 
-    /// What its clients speak with it; `None` where looptax does not.
+    /// The protocol of its clients; `None` if looptax does not speak it.
     pub const fn protocol(self) -> Option<Protocol> {
         self.facts().protocol
     }
 
-    /// The port that goes without saying in an application's settings; 0 where there is none.
+    /// The default port in an application's settings; 0 if there is none.
     pub const fn port(self) -> u16 {
         match self.protocol() {
             Some(protocol) => protocol.port(),

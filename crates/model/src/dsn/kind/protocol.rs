@@ -48,7 +48,7 @@ impl Protocol {
         names.any(|it| name.contains(it)) && !name.contains("mysqlx")
     }
 
-    /// The port that goes without saying; the echo server has none.
+    /// The default port; the echo server does not have one.
     pub const fn port(self) -> u16 {
         match self {
             Self::Mysql => 3306,

@@ -1,4 +1,4 @@
-//! What runs the pages behind a web server, and looptax's own servers.
+//! The programs that run the pages behind a web server, and looptax's own servers.
 //!
 //! Facts only.
 

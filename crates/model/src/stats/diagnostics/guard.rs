@@ -1,6 +1,6 @@
 //! Was the guard long enough, or does the start of the window still carry the change of arm?
 //!
-//! The first 10 ms of each window are counted apart. What they add to θ is an effect of switching,
+//! The first 10 ms of each window are counted apart. Their addition to θ is an effect of switching,
 //! not of the transport. Called at each interim analysis, and by the downgrade rule of `judge`.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
@@ -17,14 +17,14 @@ const LARGEST_SHARE: f64 = 0.25;
 pub struct GuardTransient {
     /// Rate of the first 10 ms over the rate of the rest, `[baseline, other]`; 1 when all is well.
     pub ratios: [f64; 2],
-    /// What the first 10 ms add to θ: Hodges-Lehmann over epochs of θ minus θ without them.
+    /// The addition of the first 10 ms to θ: Hodges-Lehmann over epochs of θ minus θ without them.
     pub added_theta: Estimate,
 }
 
 impl GuardTransient {
     /// Whether the transient is real and could make more than a quarter of `theta`.
     ///
-    /// Real: the interval of what it adds excludes zero. Without that condition counting noise alone
+    /// Real: the interval of what it adds excludes zero. Without that condition counting noise
     /// would object to most small effects.
     pub fn may_explain(&self, theta: &Estimate) -> bool {
         let added = &self.added_theta;
@@ -35,11 +35,11 @@ impl GuardTransient {
 /// Estimates the transient after the guard from the epochs that have a θ.
 ///
 /// Ratios: (Σ early/Σ 10 ms) ÷ (Σ rest/Σ (active − 10 ms)) over all slices of an arm. Added: the
-/// whole window and the rest of it go through the same scheme ([`Epoch::theta`]), and their
+/// whole window and the rest of it are computed by the same scheme ([`Epoch::theta`]), and their
 /// difference per epoch through [`hodges_lehmann::estimate`] at level `alpha`. Pairing within the
 /// epoch keeps the noise of the machine out of it. `None` when an arm has no early requests (they
 /// were not counted, or are rare), when a window is not longer than 10 ms, without a whole epoch, or
-/// where response times decide: how many requests there were is then set by the schedule of the load.
+/// if response times decide: how many requests there were is then set by the schedule of the load.
 ///
 /// Example: 50 ms at 100 per 10 ms; the other arm has 50 in the first 10 ms: ratios 1 and 0.5, and
 /// of 450 instead of 500 requests ln(500/450) = 0.105 is added.

@@ -31,8 +31,8 @@ pub struct RateModes {
 ///
 /// The sorted logarithms are cut where the sum of squares within the two parts is least. They are
 /// modes when each holds a tenth of the rates, they are a factor of 1.25 apart, and their distance
-/// is at least 4 times the standard deviation within. Rates that are not positive are left out: a
-/// slice without requests has none. `None` below eight rates or for one mode. Descriptive: it has no
+/// is at least 4 times the standard deviation within. Rates that are not positive are left out: a slice without
+/// requests has no logarithm. `None` below eight rates or for one mode. Descriptive: it has no
 /// level, and rates in a row need not be independent.
 ///
 /// Example: five times 100 and five times 210: modes 100 and 210, ratio 2.1, share 0.5.
@@ -59,7 +59,7 @@ pub fn rate_modes(rates_per_s: &[f64]) -> Option<RateModes> {
     })
 }
 
-/// Where to cut sorted values so that the sum of squares within both parts is least, and that sum.
+/// Finds the cut of sorted values with the least sum of squares within both parts, and that sum.
 fn best_cut(sorted: &[f64]) -> (usize, f64) {
     // Centred first: the differences of sums below would lose digits otherwise.
     let centre = mean(sorted);

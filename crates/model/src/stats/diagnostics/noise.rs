@@ -23,10 +23,10 @@ const MAX_FOREIGN_ALONE_PCT: f64 = 2.0 * MAX_FOREIGN_PCT;
 pub struct NoiseShares {
     /// Taken by the hypervisor for others.
     pub steal_pct: f64,
-    /// Soft interrupts; loopback work is in there, so this is no noise by itself.
+    /// Soft interrupts; loopback work is in there, so this by itself is not noise.
     pub softirq_pct: f64,
     /// Busy time of processes that are neither ours nor the server; never below zero. `None` where
-    /// ours or the server's is not known: then nobody can tell what was others'.
+    /// our time or the server's is not known: then that of others is unknown.
     pub foreign_pct: Option<f64>,
 }
 
@@ -74,7 +74,7 @@ pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
 /// The indexes of the epochs that others disturbed, in rising order.
 ///
 /// Steal is counted in so few ticks that the whole noisy window of [`noisy_epochs`] is disturbed.
-/// Foreign CPU is not: of a window that is noisy by that alone, the epochs are disturbed that are over
+/// Foreign CPU is not: of a window that is noisy only by foreign CPU, the epochs are disturbed that are over
 /// the limit themselves, and of any other window those that are over twice the limit, so that the
 /// beginning and the end of a disturbance fall into the right epoch.
 pub fn disturbed_epochs(epochs: &[Epoch]) -> Vec<usize> {

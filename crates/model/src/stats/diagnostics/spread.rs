@@ -1,4 +1,4 @@
-//! How far the epochs scatter, how far they would by counting alone, and what hides behind it.
+//! How far the epochs scatter, how far counting noise by itself scatters them, and the rest.
 //!
 //! Explains the width of an interval; changes none. Called for the whole run.
 
@@ -16,7 +16,7 @@ const Z_95: f64 = 1.959_963_984_540_054;
 /// Typical and total may differ by this much (θ) before it is a finding.
 const DISAGREEMENT: f64 = 0.01;
 
-/// What counting alone makes of the interval: no design and no patience beats it, only more requests.
+/// The interval's width from counting noise: only more requests reduce it, no other design and no patience.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingFloor {
     /// Variance over mean of the counts of one arm's slices within an octet.

@@ -1,6 +1,6 @@
 //! Stalls: slices whose last answers came late.
 //!
-//! A stall is never nobody's: it is listed with its arm. Called for the whole run.
+//! Each stall is listed with its arm. Called for the whole run.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 

@@ -1,9 +1,9 @@
-//! What a judgement works on.
+//! The input of a judgement.
 
 use crate::stats::epoch::{Epoch, Side};
 use crate::stats::totals::ArmTotal;
 
-/// What [`crate::stats::judge()`] works on.
+/// The input of [`crate::stats::judge()`].
 #[derive(Debug, Clone)]
 pub struct Input<'a> {
     /// All epochs after the warm-up, in the order of time.
@@ -14,7 +14,7 @@ pub struct Input<'a> {
     pub alpha: f64,
     /// Half the width of "no difference that matters", as a fraction: 0.01 is ±1 %.
     pub delta: f64,
-    /// What makes the measurement invalid; empty when nothing does.
+    /// The reasons why the measurement is invalid; empty when nothing does.
     pub invalid: Vec<String>,
     /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.
     pub stopped_early: bool,

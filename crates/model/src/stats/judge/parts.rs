@@ -1,7 +1,7 @@
 //! Does a finding hang on a part of the epochs: on the disturbed ones, or on one half of the run?
 //!
 //! Noise that hits both arms alike widens the interval and does no more, because the coin decides
-//! which arm it meets. A finding is in doubt only where θ itself is another in one part. Called by
+//! which arm it meets. A finding is in doubt only if θ itself differs in one part. Called by
 //! `primary`.
 
 use super::Input;
@@ -10,7 +10,7 @@ use crate::stats::estimate::{Estimate, tax_pct};
 use crate::stats::verdict::{Direction, Parts, Reason, Verdict, classify, direction};
 use crate::stats::{hodges_lehmann, rank_sum};
 
-/// Fewer epochs than these on one side are not held against the others: six are the least that have
+/// Fewer epochs than these on one side are not compared with the others: six are the least that have
 /// an interval at [`PART_ALPHA`].
 pub(super) const LEAST_EPOCHS: usize = 6;
 /// The level of the test whether θ differs between the parts.
@@ -36,12 +36,12 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    /// Holds the epochs for which `is_first` against the others; `None` where there are too few of
-    /// either, or where their θ does not differ.
+    /// Compares the epochs for which `is_first` with the others; `None` if there are too few of
+    /// either, or if their θ does not differ.
     ///
-    /// It differs when the shift is beyond both δ and a quarter of `theta`, and the rank-sum test says
-    /// so: at 0.01; at 0.05 where the parts are the disturbed epochs and the others, and these by
-    /// themselves say nothing. Where they say something else than the whole run, no test is asked.
+    /// It differs when the shift is beyond both δ and a quarter of `theta`, and the rank-sum test is significant: at
+    /// 0.01; at 0.05 if the parts are the disturbed epochs and the others, and the latter by themselves show nothing.
+    /// If they show something else than the whole run, no test is made.
     pub(super) fn find(
         input: &Input,
         theta: &Estimate,
@@ -67,7 +67,7 @@ impl Apart {
             (Parts::Halves, _) => DIFFER_P,
             (Parts::Disturbed, rest) if rest == finding => DIFFER_P,
             (Parts::Disturbed, (Verdict::Inconclusive, _)) => UNSUPPORTED_P,
-            // What the undisturbed epochs say by themselves needs no test against the disturbed ones.
+            // A result of the undisturbed epochs by themselves needs no test against the disturbed ones.
             (Parts::Disturbed, _) => f64::INFINITY,
         };
         if p_value >= least_p {

@@ -34,13 +34,13 @@ pub struct Primary {
     pub reason: Reason,
     /// Set where the effect has a direction and its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
-    /// The epochs in which others took much of the machine; `None` where there are none.
+    /// The epochs in which others took much of the machine; `None` if there are none.
     pub disturbance: Option<Disturbance>,
 }
 
 impl Primary {
     /// Whether more epochs could show that the finding hangs on the disturbed ones: there are both
-    /// kinds, and too few of one to hold them against each other.
+    /// kinds, and too few of one to compare them.
     pub fn is_unchecked(&self) -> bool {
         let few = |n: usize| (1..LEAST_EPOCHS).contains(&n);
         let disturbance = self.disturbance.as_ref();
@@ -53,12 +53,12 @@ impl Primary {
 pub struct Disturbance {
     pub n_disturbed: usize,
     pub n_undisturbed: usize,
-    /// What was taken in the disturbed ones.
+    /// The shares that others took in the disturbed ones.
     pub shares: NoiseShares,
 }
 
 impl Disturbance {
-    /// Whether too few epochs were undisturbed to hold the others against them: a verdict is then one
+    /// Whether too few epochs were undisturbed to compare the others with them: a verdict is then one
     /// under this disturbance.
     pub fn is_throughout(&self) -> bool {
         self.n_undisturbed < LEAST_EPOCHS
@@ -70,7 +70,7 @@ impl Disturbance {
 /// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. A finding is taken
 /// back to inconclusive when θ differs between the disturbed epochs (chosen without looking at the
 /// outcome) and the others, or between the two halves of the run, and these do not both say the same;
-/// with fewer than six epochs on one side it stands. A difference, real or negligible, is taken back
+/// with fewer than six epochs on one side it remains. A difference, real or negligible, is taken back
 /// when the first 10 ms of the windows could make more than a quarter of it: see [`guard_transient`].
 ///
 /// Example: θ of 0.05 in 12 disturbed epochs and in 8 others is a difference; of 0.05 in the disturbed
@@ -142,7 +142,7 @@ fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
     }
 }
 
-/// Whether the slices of both arms together, each held against the middle of its own arm, have two speeds.
+/// Whether the slices of both arms together, each compared with the middle of its own arm, have two speeds.
 fn has_two_speeds(epochs: &[Epoch]) -> bool {
     let rates = |side| {
         let slices = epochs.iter().flat_map(move |epoch| epoch.slices_of(side));
@@ -153,7 +153,7 @@ fn has_two_speeds(epochs: &[Epoch]) -> bool {
     rate_modes(&Side::BOTH.into_iter().flat_map(rates).collect::<Vec<_>>()).is_some()
 }
 
-/// What is left of the plain answer when its parts are held against each other.
+/// Returns the part of the plain answer that remains after its parts are compared.
 fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
     let (verdict, direction) = plain.finding;
     for apart in differing_parts(input, theta) {
@@ -194,8 +194,8 @@ fn disturbance(input: &Input) -> Option<Disturbance> {
     })
 }
 
-/// Only an effect can be explained away; where there is none the rule has nothing to say. With the
-/// taxes that are possible, the transient counted or not, where all are on one side of zero.
+/// Only an effect can be explained away; if there is none, the rule does not apply. Returns also the taxes that are
+/// possible, the transient counted or not, if all are on one side of zero.
 fn guard_objection(input: &Input, theta: &Estimate, verdict: Verdict) -> Option<(Reason, Option<[f64; 2]>)> {
     let transient = guard_transient(input.epochs, input.alpha)?;
     let is_effect = matches!(verdict, Verdict::Difference | Verdict::Negligible);
@@ -350,7 +350,7 @@ mod tests {
         let slower = Some(Direction::OtherSlower);
         let found = check_mixed(&steady(0.05, 40, 5.0), Verdict::Difference, slower, None);
         assert!(found.disturbance.unwrap().is_throughout() && !found.is_unchecked());
-        // Four quiet ones cannot be held against the rest, but more epochs may show what they are.
+        // Four quiet ones cannot be compared with the rest, but more epochs may show what they are.
         let epochs = [steady(0.0, 4, 0.0), steady(0.05, 36, 5.0)].concat();
         let found = check_mixed(&epochs, Verdict::Difference, slower, None);
         assert!(found.disturbance.unwrap().is_throughout() && found.is_unchecked());
@@ -426,7 +426,7 @@ mod tests {
         let range = found.uncertain_size.unwrap();
         close(range.lo_pct, tax_pct(0.05 - (0.82_f64 / 0.8).ln()), 1e-3);
         close(range.hi_pct, tax_pct(0.05), 1e-3);
-        // As much as the whole effect: nobody knows who loses.
+        // As much as the whole effect: it is not known which arm loses.
         let epochs = with_early(steady(0.02, 12, 0.0), shares);
         check(&epochs, Verdict::Inconclusive, None);
         let Reason::GuardTransient { ratios, verdict } = reason else {

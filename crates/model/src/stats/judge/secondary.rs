@@ -89,7 +89,8 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 /// same by themselves (at α, of six epochs or more), where the CPU time of one end is not known, and in fewer epochs than
 /// that needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
-    // What the disturbed epochs, a half of the run or the starts of slices made of throughput, they may make of CPU time.
+    // If the disturbed epochs, a half of the run or the starts of slices shift the throughput, they may shift CPU time
+    // too.
     let is_taken_back = matches!(primary.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     if primary.verdict != Verdict::Inconclusive || primary.direction.is_some() || is_taken_back {
         return None;

@@ -57,7 +57,7 @@ impl SideSummary {
     }
 }
 
-/// The mean latency that a closed loop of so many connections has at a throughput, so that the two always fit each other.
+/// The mean latency that a closed loop of `connections` has at a throughput, so that the two always fit each other.
 fn per_request_us(per_s: &Estimate, connections: u32) -> Estimate {
     let us = |per_s: f64| f64::from(connections) * 1e6 / per_s;
     if per_s.has_interval() && per_s.lo > 0.0 {

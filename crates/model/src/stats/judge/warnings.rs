@@ -1,4 +1,4 @@
-//! What a reader has to be told besides the verdict.
+//! The warnings for a reader besides the verdict.
 //!
 //! Facts with their figures, in a fixed order; the words are the report's. Called by `judge`.
 
@@ -11,11 +11,11 @@ use crate::stats::estimate::Estimate;
 const LEAST_LITTLE: f64 = 0.97;
 /// A window's edges can put Little's ratio a little above 1; more than this does not add up.
 const LARGEST_LITTLE: f64 = 1.03;
-/// An interval this many times wider than counting alone would make it is the environment's doing.
+/// The environment causes an interval that is this many times wider than counting noise makes it.
 /// An engineering choice.
 const ENVIRONMENT_FACTOR: f64 = 3.0;
 
-/// Something a reader has to be told.
+/// A warning for the reader.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
     /// The run ended at an early interim analysis: the estimate leans to the large side.
@@ -44,7 +44,7 @@ pub enum Warning {
     },
     /// It matters which arm runs first: the guard is too short. θ is not biased by it.
     OrderEffect { p_value: f64 },
-    /// N·latency does not fill the connections' time: the client takes time of its own.
+    /// N·latency does not fill the connections' time: the client itself takes time.
     LittlesLaw {
         side: Side,
         /// The ratio, 0.97 to 1.00 when all is well.
@@ -52,7 +52,7 @@ pub enum Warning {
     },
     /// The rate jumps between two modes; the figures are in the diagnostics.
     TwoModes { side: Side, ratio: f64 },
-    /// The interval is much wider than counting alone makes it: a quieter machine helps more than time.
+    /// The interval is much wider than counting noise makes it: a quieter machine helps more than time.
     EnvironmentLimited {
         /// Half-width over that of the sampling floor at 95 %.
         factor: f64,

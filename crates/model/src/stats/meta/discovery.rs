@@ -5,10 +5,10 @@
 /// Adjusts p-values so that of the hosts at or below a level at most that share is there by chance.
 ///
 /// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q
-/// where its adjusted value is at most q, and the expected share of false ones in that list is at most q.
+/// if its adjusted value is at most q, and the expected share of false ones in that list is at most q.
 /// Assumes independent tests, or such that depend on each other positively: a kernel that made a part of the
-/// fleet slower at once is that. The answer is in the order of the input; what is no probability (NaN, negative,
-/// above 1) was no test: it stays NaN and is not counted.
+/// fleet slower at once is that. The answer is in the order of the input; a value that is not a probability (NaN,
+/// negative, above 1) was not a test: it stays NaN and is not counted.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.03, 0.04, 0.04.
 ///

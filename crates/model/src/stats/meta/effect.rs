@@ -10,8 +10,8 @@ use crate::stats::distributions::t_critical;
 pub const LEAST_FREEDOM: f64 = 5.0;
 /// Largest |value|: no ratio of costs is e^1000, and its square must stay far from overflow.
 const LARGEST_VALUE: f64 = 1e3;
-/// Variances outside of this are no measurement: a standard error of 1e-9 is a ten-millionth of a
-/// percent, one of 1000 says nothing. Inside, sums over any fleet stay finite.
+/// Variances outside of this are not measurements: a standard error of 1e-9 is a ten-millionth of a
+/// percent, one of 1000 holds no information. Inside, sums over any fleet stay finite.
 const VARIANCES: std::ops::RangeInclusive<f64> = 1e-18..=1e6;
 
 /// Why an effect cannot be pooled.
@@ -31,7 +31,7 @@ pub struct Effect {
     value: f64,
     variance: f64,
     freedom: f64,
-    /// What of the moments goes with b², from the degrees of freedom alone.
+    /// The parts of the moments that multiply b², only from the degrees of freedom.
     estimated: Moments,
 }
 
@@ -93,7 +93,7 @@ impl Effect {
         self.variance * self.weight(tau_squared)
     }
 
-    /// What follows from the variance v being an estimate.
+    /// The corrections for the variance v being an estimate.
     ///
     /// With known v, w·(θ−μ)² has mean 1 and variance 2, and w is the inverse variance. With v·ν/σ² ~ χ²(ν),
     /// expanded to the second order in its error, and with the constants that make it exact at τ² = 0 (where

@@ -1,6 +1,6 @@
 //! Hosts by a condition (kernel, CPU, server version): each group's mean, and whether they differ.
 //!
-//! Two views of the same groups: each with a τ² of its own, and all with one in common, which is what
+//! Two views of the same groups: each with its own τ², and all with one in common, which is what
 //! groups of one or two hosts can be judged by. Calls `pool` and `tau`.
 
 use super::effect::Effect;
@@ -59,7 +59,7 @@ pub struct Between {
     pub p: f64,
 }
 
-/// Pools each group, and holds the groups against each other. Intervals of level 1 − `alpha`.
+/// Pools each group, and compares the groups with each other. Intervals of level 1 − `alpha`.
 ///
 /// Estimands: the mean true effect of each group's hosts; under `common` their variance around it is one for
 /// all. There a mean μ = Σwθ/Σw over the group with w = 1/(v + τ²), and
@@ -70,9 +70,9 @@ pub struct Between {
 /// ```
 ///
 /// which is a meta-regression on the groups with Knapp's and Hartung's test and the guard of [`pool`].
-/// Assumes what [`pool`] assumes, and under `common` that the groups' true effects spread alike: where they do
+/// Assumes what [`pool`] assumes, and under `common` that the groups' true effects spread alike: if they do
 /// not, it misjudges small groups that spread more than large ones. Welch's test (`between`) does without.
-/// Neither adjusts for other conditions that go with the groups: a kernel that runs on old CPUs only has
+/// Neither adjusts for other conditions that the groups share: a kernel that only runs on old CPUs has
 /// their effect too.
 /// `None` for no host, and for an `alpha` that is not between 0 and 1.
 ///
@@ -94,9 +94,9 @@ pub fn groups(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Option<Groups
 }
 
 impl Groups {
-    /// What is taken of a host of group `group_idx` before it was measured: the group's own mean and τ² from
-    /// [`LEAST_HOSTS_OF_OWN`] hosts on, its mean and the common τ² below, and the whole fleet's where the group
-    /// has no host, or there is no such group. `None` where that is not known either (a fleet of one host).
+    /// The assumption about a host of group `group_idx` before it was measured: the group's own mean and τ² from
+    /// [`LEAST_HOSTS_OF_OWN`] hosts on, its mean and the common τ² below, and the whole fleet's if the group
+    /// has no host, or there is no such group. `None` if that is not known either (a fleet of one host).
     pub fn prior(&self, group_idx: usize) -> Option<Prior> {
         let own = self.own.get(group_idx).copied().flatten();
         let many = own.filter(|it| it.n_hosts >= LEAST_HOSTS_OF_OWN);
@@ -173,7 +173,7 @@ fn pooled_test(points: &[(f64, f64)], freedom: f64) -> Option<Between> {
     Some(Between { q, f, freedom: [above, freedom], p: f_tail(f, above, freedom)? })
 }
 
-/// Welch's test of means with variances of their own.
+/// Welch's test of means with separate variances.
 fn welch(own: &[Option<Pooled>]) -> Option<Between> {
     let usable: Vec<&Pooled> = own.iter().flatten().filter(|it| it.n_hosts > 1).collect();
     let points: Vec<_> = usable.iter().map(|it| (it.mean.value, it.mean_variance)).collect();

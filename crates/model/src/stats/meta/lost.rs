@@ -10,10 +10,10 @@ const CORES: f64 = 1e-6;
 
 /// Cores that a host loses, with the interval of its effect at level 1 − `alpha`.
 ///
-/// Estimand: L = rate·c of this host, c the CPU time that TCP adds to a request at both ends. What the kernel does for a
+/// Estimand: L = rate·c of this host, c the CPU time that TCP adds to a request at both ends. The kernel's work for a
 /// request over TCP does not depend on how long the server works for it, so that c carries over from the requests that were
 /// measured to others of about their size; a ratio of CPU times does not. Assumes that the rate is known. `None` for a rate
-/// that is negative or no number.
+/// that is negative or not a number.
 ///
 /// Example: 40,000 requests per second with c = 5 [0, 10] µs lose 0.2 [0, 0.4] cores.
 ///

@@ -19,7 +19,7 @@ pub struct Pooled {
     pub mean: Estimate,
     /// The squared standard error of `mean`; +∞ below two hosts.
     pub mean_variance: f64,
-    /// The mean weighted by precision alone, and its interval were all true effects the same.
+    /// The mean weighted only by precision, and its interval if all true effects were the same.
     pub fixed: Estimate,
     /// τ², the variance of the true effects, with its Q-profile interval.
     pub tau_squared: Estimate,
@@ -40,7 +40,7 @@ pub struct Pooled {
 pub struct Homogeneity {
     /// Q = Σ (θ − fixed mean)²/v.
     pub q: f64,
-    /// What Q is on average where no host differs: k − 1 for known variances, more for estimated ones.
+    /// The mean of Q if no host differs: k − 1 for known variances, more for estimated ones.
     pub expected: f64,
     /// How often Q is as large by chance; `None` below two hosts.
     pub p: Option<f64>,

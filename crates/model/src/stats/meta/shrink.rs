@@ -7,7 +7,7 @@ use super::pool::{Pooled, around};
 use crate::stats::Estimate;
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 
-/// What is known of a host before it was measured: the true effects of its kind are spread around `mean` with
+/// The knowledge about a host before it was measured: the true effects of its kind are spread around `mean` with
 /// variance τ².
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
@@ -26,7 +26,7 @@ pub struct Prior {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Posterior {
     pub value: f64,
-    /// Variance of what is the host's alone.
+    /// Variance of the host's own part.
     pub own_variance: f64,
     /// Degrees of freedom of `own_variance`.
     pub own_freedom: f64,
@@ -55,7 +55,7 @@ impl Prior {
     /// How often a host of this kind measures as far from the mean, by t at Satterthwaite's degrees of freedom.
     ///
     /// Assumes that true effects are normal; the host itself is in the mean, which makes it look a little more alike.
-    /// `None` where there is no variance.
+    /// `None` without a variance.
     ///
     /// Example: μ = 3 known to 0, τ² = 1 from 100 hosts, a host of 6 with the known variance 1.25: 3/1.5 = 2, p = 0.0460.
     pub fn p_of(&self, measured: &Effect) -> Option<f64> {
@@ -80,8 +80,8 @@ impl Prior {
     ///
     /// The second part of `own` is for the error of τ²: without it, hosts whose τ² comes out as 0 by chance would
     /// be known exactly. No host is known worse than by its own measurement.
-    /// Assumes that the true effects of the kind are normal around μ: where they are not, hosts far from μ are
-    /// pulled too far. τ² = 0, and known: every host has the mean, and no error of its own.
+    /// Assumes that the true effects of the kind are normal around μ: if they are not, hosts far from μ are
+    /// pulled too far. τ² = 0, and known: every host has the mean, and no own error.
     ///
     /// Example: μ = 0.10 known to 0.0001, τ² = 0.01 known to 0.000002, a host of 0.30 with variance 0.01: b = 0.5,
     /// value 0.20, own 0.005 + 2·0.25·0.000002/0.02 = 0.00505, shared 0.000025.

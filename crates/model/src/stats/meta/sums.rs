@@ -1,4 +1,4 @@
-//! What one pass over hosts leaves behind at a given τ²: enough for the mean, Q and their errors.
+//! The sums of one pass over hosts at a given τ²: enough for the mean, Q and their errors.
 //!
 //! Sums of parts of a fleet can be merged, so that an engine may hold one per shard. Filled by `tau`,
 //! `pool` and `groups`.

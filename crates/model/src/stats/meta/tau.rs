@@ -7,11 +7,12 @@ use super::effect::Effect;
 use super::sums::Sums;
 use crate::stats::distributions::chi_squared_cdf;
 
-/// Steps of a search: halvings alone get from 1e6 to below 1e-18 in half as many, with all digits of what is left.
+/// Steps of a search: halvings by themselves get from 1e6 to below 1e-18 in half as many, with all digits of what is
+/// left.
 const MOST_STEPS: usize = 320;
 /// Relative length of the bracket at which the search ends.
 const PRECISION: f64 = 1e-11;
-/// Largest τ² that is looked for: larger than any two values can lie apart, squared and over the smallest
+/// Largest τ² that is looked for: larger than the distance of any two values, squared and over the smallest
 /// χ² that is asked for.
 const LARGEST_TAU_SQUARED: f64 = 1e13;
 
@@ -98,11 +99,11 @@ fn score(group: &[Effect], tau_squared: f64) -> f64 {
     group.iter().map(of_host).sum()
 }
 
-/// The Q-profile interval of τ² at level 1 − `alpha`: every τ² for which Q(τ²) is no surprise.
+/// The Q-profile interval of τ² at level 1 − `alpha`: every τ² for which Q(τ²) is within its quantiles.
 ///
 /// Q over its scale is compared with χ² of the degrees of freedom that give Q's mean and variance; with
-/// known variances that is χ² of k − groups, and the published interval. Where even τ² = 0 has too small a Q,
-/// both ends are 0: the hosts differ less than their errors say. Without two hosts in a group: [0, +∞].
+/// known variances that is χ² of k − groups, and the published interval. If even τ² = 0 has too small a Q,
+/// both ends are 0: the hosts differ less than their errors allow. Without two hosts in a group: [0, +∞].
 ///
 /// Example: effects ±1 of variance 0.5: Q = 2/(0.5 + τ²) is the 2.5 % point 0.000982 of χ²(1) at
 /// τ² = 2036, and its 97.5 % point 5.024 below 0: [0, 2036].
@@ -130,8 +131,8 @@ pub(super) fn scaled_q(q: f64, expected: f64, variance: f64) -> (f64, f64) {
     (q * 2.0 * expected / variance, 2.0 * expected * expected / variance)
 }
 
-/// Where `f`, which falls from a positive value at 0, crosses zero; 0 where it is not positive there. Where it
-/// crosses several times, one of them; [`LARGEST_TAU_SQUARED`] where it never does.
+/// Finds the zero of `f`, which falls from a positive value at 0; returns 0 if `f` is not positive there. If it
+/// crosses several times, one of them; [`LARGEST_TAU_SQUARED`] if it never does.
 ///
 /// Every other step is the secant's with Illinois' rule, so that a few passes over the hosts are enough.
 fn falling_root(f: impl Fn(f64) -> f64) -> f64 {

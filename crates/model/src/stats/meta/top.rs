@@ -1,6 +1,6 @@
 //! Who is among those that lose most, and how surely.
 //!
-//! A rank by the estimates alone says nothing of how close the next ones are. Called for the ranking of a
+//! A rank only by the estimates does not show how close the next ones are. Called for the ranking of a
 //! fleet.
 
 use super::lost::is_rate;
@@ -27,7 +27,7 @@ pub struct Candidate {
 /// independent hosts and many of them c is as good as fixed, and this is the probability of a rank. With
 /// L = rate·effect and a normal effect, P(L > c) = Φ((rate·m − c)/(rate·√V)).
 /// The probabilities sum up to `n_top`. A host without a variance is above or below for sure, 1/2 at c; one
-/// with a figure that is not a number has 0 and takes no part. All 1 where there are no more hosts than places.
+/// with a figure that is not a number has 0 and takes no part. All 1 if there are no more hosts than places.
 ///
 /// Example: rates of 1, 1 with effects of 2 and 1 µs, each of variance 1: by symmetry c is the loss at 1.5 µs, and the
 /// first is at the top with Φ(0.5) = 0.6915.
@@ -72,7 +72,7 @@ impl Candidate {
         is_rate(self.requests_per_s) && self.value.is_finite() && self.variance.is_finite() && self.variance >= 0.0
     }
 
-    /// The loss so many standard deviations above its mean.
+    /// The loss `deviations` standard deviations above its mean.
     fn loss_at(&self, deviations: f64) -> f64 {
         self.requests_per_s * (self.value + deviations * self.variance.sqrt())
     }

@@ -25,11 +25,11 @@ pub struct Total {
     pub cores: Estimate,
     /// Requests over TCP, per second.
     pub requests_per_s: f64,
-    /// Hosts with an effect of their own.
+    /// Hosts with their own effect.
     pub n_measured: usize,
     /// Hosts that take what their kind predicts.
     pub n_predicted: usize,
-    /// Hosts with a rate that is none, or of a kind that is not known: in no figure here.
+    /// Hosts whose rate or kind is not known: in no figure here.
     pub n_left_out: usize,
     /// Standard error from the measured hosts' own errors, in cores.
     pub error_of_measured: f64,
@@ -55,9 +55,9 @@ pub struct Total {
 ///
 /// Assumes that whether a host was measured does not depend on its effect within its kind, nor its rate: the
 /// busiest hosts may have another tax, and then a sum over the others is wrong by that, with no sign of it in the
-/// interval. Rates are known. Means of different kinds have independent errors; where one prior is the
+/// interval. Rates are known. Means of different kinds have independent errors; if one prior is the
 /// whole fleet's, that is nearly so. A few hosts that have most of the requests make the interval as normal as
-/// their own effects are. `None` without hosts, for an `alpha` that is none, or where a variance is so large
+/// their own effects are. `None` without hosts, for an `alpha` out of range, or if a variance is so large
 /// that the sum is not a number.
 ///
 /// Example: two hosts of 100,000 requests per second, kind μ = 5 µs known to 0.04 µs², τ² = 0, neither measured: m = 5,

@@ -7,14 +7,15 @@ use super::tau::Spread;
 
 /// Fewest others that say what is usual.
 const LEAST_OTHERS: usize = 3;
-/// Most hosts of which each is held against the others alone. One of more moves τ² too little to hide itself.
+/// Most hosts of which each is compared only with the others. One of more moves τ² too little to hide itself.
 const MOST_ALONE: usize = 300;
-/// The level of the intervals that [`pool`] makes, which nobody reads here.
+/// The level of the intervals that [`pool`] makes, which is not used here.
 const ALPHA: f64 = 0.05;
 
-/// What is usual for one of these hosts, as the others alone say: a host that is far off would widen τ² and hide behind it.
+/// The usual effect for each of these hosts, only from the others: a host that is far off would widen τ² and hide
+/// behind it.
 ///
-/// `None` for every host where there are too few others, or so many that one does not matter; what all together say will do
+/// `None` for every host if there are too few others, or so many that one does not matter; the mean of all will do
 /// then.
 ///
 /// # Cost
@@ -51,7 +52,7 @@ mod tests {
         let alone = usual[5].unwrap().p_of(&effects[5]).unwrap();
         assert!(among_all > 0.05, "{among_all}");
         assert!(alone < 1e-4, "{alone}");
-        // The others are none the worse for it.
+        // This does not affect the others.
         let other = usual[0].unwrap().p_of(&effects[0]).unwrap();
         assert!(other > 0.5, "{other}");
     }

@@ -1,4 +1,4 @@
-//! Two arms' latency quantiles held against each other, over blocks of epochs.
+//! Compares two arms' latency quantiles, over blocks of epochs.
 //!
 //! A tail needs many samples, so consecutive epochs are merged into blocks, and the blocks are the
 //! unit of inference: never the requests. Called by `judge`.
@@ -15,7 +15,7 @@ const LEAST_BLOCKS: usize = 6;
 /// A slice holds at least this many times the 99 % latency, or it cuts the tail off.
 const LEAST_SLICE_P99S: f64 = 10.0;
 
-/// What a latency quantile costs over the other arm.
+/// The cost of a latency quantile over the other arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantileTax {
     /// ln(other / baseline), Hodges-Lehmann over blocks; positive when the other arm is slower.
@@ -101,7 +101,7 @@ pub fn compare_whole(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Compar
 
 /// A tail needs slices of ten times the 99 % latency: shorter ones end before slow answers come.
 fn too_short_for_tail(epochs: &[Epoch], quantile: Quantile) -> Option<Comparison> {
-    // Where response times decide, requests count however late their answers come.
+    // If response times decide, requests count however late their answers come.
     if quantile < Quantile::P99 || epochs.iter().any(Epoch::is_by_response) {
         return None;
     }

@@ -14,7 +14,7 @@ pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
 
 /// Lines to be copied stay whole, however long.
 pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
-    // These lines mend the failure themselves.
+    // These lines fix the failure themselves.
     let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork if !is_the_mend => "once that is fixed, ",
@@ -37,7 +37,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     if !change.restart.is_empty() {
         let _ = writeln!(rest, "        then: {}", change.restart);
     }
-    // Where it is not known which application it is, those of all would be a wall of text.
+    // If the application is not known, those of all would be a wall of text.
     for trap in change.traps.iter().filter(|_| !many) {
         let _ = writeln!(rest, "        beware: {trap}");
     }

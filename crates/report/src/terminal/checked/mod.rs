@@ -1,5 +1,5 @@
-//! The result of `looptax check`, for a terminal: what it comes to, what is in the way with what to do, what else
-//! is good to know; how each point is known where that is asked for. Every name comes from outside and is cleaned.
+//! The result of `looptax check`, for a terminal: the conclusion, the obstacles with their fixes, other useful facts;
+//! the evidence of each point on request. Every name comes from outside and is cleaned.
 
 pub(super) mod change;
 
@@ -12,7 +12,7 @@ use super::style::{Style, cleaned};
 use change::{change_of, wrapped};
 
 /// The conclusion, the points and the lines to change; `unread` is what was not understood, with its place. With
-/// `is_verbose` every point is told, and how it is known. Ends with a line break.
+/// `is_verbose` every point is printed with its evidence. Ends with a line break.
 pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: Style) -> String {
     let told = Told { is_verbose, style };
     match checked {
@@ -24,7 +24,7 @@ pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: St
     }
 }
 
-/// The points alone that are in the way or are open, with what to do.
+/// Only the points that are in the way or are open, with what to do.
 pub(super) fn obstacles(points: &[Point], style: Style) -> String {
     let told = Told { is_verbose: false, style };
     let in_the_way = { points.iter() }.filter(|it| it.outcome > Outcome::Note);
@@ -38,7 +38,7 @@ struct Told {
     style: Style,
 }
 
-/// In the order in which they are told.
+/// In the order in which they are printed.
 const OUTCOMES: [(Outcome, &str); 3] = [(Outcome::Fail, "FAIL"), (Outcome::Unknown, "open"), (Outcome::Note, "note")];
 
 impl Told {
@@ -121,7 +121,7 @@ const fn where_it_belongs(place: StepPlace) -> &'static str {
     }
 }
 
-/// What holds of every socket and what the heading says already are told on demand alone.
+/// Facts about every socket and those in the heading are printed only on demand.
 fn is_worth_a_line(point: &Point) -> bool {
     let is_known = matches!(point.code, PointCode::TakesTcp | PointCode::ConnectedOverTcp);
     point.topic != Topic::Losses && (!is_known || point.next.is_some())

@@ -1,4 +1,4 @@
-//! What is in the cells of the tables of `looptax find`.
+//! The contents of the cells in the tables of `looptax find`.
 
 use crate::format::Text;
 

@@ -1,4 +1,4 @@
-//! What a page goes through, hop by hop, and what TCP costs it in all.
+//! The chain of a page, hop by hop, and its whole cost of TCP.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ fn names(chain: &FoundChain, text: Text) -> String {
     format!("{before}{start}{onward}")
 }
 
-/// What is behind a process's name; a process that was told already is named only.
+/// Returns the part behind a process's name; a process that was printed already is only named.
 fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u32>>, text: Text) -> String {
     if !told.insert(client) || told.len() > MOST_NAMES {
         return String::new();
@@ -145,7 +145,7 @@ fn rates(hop: &FoundHop) -> Vec<String> {
     open.into_iter().chain(closed).collect()
 }
 
-/// What is known of connections that are all gone, without a second look.
+/// Returns a sentence about connections that are all gone, without a second look.
 fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
     let is_all = hop.client.is_none() && hop.n_connections == 0 && hop.closed_per_s.is_none();
     let server = { found.servers.iter() }.find(|it| it.pid == hop.server_pid)?;

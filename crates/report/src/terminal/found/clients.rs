@@ -193,7 +193,7 @@ fn add(group: &mut FoundClient, client: &FoundClient) {
     });
 }
 
-/// What it loses, else what it asks.
+/// Returns its loss, else its requests.
 fn weight(client: &FoundClient) -> f64 {
     let lost = client.cpu_ms_per_s.as_ref().and_then(Figure::known);
     let asks = client.peer.requests_per_s.unwrap_or(0.0);

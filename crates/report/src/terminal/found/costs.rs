@@ -33,7 +33,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {
-        // What --measure did not find out is told below.
+        // Costs that --measure did not find out are reported below.
         let was_measured = { found.notes.iter() }.any(|it| it.code == NoteCode::CostNotMeasured);
         if !was_measured && !has_source(found, &kinds) {
             lines.item(

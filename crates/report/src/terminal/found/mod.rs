@@ -68,7 +68,7 @@ fn write_words(found: &Found, notes: &[String], most: Most, lines: &mut Lines) {
     }
 }
 
-/// What says whether a client may go over the socket.
+/// Returns the command that shows whether a client may use the socket.
 fn next(peer: &FoundPeer, text: Text) -> Option<String> {
     let pid = peer.pid?;
     if !peer.asks_by_its_files {

@@ -165,7 +165,7 @@ fn listener_cells(listener: &FoundListener, found: &Found, text: Text) -> Vec<St
     ]
 }
 
-/// What may be behind it, and by what that is said; `None` where nothing speaks for a database.
+/// Returns the server that may be behind it, and the evidence; `None` if nothing points to a database.
 pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Option<String> {
     let name_of = |pid: &u32| {
         let server = found.servers.iter().find(|it| it.pid == *pid);

@@ -17,7 +17,7 @@ use super::style::{Style, cleaned};
 pub use list::switches;
 pub use steps::{is_failure, switch_end, switch_step};
 
-/// What would be done: connections, lines, what was looked at, what follows. Ends with a line break.
+/// Returns the plan: connections, lines, the checks, the consequences. Ends with a line break.
 pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
     let mut text = headings(&switched.connections, source, style);
     for file in &switched.files {
@@ -117,7 +117,7 @@ fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> Str
     text
 }
 
-/// What `--undo` would write into a file.
+/// Returns the lines that `--undo` would write into a file.
 pub fn lines_back(path: &str, lines: &[Edit], style: Style) -> String {
     let lines = lines.iter().map(|it| cleaned(&diff_of(it), style));
     wrapped(&format!("  {path}\n"), style) + &lines.collect::<String>()
@@ -138,7 +138,7 @@ fn labelled(label: &str, words: &str, style: Style) -> String {
     wrapped(&format!("  {label:<7}  {words}\n"), style)
 }
 
-/// What was found in order.
+/// Returns the checks that passed.
 fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
     let telling = [Topic::Path, Topic::SameServer, Topic::Account, Topic::Login, Topic::Hba, Topic::Backlog];
     let (mut fine, mut notes): (Vec<String>, Vec<String>) = Default::default();
@@ -214,7 +214,7 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     text + &labelled("proof", &words, style) + &undo
 }
 
-/// What proves a web server and what is behind it: nobody logs in there.
+/// Returns the proof of a web server and the servers behind it, which have no login.
 fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(

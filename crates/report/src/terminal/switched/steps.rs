@@ -1,4 +1,4 @@
-//! What is said while a switch is carried out, and at its end.
+//! The output while a switch is carried out, and at its end.
 
 use looptax_model::record::{FileRemarkCode, StepCode, SwitchOutcome, SwitchStep, Switched};
 
@@ -67,7 +67,7 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
     super::wrapped(&format!("{words}\n{}", prepared.collect::<String>()), style)
 }
 
-/// What else the way back takes, if a server was restarted for it.
+/// Returns the additional steps of the way back if a server was restarted for it.
 pub(super) fn way_back(switched: &Switched) -> String {
     let mut remarks = switched.files.iter().flat_map(|it| &it.remarks);
     if !remarks.any(|it| it.code == FileRemarkCode::Restart) {

@@ -41,7 +41,7 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
     plain(&sentence, text)
 }
 
-/// What follows from a part's rows.
+/// Returns the conclusion from a part's rows.
 pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
     let sentence = match finding {
         ReproductionFinding::MostServed { per_s: [unix, tcp], connections: [at_unix, at_tcp] } => {
