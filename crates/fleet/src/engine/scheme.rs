@@ -16,7 +16,7 @@ pub struct InitOptions {
 
 impl InitOptions {
     /// # Errors
-    /// [`FleetError::Destination`] for a cluster whose name cannot are in SQL.
+    /// [`FleetError::Destination`] for a cluster whose name cannot be in SQL.
     pub(super) fn check(&self) -> Result<(), FleetError> {
         let is_fine = self.cluster.as_deref().is_none_or(is_identifier);
         is_fine

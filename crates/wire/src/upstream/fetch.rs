@@ -64,7 +64,7 @@ enum Body {
 
 impl Fetch {
     /// # Errors
-    /// [`WireError::Request`] for a target that cannot are in a request line.
+    /// [`WireError::Request`] for a target that cannot be in a request line.
     pub fn new(asked: &Asked<'_>) -> Result<Self, WireError> {
         let target = asked.target;
         if !target.starts_with('/') || target.bytes().any(|byte| !byte.is_ascii_graphic()) {
