@@ -239,7 +239,7 @@ fn what_is_in_the_image_or_in_another_project_is_said() {
         ["", "      - ./sites:/etc/nginx/conf.d\n", "      - ./site.conf:/etc/nginx/templates/a.conf.template\n"]
     {
         let scene = scene(&COMPOSE.replace(mount, other), SITE, POOL);
-        let words = ["whether it goes to PHP-FPM is not known", "docker compose exec web nginx -T"];
+        let words = ["whether it uses PHP-FPM is not known", "docker compose exec web nginx -T"];
         scene.switch(&["--containers", "--yes"]).expect_error(2, &words);
     }
     let alone = &COMPOSE[..COMPOSE.find("  app:\n").unwrap()];

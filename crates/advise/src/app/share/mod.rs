@@ -340,7 +340,7 @@ fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result
 
 /// What is lost when the containers are made anew.
 fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
-    let port = "; PHP-FPM listens on the socket alone then: who else uses its port is not seen from the files";
+    let port = "; PHP-FPM listens only on the socket then: who else uses its port is not seen from the files";
     let data = folder
         .map(|it| format!("; nothing of the file keeps its data at {it}: a new container may begin without them"));
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())

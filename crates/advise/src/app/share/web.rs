@@ -72,7 +72,7 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
         let parts: Vec<_> = sites.filter_map(|it| whole.others().find(|part| part.0.words == it.1)).collect();
         if parts.is_empty() && has_fpm && image.as_deref().is_some_and(is_nginx) {
             let what = format!(
-                "`{service}` is nginx, and none of its files is mounted from this folder by itself: whether it goes to \
+                "`{service}` is nginx, and none of its files is mounted from this folder by itself: whether it uses \
                  PHP-FPM is not known; `docker compose exec {service} nginx -T` shows it"
             );
             problems.push(Problem { line: None, what });
