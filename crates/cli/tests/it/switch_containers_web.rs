@@ -87,7 +87,7 @@ fn both_ends_and_the_volume_are_written_and_come_back() {
         "+ - sockets-app:/run/php # volumes of web",
         "+ - sockets-app:/run/php # volumes of app",
         "docker compose up -d, which recreates both containers",
-        "PHP-FPM listens on the socket alone then: who else uses its port is not seen from the files",
+        "PHP-FPM listens only on the socket then: who else uses its port is not seen from the files",
     ] {
         assert!(plan.words().contains(part), "{part}: {}", plan.stdout);
     }
