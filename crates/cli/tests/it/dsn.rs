@@ -107,7 +107,7 @@ fn what_cannot_be_read_is_refused_without_its_password() {
     let scratch = Scratch::new();
     for (args, words) in [
         (vec!["mysql://u:topsecret@h:port/d"], "the URL is broken"),
-        (vec!["oracle://u:topsecret@h/d"], "is not the URL of a server that looptax knows"),
+        (vec!["oracle://u:topsecret@h/d"], "is not a database that looptax knows"),
         (vec!["mysq://u:topsecret@h/d"], "did you mean mysql://?"),
         (vec!["mysql://u:topsecret@h/d", "--for", "cobol"], "nothing called `cobol` is known"),
     ] {

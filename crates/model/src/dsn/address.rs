@@ -84,7 +84,7 @@ pub enum AddressError {
     #[error("the URL is broken: {source}")]
     Broken { source: url::ParseError },
     /// Its scheme belongs to nothing that is known.
-    #[error("`{scheme}://` is not the URL of a server that looptax knows{}", instead_of(.scheme))]
+    #[error("`{scheme}://` is not a database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
     /// Its port is not a number of a port.
     #[error("the port is not a number between 1 and 65535")]

@@ -49,6 +49,7 @@ pub(crate) fn instead_of(scheme: &str) -> String {
         let (written, port) = (facts.protocol.map_or("", Protocol::name), facts.usual.ports[0]);
         return format!(": {}'s clients write {written}://, with its port ({port})", facts.title);
     }
-    let meant = nearest(scheme, SCHEMES.iter().map(|(scheme, _)| *scheme));
+    // A known scheme may be refused for another reason.
+    let meant = nearest(scheme, SCHEMES.iter().map(|(scheme, _)| *scheme)).filter(|it| *it != scheme);
     meant.map_or_else(String::new, |it| format!("; did you mean {it}://?"))
 }
