@@ -297,10 +297,6 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     }
     lines.extend(declared.map(|it| (own, it)));
     let (beside, here): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(it, _)| project.is_beside(*it));
-    let parted = |lines: Vec<(usize, Inserted)>| -> (Vec<Rewrite>, Vec<Edit>) {
-        let (rewrites, edits): (Vec<_>, Vec<_>) = lines.into_iter().map(|it| it.1).unzip();
-        (rewrites.concat(), edits)
-    };
     let (rewrites, edits) = parted(here);
     let beside = project.is_beside(server).then(|| {
         let (rewrites, edits) = parted(beside);
@@ -328,6 +324,12 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         variable,
     };
     Ok((share, name.clone()))
+}
+
+/// The changes and the lines to show, without the containers that they are for.
+fn parted(lines: Vec<(usize, Inserted)>) -> (Vec<Rewrite>, Vec<Edit>) {
+    let (rewrites, edits): (Vec<_>, Vec<_>) = lines.into_iter().map(|it| it.1).unzip();
+    (rewrites.concat(), edits)
 }
 
 /// The lines that have a server make its socket.
