@@ -92,6 +92,8 @@ impl Application {
     pub(super) fn add_asker(&mut self, asker: &Asker) {
         self.add(&asker.process);
         let by = if asker.is_seen { process(asker.process.parent) } else { Some(asker.process.clone()) };
+        // The system's first process and a root's program start those of every user.
+        let by = by.filter(|it| it.pid > 1 && it.uid == asker.process.uid);
         self.commands.extend(by.map(|by| Started {
             comm: asker.comm.clone(),
             by: Kin::new(&by),
