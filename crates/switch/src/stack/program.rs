@@ -71,9 +71,9 @@ pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> 
     match question.answer(PATIENCE, None) {
         Ok(answer) if answer.code == Some(0) => Ok(answer.output),
         Ok(answer) => {
-            let words = answer.errors.trim();
-            let words = format!("{title}'s files are wrong already: {words}");
-            Err(Failure::usage(words, "fix them first"))
+            let (pid, words) = (question.process.pid, answer.errors.trim());
+            let words = format!("{title} (process {pid}) rejects its own files: {words}");
+            Err(Failure::usage(words, "fix these files first, or stop that process if it is not in use"))
         }
         Err(error) => Err(Failure::usage(&error, error.hint())),
     }

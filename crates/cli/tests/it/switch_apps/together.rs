@@ -414,12 +414,13 @@ fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
     // By a separate program: no thread of ours may hold it open for writing when it starts.
     shop.place.run("cp", &["/bin/sleep", &theirs.display().to_string()]);
     let mut command = std::process::Command::new(&theirs);
-    let _theirs = shop.place.start_logged(command.arg("60").uid(65_534));
+    let theirs = shop.place.start_logged(command.arg("60").uid(65_534));
     shop.place.write(&[("unread", SITE)]);
     let (site, pool) = (shop.path("unread"), shop.path("pool.d/www.conf"));
     let run = shop.looptax().args(["switch", &*site, &*pool]).run();
-    // Not that its files are wrong: it was not asked.
-    run.expect_error(2, &["no nginx that runs here reads"]);
+    // An nginx of another test may reject its own files, which are gone before it is.
+    let theirs = format!("process {}", theirs.id());
+    assert!(!run.expect_error(2, &[]).stderr.contains(&theirs), "its program was run");
 }
 
 #[test]

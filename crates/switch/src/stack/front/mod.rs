@@ -11,7 +11,7 @@ mod nginx;
 use std::path::{Path, PathBuf};
 
 use looptax_host::discover::{Process, any_process};
-use looptax_host::read;
+use looptax_host::{processes, read};
 use looptax_model::failure::Failure;
 
 use super::program::{masters, workers};
@@ -45,13 +45,15 @@ impl Front {
     /// Finds the one that reads this file.
     ///
     /// # Errors
-    /// That none does, or that its files are wrong already.
+    /// No running one reads it, or one rejects its own files, so that it is not known which files it reads.
     pub(super) fn find(program: &'static dyn FrontProgram, file: &Path) -> Result<Self, Failure> {
         let mut wrong = None;
         let masters = masters(|it| it.program_name() == program.name());
         for master in masters.into_iter().filter(|it| program.is_ours(it)) {
             let files = match program.files(&master) {
                 Ok(files) => files,
+                // The files of one that has ended meanwhile may be gone with it.
+                Err(_) if processes::stat(master.pid).is_none_or(|it| it.has_ended) => continue,
                 Err(why) => {
                     wrong = Some(why);
                     continue;
