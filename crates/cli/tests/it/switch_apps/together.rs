@@ -419,7 +419,7 @@ fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
     let (site, pool) = (shop.path("unread"), shop.path("pool.d/www.conf"));
     let run = shop.looptax().args(["switch", &*site, &*pool]).run();
     // An nginx of another test may reject its own files, which are gone before it is.
-    let theirs = format!("process {}", theirs.id());
+    let theirs = format!("process {}", theirs.pid());
     assert!(!run.expect_error(2, &[]).stderr.contains(&theirs), "its program was run");
 }
 
