@@ -28,8 +28,9 @@ pub(super) const fn most_connections(app: &App) -> usize {
 }
 
 /// What is said first of a connection of an application that is not known.
-const BY_KEYS: &str = "found by its keys, application not known: not written without --as";
-const BY_CALL: &str = "found by the call of its driver, application not known: not written without --as";
+const BY_KEYS: &str = "found by its keys; looptax does not know the application and changes it only with --as";
+const BY_CALL: &str =
+    "found by the call of its driver; looptax does not know the application and changes it only with --as";
 
 /// What one application finds among the settings. With `is_meant` somebody says that it is this one, and not another that
 /// reads the same settings.
@@ -59,7 +60,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         };
         all.iter().any(is_end)
     };
-    let over = app.over.iter().find(is_over).map(|name| format!("{name} is set, and may name another place"));
+    let over = app.over.iter().find(is_over).map(|name| format!("{name} is set and may give another address"));
     groups_of(app, &all)
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))
@@ -100,7 +101,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                     _ if over.is_some() => over.clone(),
                     Applies::Yes | Applies::ByDefault => None,
                     Applies::Perhaps => Some(app.unsaid.clone()).filter(|_| !roles.contains_key(&Role::Url)),
-                    Applies::InDoubt(why) => Some(format!("which of them counts is {why}")),
+                    Applies::InDoubt(why) => Some(format!("the setting that selects this connection is {why}")),
                 },
                 is_environment: source.path.is_none(),
                 carrier: None,
@@ -375,7 +376,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         unspoken: lookup.unspoken,
         takes: lookup.takes,
         fails: lookup.fails && !differs,
-        why: if differs { format!("{said}; others that may read it use another transport") } else { said },
+        why: if differs { format!("{said}; other applications that may read it use another transport") } else { said },
         credentials: lookup.credentials,
         signs: told_by.collect(),
         bound: readers,

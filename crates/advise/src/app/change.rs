@@ -18,7 +18,7 @@ use crate::template::filled;
 
 /// What is said where a change belongs into the environment.
 pub const SET_ELSEWHERE: &str =
-    "the value comes from the environment: change it where that is set (.env, unit, container)";
+    "the value comes from the environment: change it where the variable is set (.env, unit, container)";
 
 /// An edit, as it is shown and as it is written.
 struct Planned<'a> {
@@ -155,7 +155,7 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
         advice.push(SET_ELSEWHERE.to_owned());
     }
     if has_unfit(app, fields) {
-        let words = "not like this: this path cannot be named there; make the socket where its driver looks for one";
+        let words = "its settings cannot contain this path: create the socket where its driver looks for one";
         advice.push(words.to_owned());
     }
     let told = carrier.map(|it| &it.advice).into_iter().chain([&app.advice]);

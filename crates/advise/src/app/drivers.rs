@@ -112,7 +112,7 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
             bound.label.clone_from(&call.label);
         }
         if is_open {
-            bound.doubt.get_or_insert_with(|| "more settings are brought in, which are not known here".to_owned());
+            bound.doubt.get_or_insert_with(|| "the call gets more settings, which looptax does not know".to_owned());
         }
         if let Some(doubt) = doubt_of_host(bound) {
             bound.doubt.get_or_insert_with(|| doubt.to_owned());
@@ -141,7 +141,7 @@ fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
         _ => true,
     };
     if bound.app.localhost == Some(Takes::Probe) && is_local && !bound.roles.contains_key(&Role::Socket) {
-        return Some("localhost is the socket to some drivers, and TCP to others");
+        return Some("for localhost some drivers use the socket, others TCP");
     }
     let Some(Value::Text(host)) = host else { return None };
     let is_read = [HostForm::Port, HostForm::Colon].iter().any(|it| bound.app.host_is.contains(it));
@@ -150,7 +150,7 @@ fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
     let has_scheme = host.split_once("://").is_some_and(|it| !matches!(it.0, "tcp" | "unix"));
     let is_number = host.bytes().all(|it| it.is_ascii_digit()) && !host.is_empty();
     if has_port && !is_read || has_scheme || is_number {
-        return Some("its host is more than a name, and its driver may read it otherwise");
+        return Some("its host is more than a name, and its driver may read it differently");
     }
     None
 }

@@ -107,16 +107,16 @@ impl Found {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
         match (self.kind == Kind::Postgres.name(), is_php) {
             (true, _) => (
-                "without a host libpq takes its own folder",
-                "name the folder of the socket as the host; PGHOST in its environment does it too",
+                "without a host libpq uses its own folder",
+                "set the host to the folder of the socket, or set PGHOST in the environment of the program",
             ),
             (false, true) => (
                 "localhost means the driver's usual socket",
-                "name the socket in the configuration, or as mysqli.default_socket and pdo_mysql.default_socket in php.ini",
+                "set the socket in the configuration, or mysqli.default_socket and pdo_mysql.default_socket in php.ini",
             ),
             (false, false) => (
                 "localhost means the driver's usual socket",
-                "name the socket in the configuration; of the C library's own users, `socket` in [client] of my.cnf does it too",
+                "set the socket in the configuration; for programs with the C library, `socket` in [client] of my.cnf also works",
             ),
         }
     }
@@ -175,16 +175,18 @@ impl Found {
         names.dedup();
         let from = Some(self.taken.join(" and ")).filter(|it| !it.is_empty())?;
         Some(match &*names {
-            [] => format!("its settings stand in {from}, which no other container of the file takes"),
+            [] => format!("its settings are in {from}, which no other container in the file uses"),
             names => {
                 let is_in_pod = self.inside.as_ref().is_some_and(Inside::is_in_pod);
                 let podman = if is_in_pod {
-                    "; not with an older `podman kube play`, where `envFrom` wins (podman issue 27287)"
+                    "; except with an older `podman kube play`, in which `envFrom` wins (podman issue 27287)"
                 } else {
                     ""
                 };
                 let names = names.join(", ");
-                format!("{names} from {from}: that stays as it is, and the container's own environment wins{podman}")
+                format!(
+                    "{names} from {from}: looptax leaves that unchanged; the container's own environment wins{podman}"
+                )
             }
         })
     }

@@ -434,12 +434,12 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     let reads_more = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains("mysql_read_default"));
     let doubt = match kind {
         _ if pdo.is_some_and(reads_more) => Some("its DSN names an option file"),
-        _ if dsn.is_some_and(says_more) => Some("its DSN is put together by the program"),
-        _ if is_nowhere => Some("no host is the usual socket to some drivers, and TCP to others"),
-        None => Some("which kind of server is meant is not said"),
-        Some(Kind::Mysql) if is_local && !is_pdo => Some("localhost is the socket to some drivers, and TCP to others"),
+        _ if dsn.is_some_and(says_more) => Some("the program builds its DSN from parts"),
+        _ if is_nowhere => Some("without a host some drivers use the usual socket, others TCP"),
+        None => Some("its settings do not give the kind of server"),
+        Some(Kind::Mysql) if is_local && !is_pdo => Some("for localhost some drivers use the socket, others TCP"),
         Some(_) if has_socket && roles.contains_key(&Role::Host) && !is_pdo => {
-            Some("which of host and socket counts is the program's business")
+            Some("the program decides whether the host or the socket counts")
         }
         Some(_) => None,
     };

@@ -61,7 +61,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
         return Lookup::unknown(doubt.clone());
     }
     if let Some(name) = unproved_socket(bound) {
-        return Lookup::unknown(format!("whether its program reads `{name}` is not known"));
+        return Lookup::unknown(format!("looptax does not know whether its program reads `{name}`"));
     }
     match text(Role::Url) {
         Some(Ok(it)) if !it.is_empty() => {
@@ -149,13 +149,13 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
             unspoken = Some(it);
             (None, host, socket)
         }
-        None => return Lookup::unknown("looptax does not read its URL".to_owned()),
+        None => return Lookup::unknown("looptax cannot read its URL".to_owned()),
     };
     if app.socket_rule == SocketRule::Wins && socket.is_none() {
         match beside {
             Some(Ok(path)) if names_a_socket(&path) => socket = Some(PathBuf::from(path)),
             Some(Err(why)) => {
-                return Lookup::unknown(format!("whether it names a socket is {why}"));
+                return Lookup::unknown(format!("its socket setting is {why}"));
             }
             _ => {}
         }
@@ -209,9 +209,9 @@ fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<P
         (Some(path), _) => (Takes::Unix, format!("{} is the socket", path.display())),
         (None, None | Some("localhost")) if app.socket_rule == SocketRule::Driver => {
             if needs_localhost {
-                (Takes::Unix, "the C library takes its usual socket".to_owned())
+                (Takes::Unix, "the C library uses its usual socket".to_owned())
             } else {
-                (Takes::Tcp, "a driver in Python takes TCP without a socket".to_owned())
+                (Takes::Tcp, "a driver in Python uses TCP if no socket is given".to_owned())
             }
         }
         (None, None) => (app.nowhere.unwrap_or(Takes::Tcp), "the URL has no host".to_owned()),
@@ -273,7 +273,7 @@ pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, 
             let known = source.environment.and_then(|it| it.get(name));
             // What counts without it is certain where the environment is.
             let found = known.or(fallback.as_ref().filter(|_| source.environment.is_some()));
-            found.cloned().ok_or_else(|| format!("the variable {name} of its environment"))
+            found.cloned().ok_or_else(|| format!("the environment variable {name}"))
         }
     }
 }

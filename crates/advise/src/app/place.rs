@@ -49,7 +49,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     }
     let text = one_of(app, text)?;
     if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
-        return Err("a set of servers, of which any may be asked".to_owned());
+        return Err("its host is a set of servers, and its driver may ask any of them".to_owned());
     }
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default().trim();
@@ -92,7 +92,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let (takes, why) = match (host_socket, own_setting, scheme.as_deref()) {
         (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
-            return Err(format!("its protocol is socket, and its host is `{text}`: the programs differ"));
+            return Err(format!("its protocol is socket, but its host is `{text}`: programs read this differently"));
         }
         (Some(_), ..) if !is_local && host.is_some() => {
             (Takes::Tcp, format!("a socket after a host that is not localhost is ignored: `{text}` stays on TCP"))
@@ -100,11 +100,11 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         (Some(path), ..) => of_socket(path),
         (None, Some(_), _) if is_conditional && !is_local && host.is_some() => (
             Takes::Tcp,
-            format!("the socket beside it is ignored: it counts only with the host localhost, not with `{text}`"),
+            format!("the socket setting is ignored: it counts only with the host localhost, not with `{text}`"),
         ),
         (None, Some(path), _) if is_local || !is_conditional => of_socket(path),
         (None, _, _) => by_host(app, host.as_deref())
-            .ok_or_else(|| "no host is given, and what that means is not known".to_owned())?,
+            .ok_or_else(|| "no host is given, and looptax does not know which server is used then".to_owned())?,
     };
     let own_setting = own_setting.filter(|_| is_local || !is_conditional);
     let socket = host_socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
@@ -125,7 +125,7 @@ fn by_address(address: &str, port: u16) -> Place {
         port,
         socket: None,
         takes: Takes::Tcp,
-        why: format!("hostaddr is {address}, which wins over the host"),
+        why: format!("hostaddr is {address}, which overrides the host"),
         fails: false,
     }
 }
@@ -135,11 +135,11 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
     }
-    let not_tried = |what: String| Some(format!("what its driver makes of {what} was not tried"));
+    let not_tried = |what: String| Some(format!("looptax has not tested its driver with {what}"));
     let text = without_login(text);
     let is_usual = split.host.eq_ignore_ascii_case("localhost") && split.host != "localhost";
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
-        return not_tried(format!("the host `{}`, which is localhost in capitals,", split.host));
+        return not_tried(format!("the host `{}` (localhost in capitals)", split.host));
     }
     // What WordPress does was tried with all of the others.
     if app.host_is.contains(&HostForm::PortColon) {
@@ -159,11 +159,11 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if let Some(path) = split.socket.into_iter().chain(beside).find(|it| it.starts_with('/')) {
         let is_odd = |c: char| app.unfit.contains(c) || app.kind == Kind::Postgres && " '\\".contains(c);
         if path.contains(is_odd) {
-            return not_tried(format!("the signs in `{path}`"));
+            return not_tried(format!("the special characters in `{path}`"));
         }
         let is_file = app.kind == Kind::Postgres && folder_of(path).is_some() && !app.is_guess();
         if is_file && (!app.writes_folder() || beside == Some(path)) {
-            return not_tried(format!("`{path}`, which is the socket's file,"));
+            return not_tried(format!("`{path}`, the socket's file"));
         }
     }
     if split.port == Some("") {
@@ -171,13 +171,13 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     }
     // Its own programs know no such setting, and those that do want the folder.
     if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
-        return not_tried("a socket beside a host".to_owned());
+        return not_tried("both a socket and a host".to_owned());
     }
     let port_number = port.parse::<u16>().ok();
     // phpBB has the socket there.
     let is_socket = written.socket.is_some_and(|it| it.trim() == port);
     if !port.is_empty() && port_number.is_none() && !is_socket {
-        return not_tried("its port".to_owned());
+        return not_tried("this port".to_owned());
     }
     let is_zero = port_number == Some(0) && !app.zero_port;
     if is_zero && written.hostaddr.is_some() {
@@ -195,7 +195,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     let host = split.host;
     let is_odd = host.contains([':', ' ', ',', '[']);
     if is_odd && beside.is_some() && app.socket_rule == SocketRule::Wins {
-        return not_tried(format!("the host `{text}` beside a socket"));
+        return not_tried(format!("the host `{text}` together with a socket"));
     }
     if unresolvable(app, host).is_some() || host.starts_with(['/', '@']) || host.starts_with("unix:") {
         return None;
@@ -222,7 +222,7 @@ fn is_store(app: &App) -> bool {
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
-    is_none.then(|| format!("`{host}` is taken for a host's name here, and no host has it"))
+    is_none.then(|| format!("its driver takes `{host}` for the name of a host, and no host has that name"))
 }
 
 /// The host that is used. Of a list it is the first, if all of the list use one transport; a path may contain blanks.
@@ -232,7 +232,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
         let first = hosts.next().unwrap_or_default();
         return match hosts.next() {
             None => Ok(first),
-            Some(_) => Err("a list of hosts, of which any may be asked first".to_owned()),
+            Some(_) => Err("its host is a list, and its driver may ask any of them first".to_owned()),
         };
     }
     if !text.contains(',') {
@@ -250,7 +250,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     let first = hosts.next().unwrap_or_default();
     let is_path = |it: &str| it.starts_with(['/', '@']);
     if hosts.any(|it| is_path(it) != is_path(first)) {
-        return Err(format!("a list, of which each is tried until one answers: `{text}`"));
+        return Err(format!("its host is a list, and its driver tries each until one answers: `{text}`"));
     }
     Ok(first)
 }
@@ -273,8 +273,8 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
         // The host is the text before the first slash, which is empty.
         let why = format!(
-            "`{text}` is only a path, which is not a host here: it is ignored, and the usual socket is \
-             used"
+            "`{text}` is only a path, which its program does not accept as a host: it ignores the path and uses the \
+             usual socket"
         );
         return Some(Place {
             host: None,
@@ -286,11 +286,11 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         });
     }
     let why = if path.starts_with('@') {
-        format!("`{text}` is taken for a name: only libpq has sockets of that kind (abstract ones)")
+        format!("its driver takes `{text}` for a name: only libpq has abstract sockets")
     } else if app.host_is.contains(&HostForm::Colon) {
-        format!("`{text}` is only a path, which is not a host here: write localhost before it (localhost:{path})")
+        format!("`{text}` is only a path, which its program does not accept as a host: write localhost:{path}")
     } else {
-        format!("`{text}` is taken for a host's name here, and no host has it")
+        format!("its driver takes `{text}` for the name of a host, and no host has that name")
     };
     Some(Place { host: None, port, socket: Some(PathBuf::from(path)), takes: Takes::Tcp, why, fails: true })
 }
@@ -302,9 +302,7 @@ pub(crate) fn folder_of(path: &str) -> Option<(String, u16)> {
 }
 
 pub(crate) fn wants_folder(path: &str, port: u16) -> String {
-    format!(
-        "`{path}` is the socket's file, and its folder is wanted: what is looked for is {path}/{POSTGRES_FILE}{port}"
-    )
+    format!("`{path}` is the socket's file, but its driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
 }
 
 /// Why the driver does not use a path as host together with this port.
@@ -315,8 +313,9 @@ fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
         PathPort::ZeroOrNone => port.is_some_and(|port| port > 0),
     };
     let is_marked = text.starts_with("unix:") && app.path_port != PathPort::Zero;
-    (is_port_wrong && !is_marked)
-        .then(|| "a path counts only with port 0; with this port it is taken for a host name and fails".to_owned())
+    (is_port_wrong && !is_marked).then(|| {
+        "a path works only with port 0; with this port its driver takes the path for a host name and fails".to_owned()
+    })
 }
 
 fn by_host(app: &App, host: Option<&str>) -> Option<(Takes, String)> {

@@ -140,7 +140,9 @@ fn plain(name: &str) -> String {
 
 pub fn read(source: &Source<'_>) -> Reading {
     if source.bytes.len() > MOST_BYTES {
-        let what = format!("it has more than {MOST_BYTES} bytes, which no configuration file needs");
+        let what = format!(
+            "looptax did not read it: it has more than {MOST_BYTES} bytes, more than any configuration file needs"
+        );
         let mut reading = Reading::default();
         reading.problems.push(Problem { line: None, what });
         return reading;
@@ -164,7 +166,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         if own.len() == most {
             reading.problems.push(Problem {
                 line: None,
-                what: format!("{most} connections of {} are followed, no more", app.title),
+                what: format!("looptax follows at most {most} connections of {}", app.title),
             });
         }
         bound.extend(own);

@@ -187,7 +187,7 @@ pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     }
 }
 
-const UNENCODED: &str = "cannot be distinguished from a login with a `/`, `?` or `#` that is not percent-encoded";
+const UNENCODED: &str = "not distinguishable from a login with a `/`, `?` or `#` that is not percent-encoded";
 
 /// Whether a password of a server's URL has a sign that ends the place in a URL: what a driver then takes for the host may be
 /// a part of the password.

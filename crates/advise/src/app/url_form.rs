@@ -53,7 +53,7 @@ enum Authority {
 pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     let form = Form::of(text);
     if text.starts_with("mongodb+srv:") {
-        return Some("its hosts are those that DNS names".to_owned());
+        return Some("its hosts come from DNS".to_owned());
     }
     if let Some(why) = host_of(text).and_then(|host| odd_host(app, host)) {
         return Some(why);
@@ -70,12 +70,14 @@ pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
         let is_login = text.contains('@');
         let is_own = || forms_of(app).any(|it| Form::of(&it).authority == Authority::Empty);
         let is_said = form.authority == Authority::Host || app.nowhere.is_some() && (!is_login || is_own());
-        return (!is_said).then(|| "its URL has no host, and what that means to its driver was not tried".to_owned());
+        return (!is_said).then(|| "looptax has not tested its driver with a URL that has no host".to_owned());
     }
     let is_known = forms_of(app).any(|it| Form::of(&it) == form);
     (!is_known).then(|| match &*form.keys {
-        [] => "its URL names the place in a way that was not tried with its driver".to_owned(),
-        keys => format!("whether its driver reads `{}` in a URL with this host was not tried", keys.join("`, `")),
+        [] => "its URL gives the address in a form that looptax has not tested with its driver".to_owned(),
+        keys => {
+            format!("looptax has not tested whether its driver reads `{}` in a URL with this host", keys.join("`, `"))
+        }
     })
 }
 
@@ -87,7 +89,7 @@ fn forms_of(app: &App) -> impl Iterator<Item = String> {
 
 /// Why a path in a URL is read in different ways.
 fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
-    let not_tried = |what: &str| Some(format!("what its driver makes of {what} was not tried"));
+    let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what}"));
     let values = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
     let values: Vec<_> = values.collect();
     if values.iter().any(|it| it.value().starts_with('@')) || form.family == "go" && text.contains("unix(@") {
@@ -106,7 +108,7 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     }
     let is_unfit = |c: char| app.unfit.contains(c) || c == ' ';
     if is_path && path.contains(is_unfit) {
-        return not_tried("the signs in its path");
+        return not_tried("the special characters in its path");
     }
     if form.family == "go" && text.contains("unix()") {
         return not_tried("an empty socket");
@@ -196,9 +198,9 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
     };
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
     // A password with signs that have to be encoded would be cut here: none of the text is shown.
-    let not_tried = |what: &str| Some(format!("what its driver makes of {what} in its URL was not tried"));
+    let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what} in its URL"));
     if port.is_some_and(|it| !is_port(it)) {
-        return not_tried("the port");
+        return not_tried("this port");
     }
     let is_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let is_path = name.to_ascii_lowercase().contains("%2f");
@@ -211,10 +213,10 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
         return None;
     }
     if app.kind.protocol().is_some() && name.contains(',') {
-        return not_tried("the list of hosts");
+        return not_tried("this list of hosts");
     }
     if name.is_empty() || !name.chars().all(|c| is_name(c) || c == ',') {
-        return not_tried("the host");
+        return not_tried("this host");
     }
     let is_usual = name.eq_ignore_ascii_case("localhost") && name != "localhost";
     let matters = app.localhost.is_some_and(|it| it != Takes::Tcp);

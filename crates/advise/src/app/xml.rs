@@ -35,10 +35,10 @@ pub(crate) fn read(text: &str) -> Read {
                 None
             }
             Ok(_) => None,
-            Err(_) => Some("it is not XML from here on"),
+            Err(_) => Some("it is not XML from this line on"),
         };
         let is_too_much = walk.open.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS;
-        let too_much = "nested too deep or too long: the rest is not read";
+        let too_much = "nested too deeply or too long: the rest is not read";
         if let Some(what) = broken.or(is_too_much.then_some(too_much)) {
             problems.push(Problem { line: Some(walk.starts.line(before)), what: what.to_owned() });
             break;

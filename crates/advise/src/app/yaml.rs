@@ -34,7 +34,7 @@ pub(crate) fn read(text: &str) -> Read {
                 if walk.frames.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS {
                     problems.push(Problem {
                         line: Some(span.start.line()),
-                        what: "nested too deep or too long: the rest is not read".to_owned(),
+                        what: "nested too deeply or too long: the rest is not read".to_owned(),
                     });
                     break;
                 }
@@ -43,9 +43,7 @@ pub(crate) fn read(text: &str) -> Read {
             Err(error) => {
                 problems.push(Problem {
                     line: Some(error.marker().line()),
-                    what: "it is not YAML from here \
-                         on"
-                    .to_owned(),
+                    what: "it is not YAML from this line on".to_owned(),
                 });
                 break;
             }

@@ -453,7 +453,7 @@ impl<'a> Walk<'a> {
         remote: Option<&str>,
     ) {
         let mut roles: BTreeMap<&'static str, Setting> = BTreeMap::new();
-        let mut doubt = remote.map(|it| format!("where {it} starts the program"));
+        let mut doubt = remote.map(|it| format!("known only where {it} starts the program"));
         let mut words_left = words.iter();
         let mut is_first = true;
         let mut options = None;
@@ -471,7 +471,7 @@ impl<'a> Walk<'a> {
             if let Some(long) = text.strip_prefix("--") {
                 let (name, has_value) = long.split_once('=').map_or((long, false), |it| (it.0, true));
                 if ELSEWHERE.contains(&name) {
-                    doubt = Some(format!("what --{name} names"));
+                    doubt = Some(format!("set in another file (--{name})"));
                 }
                 let role = LONG.iter().find(|it| it.0 == name).map(|it| it.1);
                 let from = if has_value { word.at.start + "--=".len() + name.len() } else { word.at.end };
@@ -512,7 +512,7 @@ impl<'a> Walk<'a> {
             }
         }
         let has_place = ["host", "socket", "url"].iter().any(|it| roles.contains_key(it));
-        let doubt = doubt.or_else(|| options.filter(|_| !has_place).map(|it| format!("what {it} holds")));
+        let doubt = doubt.or_else(|| options.filter(|_| !has_place).map(|it| format!("perhaps set in {it}")));
         self.put_in(client, program, roles, before, doubt.as_deref());
     }
 

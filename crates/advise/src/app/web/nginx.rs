@@ -73,7 +73,8 @@ pub(super) fn includes(text: &str) -> Option<Problem> {
         _ => None,
     });
     let files: Vec<&str> = files.filter(|it| !is_theirs(it)).take(MOST_INCLUDES).collect();
-    let what = format!("what it includes is not followed; name such a file itself: {}", files.join(", "));
+    let what =
+        format!("looptax does not follow its `include` directives; pass such a file itself: {}", files.join(", "));
     (!files.is_empty()).then_some(Problem { line: None, what })
 }
 
@@ -129,7 +130,7 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
         return;
     }
     let start = target.start + n_bytes;
-    let doubt = is_bare_name(own).then(|| format!("what `{own}` is: an upstream of another file, or a host"));
+    let doubt = is_bare_name(own).then(|| format!("`{own}`, an upstream in another file or a host"));
     sink.push(Behind {
         blocks: shown(blocks),
         directive: (*directive).to_owned(),
