@@ -1,4 +1,4 @@
-//! Where a connection goes as it is configured, and over which transport.
+//! The server and the transport of a connection, as they are configured.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use looptax_model::dsn::Kind;
 use super::table::{App, HostForm, PathPort, Role, SocketRule};
 use crate::Takes;
 
-/// What `PostgreSQL`'s socket is called in its folder, before the port.
+/// The name of `PostgreSQL`'s socket in its folder, without the port at its end.
 const POSTGRES_FILE: &str = ".s.PGSQL.";
 
-/// What was read of a place.
+/// The texts of the settings that give the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     pub(crate) host: Option<&'a str>,
@@ -26,15 +26,15 @@ pub(crate) struct Written<'a> {
 pub(crate) struct Place {
     pub(crate) host: Option<String>,
     pub(crate) port: u16,
-    /// The socket, where one is named.
+    /// The socket, if the settings give one.
     pub(crate) socket: Option<PathBuf>,
     pub(crate) takes: Takes,
     pub(crate) why: String,
-    /// Whether the connection fails, or does not reach the socket that is named; `why` is the reason.
+    /// Whether the connection fails, or does not reach the socket in its settings; `why` is the reason.
     pub(crate) fails: bool,
 }
 
-/// Reads a place by the application's rules.
+/// Finds server and transport by the application's rules.
 ///
 /// # Errors
 /// Why it cannot be known.
@@ -81,7 +81,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let own_setting = own_setting.filter(|it| names_a_socket(it));
     let own_setting = own_setting.filter(|_| scheme.as_deref().is_none_or(|it| matches!(it, "unix" | "socket")));
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
-    // Django's options win over its host.
+    // Django's options override its host.
     let host_socket = split.socket.filter(|_| app.socket_rule != SocketRule::Localhost || own_setting.is_none());
     if let Some(path) = host_socket.filter(|_| is_local || split.host.is_empty())
         && let Some(why) = wrong_port(app, text, port)
@@ -118,7 +118,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
-/// libpq's IP address wins over its host.
+/// libpq's IP address overrides its host.
 fn by_address(address: &str, port: u16) -> Place {
     Place {
         host: address.split(',').next().map(str::to_owned),
@@ -130,7 +130,7 @@ fn by_address(address: &str, port: u16) -> Place {
     }
 }
 
-/// Why it is open what the driver makes of a place: it is spelled in a way that drivers read differently.
+/// Why looptax cannot determine the server: drivers read this spelling differently.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
@@ -141,7 +141,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
         return not_tried(format!("the host `{}` (localhost in capitals)", split.host));
     }
-    // What WordPress does was tried with all of the others.
+    // WordPress was tested with all other spellings.
     if app.host_is.contains(&HostForm::PortColon) {
         return None;
     }
@@ -169,7 +169,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if split.port == Some("") {
         return not_tried(format!("the host `{text}`"));
     }
-    // Its own programs know no such setting, and those that do want the folder.
+    // PostgreSQL's own programs do not have such a setting, and other programs that have it need the folder.
     if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
         return not_tried("both a socket and a host".to_owned());
     }
@@ -200,7 +200,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if unresolvable(app, host).is_some() || host.starts_with(['/', '@']) || host.starts_with("unix:") {
         return None;
     }
-    // Drivers differ in whether an IPv6 address has brackets.
+    // Drivers differ in whether an IPv6 address needs brackets.
     let is_bare_ip = app.bare_ip && host.parse::<IpAddr>().is_ok();
     if is_odd && !is_bare_ip {
         return not_tried(format!("the host `{text}`"));
@@ -208,7 +208,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     (is_zero && beside.is_none()).then(|| not_tried("the port `0`".to_owned()))?
 }
 
-/// The text of a host as it may be shown: somebody may have put a URL with its password there.
+/// The text of a host as it may be shown: it could be a URL with its password.
 fn without_login(text: &str) -> &str {
     let has_login = !text.starts_with(['/', '@']) && text.contains('@');
     if has_login { text.rsplit('@').next().unwrap_or_default() } else { text }
@@ -218,14 +218,15 @@ fn is_store(app: &App) -> bool {
     matches!(app.kind, Kind::Mysql | Kind::Postgres | Kind::Redis | Kind::Memcached)
 }
 
-/// Why a host cannot be looked up: it contains a port or brackets, which the driver takes as part of the name.
+/// Why a host cannot be looked up: it contains a port or brackets, which the driver reads as part of the name.
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
     is_none.then(|| format!("its driver takes `{host}` for the name of a host, and no host has that name"))
 }
 
-/// The host that is used. Of a list it is the first, if all of the list use one transport; a path may contain blanks.
+/// The host that is used. Of a list it is the first, if all hosts of the list use one transport; a path may contain
+/// blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if app.host_is.contains(&HostForm::List) && !text.contains('/') {
         let mut hosts = text.split([' ', ',']).filter(|it| !it.is_empty());
@@ -295,7 +296,8 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     Some(Place { host: None, port, socket: Some(PathBuf::from(path)), takes: Takes::Tcp, why, fails: true })
 }
 
-/// Folder and port of a path that is `PostgreSQL`'s socket itself: libpq and those that took its ways want the folder.
+/// Folder and port of a path that is `PostgreSQL`'s socket itself: libpq, and drivers that work like it, need the
+/// folder.
 pub(crate) fn folder_of(path: &str) -> Option<(String, u16)> {
     let (folder, name) = path.rsplit_once('/')?;
     Some((folder.to_owned(), name.strip_prefix(POSTGRES_FILE)?.parse().ok()?))
@@ -336,7 +338,7 @@ pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
     }
 }
 
-/// A path or an abstract name; Moodle's `1` means the usual one.
+/// Whether a text is a path or an abstract name; Moodle's `1` means the usual socket.
 pub(crate) fn names_a_socket(text: &str) -> bool {
     text.contains('/') || text.starts_with('@') || matches!(text, "1" | "true")
 }
@@ -347,7 +349,7 @@ struct Split<'a> {
     socket: Option<&'a str>,
 }
 
-/// A path; of a `PostgreSQL`'s folder, programs that take host and port apart at the last colon do it here too.
+/// A path. Programs that split host and port at the last colon also do so with a `PostgreSQL` folder.
 fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     let takes_port = app.kind == Kind::Postgres && app.host_is.contains(&HostForm::Port);
     let with_port = text.rsplit_once(':').filter(|(_, port)| takes_port && port.parse::<u16>().is_ok());
@@ -400,7 +402,7 @@ fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
         return Split { host: "", port: Some(text), socket: None };
     }
     match text.rsplit_once(':').filter(|_| takes_port) {
-        // An IPv6 address has colons of its own.
+        // An IPv6 address itself contains colons.
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
             Split { host, port: Some(port), socket: None }
         }
