@@ -102,7 +102,7 @@ impl Found {
         self.bound.iter().all(|it| it.app.change.is_empty())
     }
 
-    /// The socket that the driver uses if the settings give none, and the setting that gives one, in the driver's own
+    /// The socket that the driver uses if no setting gives one, and the setting that can, in the driver's own
     /// terms.
     pub fn usual_socket(&self) -> (&'static str, &'static str) {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
@@ -117,7 +117,7 @@ impl Found {
             ),
             (false, false) => (
                 "localhost means the driver's usual socket",
-                "set the socket in the configuration; for programs with the C library, `socket` in [client] of my.cnf also works",
+                "set the socket in the configuration; with the C library, `socket` in [client] of my.cnf works, too",
             ),
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
     Some(Key { role: *role, prefix: prefix.to_owned() })
 }
 
-/// Another part that the name of a database may share with its neighbours: `dbname` goes with `db` and with `name`.
+/// Another part that the name of a database may share with its neighbours: `dbname` belongs to `db` and to `name`.
 pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
     let ends =

@@ -10,7 +10,7 @@ use super::line_sections::{is_section, labels, loaded_only};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
-/// The kind of such a file.
+/// How such a file writes its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lines {
     /// `NAME=value`, perhaps after `export`.

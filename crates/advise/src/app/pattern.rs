@@ -58,8 +58,8 @@ fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     Some(is_long && fits(&text[..first.len()], first) && fits(&text[text.len() - last.len()..], last))
 }
 
-/// The texts for which the wildcards in a setting's name stand; `None` if the name does not match. `/` divides the
-/// parts. `*` is one part, `{*}` a text within one, a leading `**` any number of parts.
+/// The texts in place of the wildcards in a setting's name; `None` if the name does not match. `/` divides the parts.
+/// `*` is one part, `{*}` a text within one, a leading `**` any number of parts.
 pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     let (pattern, free) = match pattern.strip_prefix("**/") {
         Some(rest) => {
@@ -89,7 +89,7 @@ pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// The text for which each `{*}` of a part stands; at the end of the part it may be empty.
+/// The text in place of each `{*}` of a part; at the end of the part it may be empty.
 fn within(pattern: &str, part: &str) -> Option<Vec<String>> {
     let mut pieces = pattern.split("{*}");
     let mut rest = part.strip_prefix(pieces.next()?)?;

@@ -37,7 +37,7 @@ pub(crate) struct Place {
 /// Finds server and transport by the application's rules.
 ///
 /// # Errors
-/// Why it cannot be known.
+/// The reason, if server or transport cannot be determined.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
     let text = text.strip_prefix("tcp://").filter(|_| app.is_guess() || !is_store(app)).unwrap_or(text);

@@ -46,7 +46,7 @@ impl fmt::Debug for Moves {
 /// `None` if two of them change the same bytes: no text would be right.
 pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     let mut sorted: Vec<&Rewrite> = rewrites.iter().collect();
-    // Those at one place keep their order.
+    // Several at one place keep their order.
     sorted.sort_by_key(|it| (it.at.start, it.at.end));
     let mut new = String::new();
     let mut done = 0;
@@ -59,7 +59,7 @@ pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     Some(new)
 }
 
-/// Another value in a setting's place.
+/// Replaces a setting by a new text.
 pub(super) fn replaced(setting: &Setting, item: String) -> Rewrite {
     Rewrite { at: setting.place(), text: item }
 }

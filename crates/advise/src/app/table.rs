@@ -103,7 +103,7 @@ impl Format {
     }
 }
 
-/// What a host may be, other than a name or an IP address.
+/// Forms of a host other than a name or an IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HostForm {
@@ -349,7 +349,7 @@ pub(crate) struct App {
     pub(crate) path_port: PathPort,
     #[serde(default)]
     pub(crate) change: Vec<Step>,
-    /// What a person has to do in addition, or instead.
+    /// Steps for a person, in addition or instead.
     #[serde(default)]
     pub(crate) advice: Words,
     /// Whether the change works only with a third-party library, which may be missing: then looptax writes nothing.

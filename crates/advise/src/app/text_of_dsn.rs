@@ -9,7 +9,7 @@ use super::url::{self, Parsed};
 /// Reads an address.
 ///
 /// # Errors
-/// That of [`Address::parse`] if it is written in none of these ways.
+/// The error of [`Address::parse`] if the text is in another form.
 pub fn address_of(text: &str) -> Result<Address, AddressError> {
     let text = text.trim();
     if let Some(address) = of_pdo(text) {

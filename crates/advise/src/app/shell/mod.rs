@@ -61,7 +61,7 @@ struct Walk<'a> {
     is_conditional: bool,
 }
 
-/// The settings of such a text.
+/// The settings of a script, a crontab or a unit.
 pub(super) fn read(text: &str) -> Vec<Setting> {
     let walk = walked(text);
     let mut found = walk.assigned;
@@ -454,7 +454,7 @@ impl<'a> Walk<'a> {
         remote: Option<&str>,
     ) {
         let mut roles: BTreeMap<&'static str, Setting> = BTreeMap::new();
-        let mut doubt = remote.map(|it| format!("known only where {it} starts the program"));
+        let mut doubt = remote.map(|it| format!("relative to the place where {it} starts the program"));
         let mut words_left = words.iter();
         let mut is_first = true;
         let mut options = None;

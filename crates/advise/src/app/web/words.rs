@@ -38,7 +38,7 @@ pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     words.map(|it| it.start + from..it.end + from).collect()
 }
 
-/// A line with its continuation lines; a comment has none of these.
+/// A line with its continuation lines; a comment does not continue.
 pub(super) fn logical_line(text: &str) -> &str {
     let mut end = 0;
     let is_comment = text.trim_start().starts_with('#');
