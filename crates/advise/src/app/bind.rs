@@ -1,4 +1,4 @@
-//! From settings to connections: each application of the table looks for its own.
+//! Turns settings into connections: each application of the table selects its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -18,21 +18,22 @@ use super::table::{App, Decision, GUESSED, Role, Words, apps};
 use super::url;
 use crate::Takes;
 
-/// Most connections of one kind that are followed in a file. Each costs a login.
+/// Limit of connections of one kind in a file. Each costs a login.
 pub(super) const MOST_CONNECTIONS: usize = 32;
 
-/// Most connections of an application that are followed: nobody logs in to what is behind a proxy, and a line of its that is
-/// left out would go on to where nobody is.
+/// Limit of connections of an application in a file. It is higher for a proxy: looptax does not log in to the servers
+/// behind it, and a line of the proxy that is left out would keep an address where nothing listens.
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
 
-/// What is said first of a connection of an application that is not known.
-const BY_KEYS: &str = "found by its keys, application not known: not written without --as";
-const BY_CALL: &str = "found by the call of its driver, application not known: not written without --as";
+/// The first words about a connection of an unknown application.
+const BY_KEYS: &str = "found by its keys; looptax does not know the application and changes it only with --as";
+const BY_CALL: &str =
+    "found by the call of its driver; looptax does not know the application and changes it only with --as";
 
-/// What one application finds among the settings. With `is_meant` somebody says that it is this one, and not another that
-/// reads the same settings.
+/// Finds the connections of one application among the settings. With `is_meant` the caller states that the settings are
+/// this application's, and not those of another one that reads the same settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>, is_meant: bool) -> Vec<Bound> {
     let mut all: Vec<Setting> = settings.to_vec();
     if let Some(sign) = app.doubled {
@@ -59,7 +60,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         };
         all.iter().any(is_end)
     };
-    let over = app.over.iter().find(is_over).map(|name| format!("{name} is set, and may name another place"));
+    let over = app.over.iter().find(is_over).map(|name| format!("{name} is set and may give another address"));
     groups_of(app, &all)
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))
@@ -100,7 +101,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                     _ if over.is_some() => over.clone(),
                     Applies::Yes | Applies::ByDefault => None,
                     Applies::Perhaps => Some(app.unsaid.clone()).filter(|_| !roles.contains_key(&Role::Url)),
-                    Applies::InDoubt(why) => Some(format!("which of them counts is {why}")),
+                    Applies::InDoubt(why) => Some(format!("the setting that selects this connection is {why}")),
                 },
                 is_environment: source.path.is_none(),
                 carrier: None,
@@ -113,7 +114,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .collect()
 }
 
-/// What settings in the same part of the file, or libpq's own variables, tell libpq to insist on.
+/// Conditions that libpq must insist on: by settings in the same part of the file, or by libpq's own variables.
 fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>) -> Vec<Condition> {
     if app.kind.protocol() != Some(Protocol::Postgres) {
         return Vec::new();
@@ -127,23 +128,23 @@ fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>)
     set.collect()
 }
 
-/// The database of a list of settings that does not name one: the list's own name. `*` is any.
+/// The database of a list of settings that does not give one: the list's own name. `*` means any.
 fn named_database(list: &Setting) -> Option<Setting> {
     let name = list.path.last().filter(|it| *it != "*")?;
     let (item, key, literal) = (String::new(), 0..0, 0..0);
     Some(Setting { value: Value::Text(name.clone()), item, key, literal, ..list.clone() })
 }
 
-/// The settings of each connection, by what its wildcards stand for.
+/// The settings of each connection, grouped by the values of the wildcards.
 fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role, usize>> {
     let mut groups: BTreeMap<Vec<String>, BTreeMap<Role, usize>> = BTreeMap::new();
     for role in Role::ALL {
-        // Earlier patterns win, and of settings with one name the last.
+        // Earlier patterns win, and the last of several settings with one name.
         for pattern in app.patterns(role).iter().rev() {
             for (idx, setting) in all.iter().enumerate() {
                 if let Some(captures) = captured(pattern, &setting.path) {
                     let roles = groups.entry(captures).or_default();
-                    // An empty one does not win over what says something.
+                    // An empty setting does not win over one with a value.
                     let is_empty = setting.value == Value::Text(String::new());
                     let has_other = roles.get(&role).is_some_and(|it| all[*it].path != setting.path);
                     if !is_empty || !has_other {
@@ -153,7 +154,7 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // What has fewer wildcards counts for every connection that begins with what those stand for.
+    // A group with fewer wildcard values counts for every connection whose values begin with them.
     let shared = groups.clone();
     for (captures, roles) in &mut groups {
         let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));
@@ -173,15 +174,16 @@ fn is_connection(app: &App, roles: &BTreeMap<Role, usize>) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 enum Applies {
     Yes,
-    /// Nothing says otherwise.
+    /// No setting contradicts it.
     ByDefault,
-    /// Nothing says so, and others have the same settings.
+    /// No setting confirms it, and other applications have the same settings.
     Perhaps,
-    /// What says so may not count.
+    /// The setting that confirms it may not count.
     InDoubt(String),
 }
 
-/// By the first key that is there and decides; `*` in it is what the connection's was.
+/// Decided by the first key that is present and decides; `*` in it stands for the same text as in the connection's
+/// names.
 fn applies(
     app: &App,
     captures: &[String],
@@ -191,7 +193,7 @@ fn applies(
     let deciding = |decision: &Decision| {
         all.iter().rev().find_map(|setting| {
             let own = captured(&decision.key, &setting.path)?;
-            // What decides of a group decides of each in it.
+            // A key of a group decides for each connection in the group.
             let is_same = captures.starts_with(&own);
             let certain = Setting { doubt: None, ..setting.clone() };
             if !is_same {
@@ -222,7 +224,7 @@ fn applies(
     }
 }
 
-/// Connections; applications that read the same setting become one with several readers.
+/// Connections; applications that read the same setting become one connection with several readers.
 ///
 /// Unless `is_named`, a connection by common names (`DB_HOST`) without one of the application's signs is left to
 /// [`guess`](super::guess).
@@ -239,7 +241,7 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> 
     }
     let mut found: Vec<Found> = Vec::new();
     for ((anchor, kind), mut readers) in groups {
-        // Two patterns of one application may fit the same setting.
+        // Two patterns of one application may match the same setting.
         readers.dedup_by(|a, b| ptr::eq(a.app, b.app));
         if signed.contains(&anchor) {
             readers.retain(|it| signs.are_of(it.app));
@@ -250,7 +252,7 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> 
             found.push(found_of(kind, readers, source, &signs));
         }
     }
-    // Rails' template for the others.
+    // Rails' template for the other entries.
     if found.len() > 1 {
         let lines: Vec<Option<usize>> = found.iter().filter(|it| it.label != "default").map(|it| it.line).collect();
         found.retain(|it| it.label != "default" || !lines.contains(&it.line));
@@ -258,13 +260,13 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> 
     found
 }
 
-/// Whether an application with signs was found in an environment by names that many programs use.
+/// Whether an application that has signs was found in an environment by names that many programs use.
 fn is_by_common_names(bound: &Bound) -> bool {
     let is_anywhere = bound.app.files.iter().any(|it| it == "**/.env");
     is_anywhere && !bound.app.signs.is_empty() && !bound.roles.contains_key(&Role::Url)
 }
 
-/// The kind that a URL says, which has to be the application's.
+/// The kind that a URL gives, which must be the application's.
 fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
     if !bound.is_kind_known {
         return Some(UNKNOWN_KIND);
@@ -282,7 +284,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
         }
         _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),
         Ok(_) => None,
-        // The file's own default says of which kind it is.
+        // The file's own default gives the kind.
         Err(_) => match &setting.value {
             Value::Variable { fallback: Some(text), .. } => (url::parse(text)?.kind() == own).then(|| own.name()),
             Value::Hidden if setting.item[setting.literal.clone()].contains("://") => {
@@ -294,7 +296,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
             Value::Text(text) => {
                 let schemes = &bound.app.schemes;
                 let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(text)));
-                // What is still to be filled in may be no address yet.
+                // A text that has yet to be filled in may not be an address yet.
                 let kind = url::parse(text).map(|it| it.kind()).or_else(|| url::kind_of_scheme(scheme(text)));
                 (is_own && kind? == own).then(|| own.name())
             }
@@ -304,7 +306,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether the same URL may name servers of several kinds to an application.
+/// Whether an application may use the same URL setting for servers of several kinds.
 fn has_another_kind(app: &App) -> bool {
     let is_other = |it: &App| {
         let is_shared = it.url.iter().any(|pattern| app.url.contains(pattern));
@@ -332,19 +334,19 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
             (it, lookup)
         })
         .collect();
-    // What is written as only some of them are known to read it is for one of these.
+    // A form of URL that is proved for only some of the readers belongs to one of these.
     if read.iter().any(|it| !it.1.is_untried) {
         read.retain(|it| !it.1.is_untried);
     }
     let (readers, lookups): (Vec<Bound>, Vec<Lookup>) = read.into_iter().unzip();
-    // Where they differ, the one that pays decides what is asked.
+    // If they differ, the one that uses TCP decides which server is asked.
     let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();
     titles.dedup();
     let mut lookup = lookups.into_iter().nth(first).unwrap_or_default();
     if differs {
-        // The file does not show which of them reads it.
+        // The file does not show which application reads it.
         lookup.takes = None;
     }
     let anchor = readers.first().and_then(|reader| {
@@ -375,7 +377,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         unspoken: lookup.unspoken,
         takes: lookup.takes,
         fails: lookup.fails && !differs,
-        why: if differs { format!("{said}; others that may read it use another transport") } else { said },
+        why: if differs { format!("{said}; other applications that may read it use another transport") } else { said },
         credentials: lookup.credentials,
         signs: told_by.collect(),
         bound: readers,

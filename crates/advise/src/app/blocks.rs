@@ -1,7 +1,7 @@
-//! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them, as Bacula,
-//! `FreeRADIUS`, Sphinx, Logstash, Play and programs in Lua write them.
+//! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them.
+//! Bacula, `FreeRADIUS`, Sphinx, Logstash, Play and Lua programs write them.
 //!
-//! Read line by line; a line that holds a whole block is left out. What is in a branch is in doubt.
+//! Read line by line; a line that holds a whole block is left out. Settings in a branch are in doubt.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Valu
 
 const MOST_DEPTH: usize = 64;
 
-/// The settings of such a text; `is_program`: a bare word is a variable of it.
+/// The settings of such a text. With `is_program`, an unquoted word is a variable of the program.
 pub(crate) fn read(text: &str, is_program: bool) -> Read {
     let mut walk = Walk { is_program, open: Vec::new(), n_unnamed: 0, waiting: None, settings: Vec::new() };
     let mut start = 0;
@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str, is_program: bool) -> Read {
     (walk.settings, Vec::new())
 }
 
-/// A line without what is behind `#`, `//` or `--`, unless that is in quotes or within a word.
+/// A line without its comment after `#`, `//` or `--`, unless that sign is in quotes or within a word.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
@@ -65,11 +65,11 @@ fn without_comment(line: &str) -> &str {
 
 struct Walk {
     is_program: bool,
-    /// The blocks that are open: their names, and whether each is a branch.
+    /// The open blocks: their names, and whether each is a branch.
     open: Vec<(Vec<String>, bool)>,
-    /// How many blocks without a name there were.
+    /// Number of blocks without a name so far.
     n_unnamed: usize,
-    /// The head of a block whose brace is still to come, and how many settings there were before it.
+    /// The head of a block whose brace has not come yet, and the number of settings before it.
     waiting: Option<(String, usize)>,
     settings: Vec<Setting>,
 }
@@ -119,7 +119,7 @@ impl Walk {
         let head = head.strip_prefix("local ").unwrap_or(head);
         let mut words = head.split([' ', '\t']);
         let first = words.next().unwrap_or_default();
-        // FreeRADIUS' modules may be there several times, and one without a name has that of its kind.
+        // FreeRADIUS' modules may occur several times; one without a name has the name of its kind.
         if first == "sql" && !is_value && !self.is_program && self.open.is_empty() {
             let name = words.next().unwrap_or(first);
             self.open.push((vec![named(&format!("{first} {name}"))], false));
@@ -141,7 +141,7 @@ impl Walk {
     }
 }
 
-/// `key = value`, with nothing behind it.
+/// `key = value`, with nothing after it.
 fn setting(body: &str, is_program: bool) -> Option<Setting> {
     let at = body.find(['=', ':'])?;
     let key = body[..at].trim_end_matches([' ', '\t', '+']);
@@ -192,12 +192,12 @@ fn value(raw: &str, is_program: bool) -> Option<(Value, Quotes)> {
     Some((value, quotes))
 }
 
-/// Whether another program fills something in.
+/// Whether another program fills in a part of the text.
 fn is_templated(text: &str) -> bool {
     ["%{", "{{", "#{", "$ENV{", "%%"].iter().any(|it| text.contains(it))
 }
 
-/// Play's `key = ${?NAME}` counts where that variable is set, else what is before it.
+/// Play's `key = ${?NAME}` counts if that variable is set; otherwise the value before it counts.
 fn join_optional(settings: &mut Vec<Setting>) {
     let mut joined: Vec<Setting> = Vec::new();
     for mut setting in std::mem::take(settings) {

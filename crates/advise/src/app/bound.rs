@@ -12,20 +12,20 @@ use super::table::{App, Role};
 pub(crate) struct Bound {
     pub(crate) app: &'static App,
     pub(crate) roles: BTreeMap<Role, Setting>,
-    /// What those of them that are variables have as their values, where the environment is known.
+    /// The values of those settings that are variables, if the environment is known.
     pub(crate) resolved: BTreeMap<Role, String>,
     pub(crate) is_environment: bool,
-    /// What carries the environment that it was found in.
+    /// The carrier of the environment that it was found in: a unit, a container.
     pub(crate) carrier: Option<&'static App>,
-    /// What libpq is told to insist on, in settings beside these.
+    /// Conditions that other settings make libpq insist on.
     pub(super) conditions: Vec<Condition>,
-    /// Why it may not be this connection that counts.
+    /// Why another connection may count instead.
     pub(super) doubt: Option<String>,
-    /// Whether a setting beside it says of which kind its server is.
+    /// Whether another setting gives the kind of its server.
     pub(super) is_kind_said: bool,
-    /// Whether the kind of its server is said anywhere.
+    /// Whether any setting gives the kind of its server.
     pub(super) is_kind_known: bool,
-    /// Where it stands: its line, and of settings in one line which.
+    /// Its place: its line, and its number among the settings of this line.
     pub(super) anchor: usize,
     pub(super) label: String,
 }

@@ -1,19 +1,20 @@
 //! Which lines of a Kamailio file count: `#!ifdef NAME`, `#!ifndef NAME`, `#!else`, `#!endif` and `#!define NAME`.
 //!
-//! A name that the file does not define is not defined, unless another file is read that may do it. Called by `lines`.
+//! A name that the file does not define counts as undefined, unless the file reads another one that may define it.
+//! Called by `lines`.
 
 use std::collections::BTreeSet;
 
-/// Most branches within each other that are told apart.
+/// Most nested branches that are followed.
 const MOST_DEPTH: usize = 64;
 
 pub(super) struct Branches<'a> {
-    /// Whether another file may define names, too.
+    /// Whether another file may also define names.
     reads_others: bool,
     defined: BTreeSet<&'a str>,
-    /// Those that are defined where it is not known whether the line counts.
+    /// Names whose definition is in a branch that may not count.
     perhaps: BTreeSet<&'a str>,
-    /// The branches that are open: whether each is taken, if that is known.
+    /// The open branches: whether each is taken, if that is known.
     open: Vec<Option<bool>>,
 }
 
@@ -24,7 +25,7 @@ impl<'a> Branches<'a> {
         Self { reads_others, defined: BTreeSet::new(), perhaps: BTreeSet::new(), open: Vec::new() }
     }
 
-    /// Whether the line counts; `None` if that is not known.
+    /// Whether the line counts; `None` if that cannot be determined.
     pub(super) fn is_taken(&self) -> Option<bool> {
         if self.open.contains(&Some(false)) {
             return Some(false);
@@ -32,7 +33,7 @@ impl<'a> Branches<'a> {
         (!self.open.contains(&None)).then_some(true)
     }
 
-    /// Goes on behind a line.
+    /// Reads one line and continues after it.
     pub(super) fn follow(&mut self, line: &'a str) {
         let Some(directive) = line.strip_prefix("#!").or_else(|| line.strip_prefix("!!")) else {
             return;

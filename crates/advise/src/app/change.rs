@@ -1,4 +1,4 @@
-//! What has to be written: each setting before and after, without its password.
+//! The lines to write: each setting before and after, without its password.
 
 use std::collections::BTreeSet;
 use std::ptr;
@@ -16,11 +16,11 @@ use super::url::{self, Parsed};
 use crate::Fields;
 use crate::template::filled;
 
-/// What is said where a change belongs into the environment.
+/// The advice if a change belongs in the environment.
 pub const SET_ELSEWHERE: &str =
-    "the value comes from the environment: change it where that is set (.env, unit, container)";
+    "the value comes from the environment: change it where the variable is set (.env, unit, container)";
 
-/// An edit, as it is shown and as it is written.
+/// An edit as it is shown, and as it is written.
 struct Planned<'a> {
     edit: Edit,
     writing: Writing<'a>,
@@ -30,11 +30,11 @@ enum Writing<'a> {
     Replace(&'a Setting, String),
     Beside(&'a Setting, String),
     Remove(&'a Setting),
-    /// Where this variable of the environment is set.
+    /// In the place where this environment variable is set.
     Variable(&'a str, String),
-    /// In the own environment of its container.
+    /// In the container's own environment.
     Own(String, String),
-    /// As what would be cut off here, or less than stood there.
+    /// Only by a person: the new value would be cut off here, or would remove a part of the old one.
     ByHand,
 }
 
@@ -52,7 +52,7 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     planned
 }
 
-/// Adds an edit. If it adds a setting behind one that is replaced in the same line, the two become one edit.
+/// Adds an edit. If it puts a setting after one that is replaced in the same line, the two become one edit.
 fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     if let Writing::Beside(anchor, text) = &more.writing
         && let Joins::With(between) = anchor.joins
@@ -70,8 +70,8 @@ fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     planned.push(more);
 }
 
-/// Edits that `PostgreSQL`'s folder needs: the port, which is part of the socket's name, and the removal of `hostaddr`, which
-/// overrides the folder. [`with_port`] adds a port that belongs into the host.
+/// Edits that `PostgreSQL`'s folder needs: the port, which is part of the socket's name, and the removal of `hostaddr`,
+/// which overrides the folder. [`with_port`] adds a port that belongs in the host.
 fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     let has_own = bound.roles.contains_key(&Role::Port);
     let is_usual = fields.port == bound.app.kind.port();
@@ -82,14 +82,14 @@ fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     steps.iter().flatten().filter_map(|step| edit(bound, step, fields)).collect()
 }
 
-/// The folder with the port behind it, if the application reads the port from the host and it is not the usual one.
+/// The folder with the port after it, if the application reads the port from the host and the port is not the usual
+/// one.
 fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
     let is_needed = step.writes_folder() && fields.port != app.kind.port();
     if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
 }
 
-/// What has to be written for one application, here and where its environment is set; `None` where its change cannot
-/// be made.
+/// The edits for one application, in its file and where its environment is set; `None` if its change cannot be made.
 pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Moves> {
     if is_uncertain(bound) || bound.is_environment || bound.app.needs_library || has_unfit(bound.app, fields) {
         return None;
@@ -115,10 +115,11 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
     (moves != Moves::default()).then_some(moves)
 }
 
-/// Sockets that the C library takes for `localhost`, by Debian's packages.
+/// Sockets that the C library uses for `localhost`, in Debian's packages.
 const USUAL: [&str; 2] = ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock"];
 
-/// Whether the path contains a character that cannot be written there, or no setting names a path and it is not a usual one.
+/// Whether the path contains a character that the setting cannot hold, or no setting gives a path and the path is not a
+/// usual one.
 fn has_unfit(app: &App, fields: &Fields) -> bool {
     let names_one = app.change.iter().any(|it| it.to.contains("«socket"));
     if app.kind == Kind::Mysql && !names_one && !USUAL.contains(&&*fields.socket) {
@@ -128,7 +129,7 @@ fn has_unfit(app: &App, fields: &Fields) -> bool {
     path.contains(|it| app.unfit.contains(it))
 }
 
-/// Whether something else may count than what is there.
+/// Whether another value may count than the one in the file.
 fn is_uncertain(bound: &Bound) -> bool {
     let roles = [Role::Url, Role::Host, Role::Port, Role::Socket, Role::Scheme];
     let in_doubt = |role: &Role| {
@@ -145,7 +146,7 @@ fn is_uncertain(bound: &Bound) -> bool {
     bound.doubt.is_some() || roles.iter().any(in_doubt)
 }
 
-/// What `words` leaves out is not for this reader.
+/// The change for one application. `words` selects the advice that is for this reader.
 pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) -> bool) -> Change {
     let app = bound.app;
     let edits: Vec<Edit> = planned(bound, fields).into_iter().map(|it| it.edit).collect();
@@ -155,11 +156,11 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
         advice.push(SET_ELSEWHERE.to_owned());
     }
     if has_unfit(app, fields) {
-        let words = "not like this: this path cannot be named there; make the socket where its driver looks for one";
+        let words = "its settings cannot contain this path: create the socket where its driver looks for one";
         advice.push(words.to_owned());
     }
     let told = carrier.map(|it| &it.advice).into_iter().chain([&app.advice]);
-    // A test fills all of them.
+    // A test fills all templates.
     let told = told.filter(|it| words(it)).map(|it| filled(&it.text, fields).unwrap_or_else(|_| it.text.clone()));
     advice.extend(told);
     advice.retain(|it| !it.is_empty());
@@ -176,7 +177,7 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
     }
 }
 
-/// Whether what has to change is a variable of the environment, and not the file.
+/// Whether the change belongs in an environment variable, and not in the file.
 fn is_from_environment(bound: &Bound) -> bool {
     let roles = [Role::Url, Role::Host, Role::Port, Role::Socket];
     let is_variable = |role: &Role| {
@@ -192,7 +193,7 @@ fn value_of(template: &str, fields: &Fields) -> String {
     value.replace("%2A%2A%2A%2A", MASK)
 }
 
-/// A URL keeps what else is in its query.
+/// A URL keeps the rest of its query.
 fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<Planned<'a>> {
     let step = bound.app.change.iter().find(|it| it.set == Some(Role::Url))?;
     let mut value = value_of(&step.to, fields);
@@ -223,7 +224,7 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     let mut shown = if rest.is_empty() { masked(&value) } else { value.clone() };
     for part in rest.iter().filter(is_new) {
         let secret = Query::new(part).pairs().find(Pair::is_secret);
-        // Go's DSN has its query behind the address; a `?` before that belongs to the password.
+        // Go's DSN has its query after the address; a `?` before the address belongs to the password.
         let has_query = |text: &str| {
             let behind = text.rsplit_once("@unix(").and_then(|(_, it)| it.split_once(")/"));
             behind.map_or(text, |(_, it)| it).contains('?')
@@ -253,7 +254,7 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     Some(planned)
 }
 
-/// The first of several URLs, and the others with what stands between, as PHP's sessions have them: they stay.
+/// The first of several URLs, and the others with their separators, as PHP's sessions write them: the others stay.
 fn of_several(text: &str) -> (&str, &str) {
     let begins_url = |rest: &str| {
         let rest = rest.trim_start_matches([',', ';', ' ']);
@@ -264,8 +265,8 @@ fn of_several(text: &str) -> (&str, &str) {
     places.find(|(_, rest)| begins_url(rest)).unwrap_or((text, ""))
 }
 
-/// The new address with the old one's scheme where both mean the same kind of server: one program knows `postgresql` and
-/// not `postgres`, and what is behind a plus is a driver.
+/// The new address with the old one's scheme, if both mean the same kind of server: one program accepts `postgresql`
+/// and not `postgres`, and the word after a plus is a driver.
 fn with_scheme_of(old: &str, new: String) -> String {
     let families = [["postgres", "postgresql", "pgsql"], ["mysql", "mysql2", "mariadb"]];
     let family = |scheme: &str| {
@@ -281,7 +282,7 @@ fn with_scheme_of(old: &str, new: String) -> String {
     }
 }
 
-/// The old URL with the socket in the place of its hosts.
+/// The old URL with the socket in place of its hosts.
 fn with_socket(old: &str, fields: &Fields) -> Option<String> {
     Unspoken::with_host(old, &value_of("«socket|url»", fields))
 }
@@ -291,13 +292,13 @@ fn query_names(url: &str) -> BTreeSet<String> {
     Query::from_text(url).pairs().map(|it| it.name()).collect()
 }
 
-/// A secret of a query, as it may be shown.
+/// A secret in a query, as it may be shown.
 fn without_value(pair: Pair<'_>) -> String {
     let name = pair.text.split_once('=').map_or(pair.text, |(name, _)| name);
     format!("{name}={MASK}")
 }
 
-/// A file that asks the environment stays as it is.
+/// The file stays unchanged: it reads the value from the environment.
 fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     Planned {
         edit: Edit {
@@ -309,7 +310,8 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     }
 }
 
-/// Not a part of a variable, and not one with a password: that comes from elsewhere, and others read this.
+/// Not a part of a variable, and not a value with a password: the password comes from elsewhere, and others can read
+/// this place.
 fn in_own_environment<'a>(path: &[String], value: String) -> Planned<'a> {
     let shown = masked(&value);
     let edit = Edit { line: None, before: None, after: Some(format!("{}={shown}", path.join("/"))) };
@@ -331,13 +333,14 @@ fn line(bound: &Bound, setting: &Setting) -> Option<usize> {
     (!bound.is_environment).then_some(setting.line)
 }
 
-/// As it stands, its password hidden; what only the program can evaluate is not shown at all.
+/// The setting as it is in the file, with its password hidden. An expression that only the program can evaluate is not
+/// shown.
 fn shown(setting: &Setting) -> String {
     match &setting.value {
         Value::Text(text) => {
             let hidden = masked(text);
             let item = if hidden == *text { setting.item.clone() } else { setting.with(None, &hidden) };
-            // What goes over several lines.
+            // A value over several lines.
             if item.contains('\n') { item.split_whitespace().collect::<Vec<_>>().join(" ") } else { item }
         }
         Value::Variable { name, .. } => setting.with(None, &format!("(the variable {name})")),
@@ -351,7 +354,7 @@ fn is_missing(bound: &Bound, role: Option<Role>) -> bool {
 
 fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a>> {
     if let Some(role) = step.drop {
-        // Another setting has its place already.
+        // Another setting is already put in its place.
         let takes_it = |it: &Step| it.instead_of == Some(role) && is_missing(bound, it.set);
         if bound.app.change.iter().any(takes_it) {
             return None;
@@ -390,7 +393,7 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
     added(bound, step, role, &value)
 }
 
-/// A setting that is not there yet: in the place of another one, or beside it.
+/// A new setting: in place of another one, or next to it.
 fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<Planned<'a>> {
     let pattern = bound.app.patterns(role).first()?;
     let key = pattern.rsplit('/').next();
@@ -398,7 +401,7 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
     if let Some(setting) = replaced {
         let planned = replacing(bound, setting, key, value);
-        // One that stands elsewhere stays there.
+        // A setting in another file stays there.
         let stays = setting.joins == Joins::Apart || setting.quotes == Quotes::Instead;
         return Some(if stays { Planned { writing: Writing::ByHand, ..planned } } else { planned });
     }
@@ -432,12 +435,12 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     })
 }
 
-/// Whether the host is a list, whose other servers an edit would remove.
+/// Whether the host is a list: an edit would remove its other servers.
 fn names_several(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if !text.contains('/') && text.trim().contains([',', ' ']))
 }
 
-/// Whether a setting of this name belongs into the same place as the anchor.
+/// Whether a setting of this name belongs in the same place as the anchor.
 fn is_beside(pattern: &str, anchor: &Setting) -> bool {
     let parts: Vec<&str> = pattern.split('/').collect();
     let (Some((_, parents)), Some((_, own))) = (parts.split_last(), anchor.path.split_last()) else {

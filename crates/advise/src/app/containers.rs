@@ -1,4 +1,4 @@
-//! The environment of containers, as Compose files and Kubernetes' manifests spell it.
+//! The environment of containers, in Compose files and Kubernetes manifests.
 
 use looptax_model::dsn::Kind;
 
@@ -8,10 +8,10 @@ use super::setting::{Joins, Setting, Value};
 use super::source::MOST_BYTES;
 use super::yaml;
 
-/// Where a Compose file has its services.
+/// The key of a Compose file's services.
 pub(super) const SERVICES: &str = "services";
 
-/// The names by which containers of a Compose file find each other; empty for any other text.
+/// The names by which the containers of a Compose file find each other; empty for any other text.
 pub fn services(bytes: &[u8]) -> Vec<String> {
     if bytes.len() > MOST_BYTES {
         return Vec::new();
@@ -23,7 +23,7 @@ pub fn services(bytes: &[u8]) -> Vec<String> {
     names
 }
 
-/// The service that a setting belongs to, or another name that it gives it.
+/// The service that a setting belongs to, or another name that the setting gives the service.
 fn name_of(setting: &Setting) -> Option<String> {
     let [top, service, key, ..] = setting.path.as_slice() else {
         return None;
@@ -37,11 +37,11 @@ fn name_of(setting: &Setting) -> Option<String> {
     }
 }
 
-/// The variables, by their names alone, and the images of services by their paths: Compose's mappings and lists, Kubernetes' pairs of `name` and
-/// `value`.
+/// The variables, by their bare names, and the images of services, by their paths: Compose's mappings and lists,
+/// Kubernetes' pairs of `name` and `value`.
 pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
     let mut found = Vec::new();
-    // Where the last name stood, and what it was.
+    // The path and the text of the last name.
     let mut name: Option<(&[String], &str)> = None;
     // A Secret's `data` is encoded.
     let is_kind =
@@ -59,7 +59,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             found.push(called(setting.clone(), key));
             continue;
         }
-        // What a service runs says of which kind it is.
+        // A service's image shows which kind of server it runs.
         if matches!(setting.path.as_slice(), [top, _, key] if top == "services" && key == "image") {
             found.push(setting.clone());
             continue;
@@ -80,7 +80,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
                 let own = name.filter(|(path, _)| setting.path.starts_with(path));
                 found.extend(own.map(|(_, name)| Setting { joins: Joins::Pair, ..called(setting.clone(), name) }));
             }
-            // Of a Secret or a ConfigMap nobody knows the value here.
+            // The file does not hold the value of a Secret or a ConfigMap.
             [_, from, ..] if from == "valueFrom" => {
                 let own = name.filter(|(path, name)| {
                     setting.path.starts_with(path) && found.last().is_none_or(|it: &Setting| it.path != [*name])

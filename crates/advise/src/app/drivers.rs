@@ -1,6 +1,6 @@
 //! Connections that a program's text makes: calls of database drivers, by the rows of `data/calls.toml`.
 //!
-//! Text and rows in, connections out; none of them is written. Called by `read`.
+//! Text and rows in, connections out; looptax writes none of them. Called by `read`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -21,10 +21,11 @@ use crate::Takes;
 const SQLITE: [&str; 6] =
     ["sqlite3.connect", "aiosqlite.connect", "sqlite3.Database", "better-sqlite3", "SQLite3", "SQLite3.Database.new"];
 
-/// More than the arguments of one call.
+/// Larger than the number of arguments of any call.
 const APART: usize = 8_192;
 
-/// The words of each call's name, in lower case: of a part with a `*` its longest, which may be within another word.
+/// The words of each call's name, in lower case. Of a part with a `*` only the longest word counts, and it may be
+/// within another word.
 static CALLS: LazyLock<HashSet<Vec<(String, bool)>>> = LazyLock::new(|| {
     let word = |part: &str| {
         let longest = words(part).max_by_key(|it| it.len()).unwrap_or_default();
@@ -38,8 +39,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty())
 }
 
-/// Whether a program's text, in lower case, may call a driver: it has the words of a call's name, as a call or an import
-/// says them. Much faster than to read it.
+/// Whether a program's text, in lower case, may call a driver: it has the words of a call's name, as a call or an
+/// import writes them. Much faster than reading the text.
 pub(super) fn may_call(text: &str) -> bool {
     let there: HashSet<&str> = words(text).collect();
     let has = |(word, is_part): &(String, bool)| {
@@ -103,7 +104,7 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
     if settings.iter().any(|it| is_of(app, &[Role::Url, Role::Socket], it)) {
         settings.pop();
     }
-    // Python takes no argument twice.
+    // Python refuses an argument that is given twice.
     let is_handed_on = settings.iter().any(|it| it.path.last().is_some_and(|it| it == REST));
     let is_open = is_handed_on && app.format != Format::Python;
     let mut found = bound_of(app, &settings, source, false);
@@ -112,7 +113,7 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
             bound.label.clone_from(&call.label);
         }
         if is_open {
-            bound.doubt.get_or_insert_with(|| "more settings are brought in, which are not known here".to_owned());
+            bound.doubt.get_or_insert_with(|| "the call gets more settings, which looptax does not know".to_owned());
         }
         if let Some(doubt) = doubt_of_host(bound) {
             bound.doubt.get_or_insert_with(|| doubt.to_owned());
@@ -125,7 +126,7 @@ fn is_of(app: &App, roles: &[Role], setting: &Setting) -> bool {
     roles.iter().flat_map(|it| app.patterns(*it)).any(|it| captured(it, &setting.path).is_some())
 }
 
-/// Whether a call with this argument still goes where it goes without a host.
+/// Whether a call with this argument reaches the same server as a call without a host.
 fn is_harmless(app: &App, setting: &Setting) -> bool {
     let last = setting.path.last().map_or("", |it| it);
     let is_numbered = last.starts_with(|c: char| c.is_ascii_digit());
@@ -133,7 +134,7 @@ fn is_harmless(app: &App, setting: &Setting) -> bool {
     last == MARK || !is_place && (is_of(app, &Role::ALL, setting) || !is_numbered && setting.value != Value::Hidden)
 }
 
-/// Why a host leaves it open where the connection goes.
+/// Why the host does not settle where the connection goes.
 fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
     let host = bound.roles.get(&Role::Host).map(|it| &it.value);
     let is_local = match host {
@@ -141,7 +142,7 @@ fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
         _ => true,
     };
     if bound.app.localhost == Some(Takes::Probe) && is_local && !bound.roles.contains_key(&Role::Socket) {
-        return Some("localhost is the socket to some drivers, and TCP to others");
+        return Some("for localhost some drivers use the socket, others TCP");
     }
     let Some(Value::Text(host)) = host else { return None };
     let is_read = [HostForm::Port, HostForm::Colon].iter().any(|it| bound.app.host_is.contains(it));
@@ -150,7 +151,7 @@ fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
     let has_scheme = host.split_once("://").is_some_and(|it| !matches!(it.0, "tcp" | "unix"));
     let is_number = host.bytes().all(|it| it.is_ascii_digit()) && !host.is_empty();
     if has_port && !is_read || has_scheme || is_number {
-        return Some("its host is more than a name, and its driver may read it otherwise");
+        return Some("its host is more than a name, and its driver may read it differently");
     }
     None
 }

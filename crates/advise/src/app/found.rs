@@ -1,4 +1,4 @@
-//! What a file or an environment holds: its connections, and what was not understood.
+//! The connections that a file or an environment holds, and the parts that looptax could not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::setting::{Joins, Problem, Setting, Value};
 use super::table::{Format, Role, Side, Words};
 use crate::{Fields, Takes};
 
-/// The word for a server of a kind that is not stated.
+/// The word for a server whose kind is not given.
 pub(super) const UNKNOWN_KIND: &str = "unknown";
 
 #[derive(Debug, Default)]
@@ -25,123 +25,124 @@ pub struct Reading {
     pub found: Vec<Found>,
     /// Lines that name `SQLite`, which has no server: there is nothing to switch.
     pub sqlite: Vec<usize>,
-    /// What was not understood.
+    /// The parts that looptax could not read.
     pub problems: Vec<Problem>,
-    /// What was looked for where nothing was found: an application and its settings.
+    /// If nothing was found: each application with the settings that were looked for.
     pub looked_for: Vec<String>,
 }
 
 /// Whether user and password are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// They are in the source, or none are needed.
+    /// They are in the source, or the server needs no login.
     Known,
-    /// They do not; why, for a person.
+    /// They are not known; the reason, for a person.
     Unknown(String),
 }
 
 #[derive(Debug)]
 pub struct Found {
-    /// The applications that may be meant: `WordPress`. Several where the file does not tell.
+    /// The applications that may be meant: `WordPress`. Several if the file does not show which.
     pub titles: Vec<String>,
-    /// Which of a file's: `default`; empty where there is one.
+    /// Which connection of a file it is: `default`; empty if the file has only one.
     pub label: String,
-    /// The word for what is at the other end.
+    /// The word for the kind of its server.
     pub kind: &'static str,
-    /// Where it goes, who one is there; `None` where that is not known, or nothing that looptax can talk
-    /// to. Its socket is set where the connection is over it already.
+    /// Its server, and the user there; `None` if the server is not known, or looptax cannot talk to it. The socket is
+    /// set if the connection already uses it.
     pub address: Option<Address>,
-    /// The same of a server that looptax does not talk to.
+    /// The same for a server that looptax does not talk to.
     pub unspoken: Option<Unspoken>,
-    /// Whether it was found by the names of its settings alone, and nobody knows the application: then nothing is
-    /// written.
+    /// Whether it was found only by the names of its settings, and the application is not known: looptax then writes
+    /// nothing.
     pub is_guessed: bool,
-    /// The transport it takes now; `None` where it cannot be known.
+    /// The transport that it uses now; `None` if that cannot be determined.
     pub takes: Option<Takes>,
     pub why: String,
-    /// Whether the connection fails, or does not reach the socket that is named; `why` is the reason. A path is given as the
-    /// host, for example, or the socket's file instead of its folder. The address then contains the named socket.
+    /// Whether the connection fails, or does not reach the socket in its settings; `why` is the reason. For example,
+    /// the host is a path, or the socket's file is given instead of its folder. The address then contains that socket.
     pub fails: bool,
     pub credentials: Credentials,
-    /// The service of a Compose file whose environment names it, where services were told apart.
+    /// The service of a Compose file whose environment has it, if the services are read separately.
     pub service: Option<String>,
     /// The container that its settings are for, if the file describes one.
     pub inside: Option<Inside>,
-    /// The line where it stands; `None` in an environment.
+    /// Its line; `None` in an environment.
     pub line: Option<usize>,
-    /// The bytes of the text that are the setting in this line, with its name.
+    /// The bytes of the setting in this line, with its name.
     pub at: Option<Range<usize>>,
-    /// Applications that read such variables, where a container has them and nothing says whose they are.
+    /// If a container has the variables and no sign shows whose they are: the applications that read such variables.
     pub may_be: Vec<String>,
-    /// How many connections a process opens at most, if a setting beside it says that.
+    /// Most connections that a process opens, if another setting gives that number.
     pub pool: Option<Pool>,
-    /// What its container takes some of its settings from, in words: the `env_file` app.env.
+    /// The files and objects that its container takes some of its settings from, in words: the `env_file` app.env.
     pub taken: Vec<String>,
-    /// Those values of its settings that a Secret has.
+    /// Values of its settings that come from a Secret.
     pub(super) secrets: Vec<String>,
-    /// The container that has them, if it has no name of its own in the file: the line and the byte where it begins.
+    /// The container that has them, if the file gives it no separate name: the line and the byte where it begins.
     pub(super) at_container: Option<(usize, usize)>,
     pub(super) bound: Vec<Bound>,
-    /// Those signs of the table's words about it that are there.
+    /// The signs that are present, of those that the table's words about it depend on.
     pub(super) signs: BTreeSet<&'static str>,
 }
 
 impl Found {
-    /// Whether it is in a web server's or a proxy's file, whose variables are no environment's.
+    /// Whether it is in the file of a web server or a proxy. Variables there are not those of an environment.
     pub fn is_of_a_proxy(&self) -> bool {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
     }
 
-    /// Whether it is known of which kind its server is.
+    /// Whether the kind of its server is known.
     pub(super) fn has_known_kind(&self) -> bool {
         self.kind != UNKNOWN_KIND
     }
 
-    /// Whether there is only advice for it, and no edit.
+    /// Whether looptax has only advice for it, and no edit.
     pub fn has_no_lines(&self) -> bool {
         self.bound.iter().all(|it| it.app.change.is_empty())
     }
 
-    /// The socket that the driver uses if none is named, and where to name one, by the driver's own terms.
+    /// The socket that the driver uses if no setting gives one, and the setting that can, in the driver's own
+    /// terms.
     pub fn usual_socket(&self) -> (&'static str, &'static str) {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
         match (self.kind == Kind::Postgres.name(), is_php) {
             (true, _) => (
-                "without a host libpq takes its own folder",
-                "name the folder of the socket as the host; PGHOST in its environment does it too",
+                "without a host libpq uses its own folder",
+                "set the host to the folder of the socket, or set PGHOST in the environment of the program",
             ),
             (false, true) => (
                 "localhost means the driver's usual socket",
-                "name the socket in the configuration, or as mysqli.default_socket and pdo_mysql.default_socket in php.ini",
+                "set the socket in the configuration, or mysqli.default_socket and pdo_mysql.default_socket in php.ini",
             ),
             (false, false) => (
                 "localhost means the driver's usual socket",
-                "name the socket in the configuration; of the C library's own users, `socket` in [client] of my.cnf does it too",
+                "set the socket in the configuration; with the C library, `socket` in [client] of my.cnf works, too",
             ),
         }
     }
 
-    /// Whether it is where a server itself listens, by its own file.
+    /// Whether it is the address at which a server itself listens, in the server's own file.
     pub fn is_of_the_server(&self) -> bool {
         !self.bound.is_empty() && self.bound.iter().all(|it| it.app.side != Side::Client)
     }
 
-    /// What has to be written for the socket, once per application that may be meant. `fields` is the
-    /// socket; a password in it is what is shown in its place.
+    /// The changes that move it to the socket, one for each application that may be meant. `fields` is the socket; a
+    /// password in it is the text that is shown instead.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
         self.bound.iter().map(|bound| change_for(bound, fields, words)).collect()
     }
 
-    /// The same for one whose lines looptax writes itself: words about the writing are left out, and what is said is about
-    /// this application.
+    /// The same for a connection whose lines looptax writes itself: without advice about writing them, and with advice
+    /// only about this application.
     pub fn changes_to_write(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| !it.are_general() && it.hold(|sign| self.signs.contains(sign));
         self.bound.iter().map(|bound| change_for(bound, fields, words)).collect()
     }
 
-    /// The same as bytes of the text that was read, with the password as it is in `fields`. `None` for an application
-    /// whose change cannot be made there: what is to be written belongs into the environment, or is advice.
+    /// The same as bytes of the text, with the password as it is in `fields`. `None` for an application whose change
+    /// cannot be made in the file: it belongs in the environment, or is only advice.
     pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
         let here = |moves: Option<Moves>| {
             let moves = moves.filter(|it| it.variables.is_empty() && it.own.is_empty())?;
@@ -150,61 +151,63 @@ impl Found {
         self.moves(fields, text).into_iter().map(here).collect()
     }
 
-    /// The same with what variables of the environment have to become.
+    /// The same, with the new values of environment variables.
     pub fn moves(&self, fields: &Fields, text: &str) -> Vec<Option<Moves>> {
         self.bound.iter().map(|bound| moves_for(bound, fields, text)).collect()
     }
 
-    /// Where its container begins in the text, or else the first of its settings.
+    /// The byte at which its container begins in the text, or else its first setting.
     pub(super) fn place(&self) -> Option<usize> {
         let own = self.at_container.map(|it| it.1);
         own.or_else(|| self.first_place())
     }
 
-    /// Its settings that stand where others may read them, too, and those that another one stands for.
+    /// Its settings in places that others may also read, and those whose value is a reference (`valueFrom`).
     pub(super) fn apart(&self) -> impl Iterator<Item = (Role, &Setting)> {
         let all = self.bound.iter().flat_map(|it| &it.roles).map(|(role, it)| (*role, it));
         all.filter(|(_, it)| it.joins == Joins::Apart || it.quotes == Quotes::Instead)
     }
 
-    /// Where the settings stand that its container takes from elsewhere, and which of these stay as they are; `None` if it
-    /// takes none.
+    /// In words: the source of the settings that its container takes from elsewhere, and the settings that stay
+    /// unchanged there. `None` if it takes no settings from elsewhere.
     pub fn taken_words(&self) -> Option<String> {
         let mut names: Vec<&str> = self.apart().filter_map(|(_, it)| it.path.first()).map(String::as_str).collect();
         names.sort_unstable();
         names.dedup();
         let from = Some(self.taken.join(" and ")).filter(|it| !it.is_empty())?;
         Some(match &*names {
-            [] => format!("its settings stand in {from}, which no other container of the file takes"),
+            [] => format!("its settings are in {from}, which no other container in the file uses"),
             names => {
                 let is_in_pod = self.inside.as_ref().is_some_and(Inside::is_in_pod);
                 let podman = if is_in_pod {
-                    "; not with an older `podman kube play`, where `envFrom` wins (podman issue 27287)"
+                    "; except with an older `podman kube play`, in which `envFrom` wins (podman issue 27287)"
                 } else {
                     ""
                 };
                 let names = names.join(", ");
-                format!("{names} from {from}: that stays as it is, and the container's own environment wins{podman}")
+                format!(
+                    "{names} from {from}: looptax leaves that unchanged; the container's own environment wins{podman}"
+                )
             }
         })
     }
 
-    /// Whether a Secret has some of its settings.
+    /// Whether a Secret holds some of its settings.
     pub fn has_secrets(&self) -> bool {
         !self.secrets.is_empty()
     }
 
-    /// A text of it with stars for what a Secret has.
+    /// A text of it with stars in place of the values from a Secret.
     pub fn without_secrets(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| without(&text, secret))
     }
 
-    /// Where the first of its settings is in the text.
+    /// The byte of its first setting in the text.
     pub(super) fn first_place(&self) -> Option<usize> {
         self.bound.iter().flat_map(|it| it.roles.values()).map(|it| it.start).min()
     }
 
-    /// The variables of the environment that its settings are, and whether they say where it goes.
+    /// The environment variables among its settings, and whether each of them gives the server.
     pub fn variables(&self) -> BTreeMap<String, bool> {
         let mut found = BTreeMap::new();
         for (role, setting) in self.bound.iter().flat_map(|it| &it.roles) {
@@ -217,7 +220,7 @@ impl Found {
     }
 }
 
-/// A text with stars in the place of a word, or of several.
+/// A text with stars in place of a word, or of several words.
 fn without(text: &str, word: &str) -> String {
     let is_part = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     let (mut found, mut done) = (String::new(), 0);

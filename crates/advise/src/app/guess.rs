@@ -1,4 +1,4 @@
-//! Connections of applications that nobody wrote into the table: found by the names of their settings.
+//! Connections of applications that the table does not have: found by the names of their settings.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::source::MOST_BYTES;
 use super::table::{App, Format, GUESSED, Role, apps};
 use super::url;
 
-/// The connections among the settings, but for those that `is_known` of the table has.
+/// The connections among the settings, except for those with a setting for which `is_known` is true.
 pub(super) fn connections(
     settings: &[Setting],
     format: Format,
@@ -28,7 +28,7 @@ pub(super) fn connections(
     let all = with_parts(settings);
     let sorted = sort(&all);
     let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
-    // An image may have drivers that nobody uses.
+    // An image may have drivers that no program uses.
     let is_configuration = format.language().is_none() && format != Format::Dockerfile;
     let context = Context {
         all: &all,
@@ -67,18 +67,19 @@ pub(super) fn connections(
     found
 }
 
-/// Words of drivers of MySQL that take localhost for TCP: Java's, and Elixir's.
+/// Words of MySQL drivers that use TCP for localhost: Java's, and Elixir's.
 const TCP_ALONE: [&str; 8] =
     ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
 
-/// The same at the head of a line: pgloader's, and Go's in `OpenTelemetry`'s collector.
+/// The same at the beginning of a line: pgloader's, and Go's in `OpenTelemetry`'s collector.
 const HEADS_OF_TCP: [(&str, Format); 3] =
     [("load database", Format::Pairs), ("LOAD DATABASE", Format::Pairs), ("receivers:", Format::Yaml)];
 
-/// Words of PHP's drivers, which take localhost for the socket.
+/// Words of PHP's drivers, which use the socket for localhost.
 const OF_PHP: [&str; 3] = ["mysqli", "MySQLi", "pdo_mysql"];
 
-/// The same of programs that call MySQL's C library: collectd, Exim, Fluentd with Ruby's mysql2, `OpenDKIM`, PAM, BIND, Kea.
+/// The same for programs that call MySQL's C library: collectd, Exim, Fluentd with Ruby's mysql2, `OpenDKIM`, PAM,
+/// BIND, Kea.
 const C_LIBRARY: [&str; 10] = [
     "LoadPlugin mysql",
     "mysql_servers",
@@ -92,7 +93,7 @@ const C_LIBRARY: [&str; 10] = [
     "\"hosts-database",
 ];
 
-/// What is known of the whole text.
+/// Facts about the whole text.
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 struct Context<'a> {
     all: &'a [Setting],
@@ -102,7 +103,7 @@ struct Context<'a> {
     localhost_is_tcp: bool,
 }
 
-/// All settings, with the parts of those that are lists; what somebody is to fill in is hidden.
+/// All settings, with the parts of those that are lists. A value that somebody has yet to fill in is hidden.
 fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let has_parts = |it: &&Setting| {
         is_pdo(it) || is_keywords(it) || is_redis_list(it) || is_options(it) || is_connection_string(it)
@@ -131,10 +132,10 @@ fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     all
 }
 
-/// Settings by what they say; numbers are places among all of them.
+/// Settings by their meaning; numbers are indices among all settings.
 struct Sorted<'a> {
     urls: Vec<(Option<Kind>, usize)>,
-    /// Addresses at the head of Redis's lists, and what those are called.
+    /// Addresses at the beginning of Redis's lists, and the names of these lists.
     lists: Vec<(usize, &'a [String])>,
     groups: Groups,
 }
@@ -144,7 +145,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     for (idx, setting) in all.iter().enumerate() {
         let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
         let hidden = is_hidden_url(setting).then(by_path);
-        // redis-py's, with the number of the database behind it.
+        // redis-py's URL, with the number of the database after the path.
         let is_socket = |text: &String| text.starts_with("unix:///") && text.contains('?');
         let of_socket = matches!(&setting.value, Value::Text(text) if is_socket(text)).then(by_path);
         let of_socket = of_socket.filter(|it| *it == Some(Kind::Redis));
@@ -174,12 +175,12 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
         }
         let parents = &setting.path[..parents.len() + usize::from(is_item)];
         if let Some(other) = keys::prefix_of_database(name, &prefix) {
-            // `dbname` stands beside `dbhost` as well as beside `host`.
+            // `dbname` belongs to `dbhost` as well as to `host`.
             let group = sorted.groups.entry((parents.to_vec(), other)).or_default();
             group.entry(Role::Database).or_insert(idx);
         }
         if role == Role::Database && name.to_lowercase().ends_with("_db") {
-            // Beside `maintenance_db` a mere `name` is no database's.
+            // With `maintenance_db` present, a mere `name` is not a database's name.
             let plain = sorted.groups.entry((parents.to_vec(), String::new()));
             plain.or_default().insert(role, idx);
         }
@@ -194,7 +195,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     sorted
 }
 
-/// A host by its value, where its name is that of a URL: `Uri=tcp://localhost:3306`, `REDIS_URL=unix:/run/redis.sock`.
+/// A host by its value, if its name is that of a URL: `Uri=tcp://localhost:3306`, `REDIS_URL=unix:/run/redis.sock`.
 fn place_key(name: &str, setting: &Setting) -> Option<Key> {
     let is_place = |text: &String| text.starts_with("tcp://") || text.starts_with("unix:");
     let is_named = ["url", "uri", "address"].iter().any(|it| name.to_lowercase().ends_with(it));
@@ -227,7 +228,7 @@ fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
     named.collect()
 }
 
-/// A URL that the program takes apart, or puts together of what stands beside it, is one connection, not two.
+/// A URL that the program splits into settings, or builds from other settings, is one connection, not two.
 fn drop_doubles(found: &mut Vec<Bound>) {
     let kinds: Vec<Kind> =
         { found.iter() }.filter(|it| it.roles.contains_key(&Role::Url)).map(|it| it.app.kind).collect();
@@ -259,7 +260,7 @@ struct Named {
     roles: BTreeMap<Role, usize>,
 }
 
-/// `'host': HOST` beside `HOST = '…'` is one connection, at the place that the name was given.
+/// `'host': HOST` and `HOST = '…'` are one connection, at the place where `HOST` gets its value.
 fn join_references(named: &mut Vec<Named>, all: &[Setting]) {
     let host_of = |it: &Named| it.roles.get(&Role::Host).map(|idx| &all[*idx]);
     let mut idx = 0;
@@ -283,7 +284,7 @@ fn join_references(named: &mut Vec<Named>, all: &[Setting]) {
 
 type Groups = BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>>;
 
-/// User and password that stand beside a URL or a DSN.
+/// User and password in settings next to a URL or a DSN.
 fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups) {
     let Some((name, parents)) = path.split_last() else {
         return;
@@ -292,7 +293,7 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
     let outer = ["_jdbc", "_reactive"].iter().find_map(|it| prefix.strip_suffix(it));
     let prefix = outer.unwrap_or(&prefix).to_owned();
     let beside = groups.get(&(parents.to_vec(), prefix.clone()));
-    // SpamAssassin's `user_awl_sql_username` beside `user_awl_dsn`.
+    // SpamAssassin's `user_awl_sql_username` belongs to `user_awl_dsn`.
     let beside = beside.or_else(|| groups.get(&(parents.to_vec(), format!("{prefix}_sql"))));
     for role in [Role::User, Role::Password] {
         if let Some(idx) = beside.and_then(|it| it.get(&role)) {
@@ -301,7 +302,7 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
     }
 }
 
-/// User and password behind a DSN in a list, as Perl's `connect` takes them.
+/// User and password after a DSN in a list, as in Perl's `connect`.
 fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Setting]) {
     let Some((Ok(own), parents)) = path.split_last().map(|it| (it.0.parse::<usize>(), it.1)) else {
         return;
@@ -314,9 +315,9 @@ fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Sett
     }
 }
 
-/// A host or a socket, and a word that it is one of a database, or a login and a database beside it.
+/// Whether the group has a host or a socket, and either a word that shows a database, or a login and a database.
 fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>, all: &[Setting]) -> bool {
-    // Where MySQL's own server listens.
+    // The address at which MySQL's own server listens.
     if parents.iter().any(|it| matches!(&**it, "mysqld" | "mysqld_safe" | "mariadbd" | "mariadb")) {
         return false;
     }
@@ -367,7 +368,8 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     is_host && !is_other && (words || has_login || is_of_port)
 }
 
-/// Perl's DSN beside a setting that is put together: `"DBI:mysql:database=$Self->{Database};host=$Self->{DatabaseHost}"`.
+/// Perl's DSN in a setting that the program builds:
+/// `"DBI:mysql:database=$Self->{Database};host=$Self->{DatabaseHost}"`.
 fn hidden_dsn<'a>(setting: &Setting, all: &'a [Setting]) -> Option<&'a str> {
     let parents = setting.path.split_last()?.1;
     let beside =
@@ -376,7 +378,7 @@ fn hidden_dsn<'a>(setting: &Setting, all: &'a [Setting]) -> Option<&'a str> {
     texts.find(|it| it.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:")))
 }
 
-/// Whether a host is where a server listens, not where one connects to.
+/// Whether a host is an address to listen at, not one to connect to.
 fn listens_at(text: &str, everywhere: &str) -> bool {
     let rest = text.strip_prefix(everywhere);
     rest.is_some_and(|it| it.is_empty() || it.starts_with(':'))
@@ -393,7 +395,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
     let pdo = pdo_of(&all[anchor], all);
     let is_pdo = pdo.is_some();
-    // Both of PHP's drivers, and PDO, have the same C library's meaning of it.
+    // PHP's two drivers and PDO read it as the same C library does.
     let is_php = is_php && kind == Some(Kind::Mysql);
     let dsn = hidden_dsn(&all[anchor], all).filter(|_| is_perl);
     let has_c_library = (has_c_library || dsn.is_some()) && kind == Some(Kind::Mysql);
@@ -410,7 +412,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,
         _ => value(Role::Host).map(str::to_owned),
     };
-    // Java has no sockets of its own, some of Python's libraries take none unasked, and Go says it.
+    // Java has no sockets itself, some Python libraries use them only on request, and Go's DSN gives the transport.
     let tcp_alone = ["jdbc:", "mysql+pymysql:", "mysql+aiomysql:", "mysql+mysqlconnector:"];
     let says_tcp =
         value(Role::Url).is_some_and(|url| url::is_go(url) || tcp_alone.iter().any(|it| url.starts_with(it)));
@@ -429,17 +431,17 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         }
         _ => false,
     };
-    // What it says itself counts, and whether it names the host beside it at all.
+    // The DSN's own port or socket counts, and so does whether it uses the host setting at all.
     let says_more = |dsn: &str| !dsn.contains("host=") || ["port=", "_socket="].iter().any(|it| dsn.contains(it));
     let reads_more = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains("mysql_read_default"));
     let doubt = match kind {
         _ if pdo.is_some_and(reads_more) => Some("its DSN names an option file"),
-        _ if dsn.is_some_and(says_more) => Some("its DSN is put together by the program"),
-        _ if is_nowhere => Some("no host is the usual socket to some drivers, and TCP to others"),
-        None => Some("which kind of server is meant is not said"),
-        Some(Kind::Mysql) if is_local && !is_pdo => Some("localhost is the socket to some drivers, and TCP to others"),
+        _ if dsn.is_some_and(says_more) => Some("the program builds its DSN from parts"),
+        _ if is_nowhere => Some("without a host some drivers use the usual socket, others TCP"),
+        None => Some("its settings do not give the kind of server"),
+        Some(Kind::Mysql) if is_local && !is_pdo => Some("for localhost some drivers use the socket, others TCP"),
         Some(_) if has_socket && roles.contains_key(&Role::Host) && !is_pdo => {
-            Some("which of host and socket counts is the program's business")
+            Some("the program decides whether the host or the socket counts")
         }
         Some(_) => None,
     };

@@ -1,6 +1,7 @@
-//! What is read beside a file: what its program includes, and what its containers take from other files.
+//! The other files that belong to a file: those that its program includes, and those that its containers take values
+//! from.
 //!
-//! Names alone; whoever calls opens them, up to a bound.
+//! Only names; the caller opens the files, up to a limit.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,9 @@ use super::format::format_of;
 use super::read::is_manifest;
 use super::{code, share, yaml};
 
-/// The files that a program of this path reads beside its own, by its words for them; of a Compose file those that its
-/// services take their variables from, or have as nginx's and PHP-FPM's own; of a manifest the other ones of its folder, which `beside` names.
+/// The files that belong to this one, each with the words that name it. For a program's text: the files that it
+/// includes. For a Compose file: those that its services take variables from or use as nginx's and PHP-FPM's own. For a
+/// manifest: the other manifests of its folder, which `beside` lists.
 pub fn included(path: &str, text: &str, beside: &[String]) -> Vec<(String, String)> {
     let format = format_of(Some(path), text);
     let both = |it: String| (it.clone(), it);

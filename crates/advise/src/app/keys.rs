@@ -1,4 +1,4 @@
-//! What the name of a setting says by its words: its role, and the kind of server that it is about.
+//! Reads the words in a setting's name: its role, and the kind of server that it is about.
 
 pub(super) use super::kind_words::{kind_in, kind_of_port};
 use super::kind_words::{kind_of_word, snake};
@@ -7,7 +7,7 @@ use super::table::Role;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) role: Role,
-    /// What its neighbours share with it: `db` of `DB_HOST`.
+    /// The part that it shares with the names of its neighbours: `db` of `DB_HOST`.
     pub(super) prefix: String,
 }
 
@@ -57,7 +57,7 @@ const ROLES: [(&str, Role); 43] = [
     ("name", Role::Database),
 ];
 
-/// What a setting is called by its last word; `None` for what no connection has.
+/// The role by the last word of a setting's name; `None` if it is not a setting of a connection.
 pub(super) fn key_of(name: &str) -> Option<Key> {
     let name = snake(name);
     // `redis_host1` and `redis_port1` belong together.
@@ -72,7 +72,7 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
     Some(Key { role: *role, prefix: prefix.to_owned() })
 }
 
-/// What else the name of a database may share with its neighbours: `dbname` is `db` and `name`, too.
+/// Another part that the name of a database may share with its neighbours: `dbname` belongs to `db` and to `name`.
 pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
     let ends =
@@ -81,7 +81,7 @@ pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     Some(format!("{prefix}_{word}").trim_start_matches('_').to_owned())
 }
 
-/// What a URL's name shares with those of its login: `jdbc` of `jdbc_connection_string`.
+/// The part that a URL's name shares with those of its login: `jdbc` of `jdbc_connection_string`.
 pub(super) fn prefix_of_url(name: &str) -> String {
     let name = snake(name);
     let ends = ["connection_string", "connection_url", "connection", "url", "uri", "dsn"];
@@ -93,18 +93,18 @@ fn is_database_word(word: &str) -> bool {
     matches!(word, "db" | "database" | "sql" | "rdbms") || kind_of_word(word).is_some()
 }
 
-/// Whether a name speaks of a database of any kind.
+/// Whether a name contains a word for any kind of database.
 pub(super) fn is_about_a_database(name: &str) -> bool {
     snake(name).split(['_', '/']).any(is_database_word)
 }
 
-/// What is in the place of a value until somebody, or another program, fills it in.
+/// Whether a text is only a placeholder, which a person or another program fills in later.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let is_between = |open: &str, close: &str| {
         let inside = text.strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(|it| !it.is_empty())
     };
-    // A name of a host has no underscores, and a macro little else.
+    // Host names have no underscores; names of macros have little else.
     let is_macro = text.contains('_')
         && text.starts_with(|c: char| c.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');

@@ -1,4 +1,4 @@
-//! Kinds of servers by words and ports, wherever they stand.
+//! Recognises the kind of a server by words and ports, in any text.
 
 use looptax_model::dsn::Kind;
 
@@ -16,7 +16,7 @@ pub(super) fn snake(name: &str) -> String {
     new.trim_matches('_').to_owned()
 }
 
-/// The kind that a name, or a value like `mysqli` or `PostgreSQL`, speaks of.
+/// The kind that a name, or a value like `mysqli` or `PostgreSQL`, contains a word for.
 pub(in crate::app) fn kind_in(name: &str) -> Option<Kind> {
     let lower = name.to_lowercase();
     let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
@@ -40,7 +40,7 @@ pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
     })
 }
 
-/// The kind that has this port by custom.
+/// The kind that usually has this port.
 pub(in crate::app) fn kind_of_port(port: &str) -> Option<Kind> {
     Some(match port.trim() {
         "3306" | "3307" => Kind::Mysql,

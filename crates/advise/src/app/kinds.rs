@@ -1,4 +1,4 @@
-//! The kind of server that a value, or what stands beside it, speaks of, where no application of the table is known.
+//! The kind of server that a value or its neighbours give, for an application that the table does not have.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use super::setting::{Setting, Value};
 use super::table::Role;
 use super::url;
 
-/// The driver of PDO's `mysql:host=…;dbname=…`, which PHP hands on as it is, and of Perl's `dbi:mysql:host=…;database=…`.
+/// The driver in PDO's `mysql:host=…;dbname=…`, which PHP passes on unchanged, and in Perl's
+/// `dbi:mysql:host=…;database=…`.
 pub(super) fn driver_of(text: &str) -> Option<Kind> {
     let is_dbi = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let text = if is_dbi { &text[4..] } else { text };
@@ -28,7 +29,7 @@ pub(super) fn is_dbi(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if is_it(text))
 }
 
-/// .NET's `Server=…;Database=…;User Id=…`, but for SQL Server's.
+/// .NET's `Server=…;Database=…;User Id=…`, except for those of SQL Server.
 pub(super) fn is_connection_string(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
@@ -77,7 +78,7 @@ pub(super) fn is_redis_list(setting: &Setting) -> bool {
     text.contains(',') && is_host && keys::kind_of_port(port) == Some(Kind::Redis)
 }
 
-/// Whether a variable of the environment is a database's URL, by the name of the setting.
+/// Whether an environment variable is a database's URL, by the name of the setting.
 pub(super) fn is_hidden_url(setting: &Setting) -> bool {
     let name = setting.path.last().map(|it| it.to_lowercase()).unwrap_or_default();
     let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
@@ -85,20 +86,20 @@ pub(super) fn is_hidden_url(setting: &Setting) -> bool {
     is_url && is_variable && setting.path.iter().any(|it| keys::is_about_a_database(it))
 }
 
-/// The kind of the URL that a value is, or that it is put together to.
+/// The kind of a URL that a value is, or that a program builds.
 pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
     let raw = setting.item.get(setting.literal.clone())?;
     let raw = match &setting.value {
         Value::Text(text) => text,
         Value::Hidden => raw.trim_matches(['\'', '"', '`']),
-        // The file's own default says the kind.
+        // The file's own default gives the kind.
         Value::Variable { fallback, .. } => fallback.as_deref()?,
     };
     if setting.value == Value::Hidden && raw.contains("host=") {
-        // PDO's DSN, put together.
+        // PDO's DSN, built from parts.
         return driver_of(raw).or_else(|| url::kind_of_scheme(raw.split_once(':')?.0));
     }
-    // A list of TOML is no DSN.
+    // A list of TOML is not a DSN.
     let is_dsn = ["@tcp(", "@unix(", "@("].iter().any(|it| raw.contains(it)) && url::is_go(raw);
     if is_dsn && !raw.contains(' ') && !raw.starts_with('[') {
         return url::parse(raw).map(|it| it.kind());
@@ -116,14 +117,14 @@ pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
     (is_whole && is_read).then_some(kind)
 }
 
-/// `addr=127.0.0.1:6379,db=0`, as Gitea and Grafana have it.
+/// `addr=127.0.0.1:6379,db=0`, as Gitea and Grafana write it.
 fn is_list_of_redis(text: &str) -> bool {
     let mut names = text.split([',', ' ']).filter_map(|it| it.split_once('=')).map(|it| it.0);
     let has_more = names.clone().any(|it| matches!(it, "network" | "db" | "pool_size"));
     has_more && names.any(|it| it == "addr") && !text.contains("://")
 }
 
-/// A text with a word for each part that a template fills in: `{{ … }}` may hold blanks.
+/// A text with a plain letter in place of each part that a template fills in: `{{ … }}` may hold blanks.
 fn without_templates(text: &str) -> String {
     let mut parts = text.split("{{");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -147,7 +148,7 @@ pub(super) fn text_in<'a>(roles: &BTreeMap<Role, usize>, role: Role, all: &'a [S
     }
 }
 
-/// Names of settings that say of which kind a server is, without what its own settings begin with.
+/// Names of settings that give the kind of a server, without the prefix that they share with its other settings.
 const SAYS: [&str; 15] = [
     "driver",
     "drivername",
@@ -166,7 +167,7 @@ const SAYS: [&str; 15] = [
     "kind",
 ];
 
-/// The same a level above its settings.
+/// The same, one level above its settings.
 const OF_PARENT: [&str; 8] = [
     "client",
     "dialect",
@@ -182,7 +183,8 @@ const OF_PARENT: [&str; 8] = [
 const NO_SERVER: [&str; 12] =
     ["h2", "sqlite", "sqlite3", "derby", "hsqldb", "flatfile", "file", "yaml", "yml", "json", "memory", "none"];
 
-/// Whether its section is switched off: `enabled: false`, `REDIS_ENABLED=false`, `storage-method: h2` beside it or a level above.
+/// Whether its section is switched off, by a setting next to it or one level above: `enabled: false`,
+/// `REDIS_ENABLED=false`, `storage-method: h2`.
 pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool {
     all.iter().any(|it| {
         let (Some((name, own_parents)), Value::Text(value)) = (it.path.split_last(), &it.value) else {
@@ -192,12 +194,12 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
         let is_beside = own_parents == parents;
         let is_above = parents.split_last().is_some_and(|(_, it)| it == own_parents);
         let word = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
-        // DokuWiki asks the plugin that it names.
+        // DokuWiki uses the plugin that this setting names.
         if name == "authtype" && value.starts_with("auth") {
             let below = parents.strip_prefix(own_parents).unwrap_or_default();
             return matches!(below, [top, own, ..] if top == "plugin" && own.starts_with("auth") && *own != value);
         }
-        // phpBB its own driver of a cache: `$acm_type = 'phpbb\\cache\\driver\\file'`.
+        // phpBB uses the cache driver that this setting names: `$acm_type = 'phpbb\\cache\\driver\\file'`.
         if name == "acm_type" {
             return prefix.strip_prefix("phpbb_acm_").is_some_and(|it| !value.ends_with(it));
         }
@@ -205,9 +207,9 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
         match word {
             "enabled" | "enable" | "active" | "use" => is_beside && says_no && it.path.len() + prefix.len() > 1,
             "disabled" => is_beside && value == "true",
-            // OpenTelemetry's collector makes a path of the endpoint then.
+            // With this setting, OpenTelemetry's collector reads the endpoint as a path.
             "transport" => is_beside && value == "unix" && it.path[0] == "receivers",
-            // SQL Server's, by .NET's name of its client.
+            // SQL Server's, by the name of its .NET client.
             "providername" => is_above && value.ends_with(".sqlclient"),
             _ => {
                 let is_storage = ["storage", "database", "db"].iter().any(|it| word.starts_with(it));
@@ -219,21 +221,21 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
     })
 }
 
-/// What stands beside a connection and says of which kind it is: `driver`, `DB_TYPE`.
+/// The kind that a setting next to a connection gives: `driver`, `DB_TYPE`.
 pub(super) fn kind_beside(parents: &[String], prefix: &str, all: &[Setting]) -> Option<Kind> {
     all.iter().find_map(|it| {
         let (name, own_parents) = it.path.split_last()?;
-        // Fluentd has an `@` before it.
+        // Fluentd puts an `@` before it.
         let name = name.to_lowercase();
         let name = name.trim_start_matches('@');
         let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
         let of_parent = parents.split_last().is_some_and(|(_, it)| it == own_parents) && OF_PARENT.contains(&name);
         let Value::Text(value) = &it.value else {
-            // A DSN that is put together.
+            // A DSN that the program builds from parts.
             let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
             return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
         };
-        // Sphinx's `type` beside `sql_host`.
+        // Sphinx's `type` belongs to `sql_host`.
         let is_bare = matches!(name, "type" | "driver" | "dialect" | "adapter" | "engine");
         let says = SAYS.contains(&rest) || is_bare;
         let says = says && own_parents == parents || of_parent;
@@ -254,7 +256,7 @@ pub(super) fn kind_of_group(
         own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
     };
     let by_driver = || kind_beside(parents, prefix, all);
-    // The file's own default, where the host is as open.
+    // The file's own default, if the host is not known either.
     let by_default = || match (text(Role::Host), &all[*roles.get(&Role::Port)?].value) {
         (None, Value::Variable { fallback, .. }) => fallback.as_deref(),
         _ => None,

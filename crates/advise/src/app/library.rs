@@ -1,8 +1,8 @@
-//! The kind of server that a program's text is about by the library that it loads or calls.
+//! The kind of server that a program's text uses, by the library that it loads or calls.
 
 use looptax_model::dsn::Kind;
 
-/// What a text holds where it uses a client of that kind. A program that names two kinds tells nothing.
+/// Texts that show the use of a client of that kind. A program with texts of two kinds shows nothing.
 const SIGNS: [(&str, Kind); 17] = [
     ("new mysqli(", Kind::Mysql),
     ("mysqli_connect(", Kind::Mysql),
@@ -23,7 +23,7 @@ const SIGNS: [(&str, Kind); 17] = [
     ("from \"pg\"", Kind::Postgres),
 ];
 
-/// The kind of the one client that the text uses, outside comments.
+/// The kind of the only client that the text uses, outside comments.
 pub(super) fn kind_of_library(text: &str) -> Option<Kind> {
     let is_comment = |line: &&str| {
         let line = line.trim_start();

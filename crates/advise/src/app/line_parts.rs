@@ -1,12 +1,13 @@
-//! Values of a line that hold several settings: lists of TOML, `SQLConnectInfo`, Exim's servers, variables of an environment.
+//! Values in a line that hold several settings: lists of TOML, `SQLConnectInfo`, Exim's servers, variables of an
+//! environment.
 //!
 //! Each part is a setting with its own place. Called by `lines`.
 
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, Setting, Value};
 
-/// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part, and `SQLNamedConnectInfo name backend` with the
-/// same behind it.
+/// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part, and `SQLNamedConnectInfo name backend`,
+/// which is followed by the same parts.
 pub(super) fn connect_info(setting: &Setting) -> Vec<Setting> {
     let is_called = |name: &str| setting.path.last().is_some_and(|it| it.eq_ignore_ascii_case(name));
     let is_named = is_called("SQLNamedConnectInfo");
@@ -49,13 +50,13 @@ pub(super) fn connect_info(setting: &Setting) -> Vec<Setting> {
     parts.collect()
 }
 
-/// The byte of `whole` that a part of it begins at.
+/// The byte of `whole` at which a part of it begins.
 fn offset(whole: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(whole.as_ptr().addr())
 }
 
-/// Exim's `hide mysql_servers = localhost/database/user/password : …`, of which each may have a socket in parentheses. Redis's
-/// have no user.
+/// Exim's `hide mysql_servers = localhost/database/user/password : …`; each server may have a socket in parentheses.
+/// Redis's servers have no user.
 pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     let kinds = ["mysql_servers", "pgsql_servers", "redis_servers"];
     let name = setting.path.last().map_or("", |it| it);
@@ -63,7 +64,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     let (Some(kind), Value::Text(value)) = (kind, &setting.value) else {
         return Vec::new();
     };
-    // Behind `<` the list has another separator.
+    // After `<` the list has another separator.
     if setting.quotes != Quotes::Bare(Bare::Line) || value.starts_with('<') {
         return Vec::new();
     }
@@ -76,7 +77,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
         };
         let (host, socket) = place.split_once('(').unwrap_or((place, ""));
         let (host, port) = host.trim().split_once("::").unwrap_or((host.trim(), ""));
-        // MySQL's C library takes a socket with localhost only.
+        // MySQL's C library uses a socket only with localhost.
         let is_ignored = kind == "mysql_servers" && !matches!(host, "" | "localhost");
         let socket = if is_ignored { "" } else { socket };
         let mut parts = vec![("host", host), ("port", port), ("socket", socket)];
@@ -92,7 +93,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// Exim's list of servers with its further lines; any other line unchanged.
+/// Exim's list of servers with its continuation lines; any other line unchanged.
 pub(super) fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'a str {
     let is_list = |line: &str| line.split_once('=').is_some_and(|it| it.0.trim_end().ends_with("_servers"));
     if !line.ends_with('\\') || line.trim_start().starts_with('#') || !is_list(line) {
@@ -108,7 +109,7 @@ pub(super) fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'
     text[start..end].trim_end()
 }
 
-/// What is between colons; two of them are one that belongs to a server.
+/// Splits at colons. A double colon is not a separator: it belongs to a server.
 fn servers(value: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -147,7 +148,7 @@ pub(super) fn listed_assignments(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// The assignments of a unit's `Environment=`, which may stand in quotes.
+/// The assignments of a unit's `Environment=`, which may be in quotes.
 pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
     let is_environment = setting.path.last().is_some_and(|it| it == "Environment");
     let Value::Text(value) = &setting.value else {
@@ -174,7 +175,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
         let from = base + at + blank + opened;
         if let Some((name, text)) = body[..end].split_once('=') {
             let mut part = setting.part(name, text, from..from + end, name.len(), Joins::With(" "));
-            // systemd takes quotes away wherever in a word they stand.
+            // systemd removes quotes anywhere in a word.
             if let Some(bare) = ['"', '\''].iter().find_map(|it| text.strip_prefix(*it)?.strip_suffix(*it)) {
                 part.value = Value::Text(bare.to_owned());
                 part.literal = part.literal.start + 1..part.literal.end - 1;
@@ -191,7 +192,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// Where a word ends whose blanks may stand in quotes.
+/// The end of a word in which quotes may contain blanks.
 fn end_of_word(text: &str) -> Option<usize> {
     let mut within = None;
     text.char_indices().find_map(|(at, c)| {
@@ -205,7 +206,7 @@ fn end_of_word(text: &str) -> Option<usize> {
     })
 }
 
-/// The texts of a list of TOML, each in quotes.
+/// The texts of a TOML list, each in quotes.
 pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
     let raw = &setting.item[setting.literal.clone()];
     let is_line = raw.len() == setting.item.len();
@@ -231,7 +232,7 @@ pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
     found
 }
 
-/// The same of lists within a list: `["127.0.0.1", 5433, "primary"]`.
+/// The same for lists within a list: `["127.0.0.1", 5433, "primary"]`.
 fn inner_items(setting: &Setting, raw: &str, first: usize) -> Vec<Setting> {
     let lists = raw.split('[').filter_map(|it| Some(it.split_once(']')?.0));
     let items = lists.enumerate().flat_map(|(idx, list)| {
@@ -251,14 +252,14 @@ pub(super) fn pam_arguments(setting: &Setting) -> Vec<Setting> {
     let Some((_, arguments)) = setting.item.split_once("pam_mysql.so ") else {
         return Vec::new();
     };
-    // Another file says more.
+    // Another file has further settings.
     if arguments.contains("config_file=") {
         return Vec::new();
     }
     arguments_in(setting, arguments, "pam_mysql")
 }
 
-/// The arguments of BIND's DLZ drivers, in braces behind `database "mysql` or on the next line.
+/// The arguments of BIND's DLZ drivers, in braces after `database "mysql` or on the next line.
 pub(super) fn dlz_arguments(settings: &[Setting]) -> Vec<Setting> {
     let pairs = settings.iter().zip(settings.iter().skip(1).map(Some).chain([None]));
     let found = pairs.filter_map(|(setting, next)| {
@@ -271,7 +272,7 @@ pub(super) fn dlz_arguments(settings: &[Setting]) -> Vec<Setting> {
     found.flatten().collect()
 }
 
-/// `name=value` between blanks, below the name of what they are for.
+/// `name=value` between blanks, under the name of the module or driver that gets them.
 fn arguments_in(setting: &Setting, text: &str, whose: &str) -> Vec<Setting> {
     let words = text.split_whitespace().filter_map(|it| Some((it, it.split_once('=')?)));
     let parts = words.map(|(word, (name, value))| {

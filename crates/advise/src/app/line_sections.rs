@@ -1,4 +1,5 @@
-//! Blocks in files of a setting per line, and what their heads say: Dovecot's `mysql localhost {`, collectd's `<Database shop>`.
+//! Blocks in files with one setting per line, and the settings in their heads: Dovecot's `mysql localhost {`,
+//! collectd's `<Database shop>`.
 //!
 //! Called by `lines`.
 
@@ -6,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::setting::{Joins, Setting, Value, named};
 
-/// Opens and closes the blocks `mysql localhost {` of Dovecot and `<Plugin mysql>` of collectd, and what Elixir's
-/// `config :app, App.Repo,` begins.
+/// Opens and closes the blocks `mysql localhost {` of Dovecot and `<Plugin mysql>` of collectd, and the sections that
+/// Elixir's `config :app, App.Repo,` begins.
 pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -> bool {
     if line == "}" {
         section.pop();
@@ -16,7 +17,7 @@ pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -
     if let Some(opened) = line.strip_suffix('{') {
         if section.len() < 16 {
             let first = opened.split([' ', '=']).next().unwrap_or_default();
-            // Dovecot's servers are there several times.
+            // Dovecot has a block for each server.
             let is_server = matches!(first, "mysql" | "pgsql") && !opened.contains('=');
             section.push(named(if is_server { opened.trim_end() } else { first }));
         }
@@ -36,14 +37,15 @@ pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -
     } else if section.len() < 16 {
         let name = inside.replace('"', "");
         let tag = name.split(' ').next().unwrap_or_default();
-        // Elsewhere than with collectd the words behind it choose messages (Fluentd's `<match mysql.**>`): no kind is said.
+        // In other files than collectd's the words after the tag select messages (Fluentd's `<match mysql.**>`) and
+        // give no kind.
         let is_collectd = tag == "Plugin" || section.first().is_some_and(|it| it.starts_with("Plugin "));
         section.push(if is_collectd { named(&name) } else { named(&format!("{tag} {number}")) });
     }
     true
 }
 
-/// What the head of a block, which is `whole`, says itself: a database or a host.
+/// The settings in the head of a block, which is `whole`: a database or a host.
 pub(super) fn labels(head: &str, section: &[String], whole: &Setting) -> Vec<Setting> {
     let label = |name: &str| section.iter().cloned().chain([name.to_owned()]).collect();
     let database = database_of(head, section).map(|database| Setting {
@@ -59,7 +61,7 @@ pub(super) fn labels(head: &str, section: &[String], whole: &Setting) -> Vec<Set
     database.into_iter().chain(host).collect()
 }
 
-/// The name of collectd's `<Database shop>` is the database of PostgreSQL's, and of no other's.
+/// The name in collectd's `<Database shop>` is the database only for PostgreSQL.
 fn database_of<'a>(head: &'a str, section: &[String]) -> Option<&'a str> {
     let name = head.strip_prefix("<Database ")?.trim_end_matches('>').trim_matches('"');
     let is_own = section.first().is_some_and(|it| it.ends_with("postgresql"));
@@ -74,8 +76,8 @@ fn host_of(head: &str) -> Option<&str> {
     (!bare.is_empty() && !bare.contains([' ', '='])).then_some(bare)
 }
 
-/// Drops what collectd's plugins are told that the file does not load, if it loads others; in a file that loads none it is
-/// in doubt.
+/// Drops the settings of collectd plugins that the file does not load, if it loads others. In a file that loads no
+/// plugin, such settings are in doubt.
 pub(super) fn loaded_only(settings: &mut Vec<Setting>, text: &str) {
     let plugin_of = |it: &Setting| it.path.first()?.strip_prefix("Plugin ").map(str::to_lowercase);
     let loads = |line: &str| {

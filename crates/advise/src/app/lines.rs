@@ -1,4 +1,4 @@
-//! Files with a setting per line: `.env`, INI, `key = value`, arguments, systemd's units.
+//! Files with one setting per line: `.env`, INI, `key = value`, arguments, systemd's units.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,18 @@ use super::line_sections::{is_section, labels, loaded_only};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
-/// The kind of such a file.
+/// How such a file writes its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lines {
     /// `NAME=value`, perhaps after `export`.
     Dotenv,
     /// `[section]` and `key = value`.
     Ini,
-    /// `key = value` without sections; `:` and blanks may stand for `=`, lines go on where they are
-    /// indented.
+    /// `key = value` without sections; `:` or blanks may replace `=`, and an indented line continues the one before.
     Pairs,
-    /// An argument per line: `-l 127.0.0.1`.
+    /// One argument per line: `-l 127.0.0.1`.
     Arguments,
-    /// `Name value value`, in Apache's way.
+    /// `Name value value`, as Apache writes it.
     Directives,
     /// `#!define NAME value` and `modparam("module", "name", value)`.
     Kamailio,
@@ -39,7 +38,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut next_start = 0;
     let mut depth = 0_usize;
     let mut is_going_on = false;
-    // How often a table of TOML was there, and the list that is not closed yet, with how many items it has.
+    // How often each table of TOML occurred; and the list that is not closed yet, with its number of items.
     let mut n_tables: HashMap<String, usize> = HashMap::new();
     let mut list: Option<(Vec<String>, usize)> = None;
     let mut branches = Branches::from_text(text);
@@ -113,7 +112,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     (with_parts(settings, kind), Vec::new())
 }
 
-/// The items of a list that begins on this line, and whether it goes on.
+/// The items of a list that begins on this line, and whether it continues on the next.
 fn begun_list(found: &Setting) -> (Vec<Setting>, bool) {
     let own = listed(found, 0);
     let raw = found.item[found.literal.clone()].trim_end();
@@ -121,14 +120,14 @@ fn begun_list(found: &Setting) -> (Vec<Setting>, bool) {
     (own, is_open)
 }
 
-/// A further line of variables: Supervisor's `environment=`, or a unit's `Environment=`.
+/// A continuation line of variables: Supervisor's `environment=`, or a unit's `Environment=`.
 fn continued(line: Setting, section: &[String], kind: Lines) -> Setting {
     let name = if kind == Lines::Ini { "environment" } else { "Environment" };
     let path = section.iter().filter(|_| kind == Lines::Ini).cloned().chain([name.to_owned()]);
     Setting { path: path.collect(), ..line }
 }
 
-/// The texts of a list of TOML, with variables as the file has them: `servers = ["${MONGO_URL}"]`.
+/// The texts of a TOML list, with the file's variables in them: `servers = ["${MONGO_URL}"]`.
 fn listed(setting: &Setting, first: usize) -> Vec<Setting> {
     let expand = |it: Setting| match it.value {
         Value::Text(text) => Setting { value: expanded(text, Lines::Ini), ..it },
@@ -137,12 +136,12 @@ fn listed(setting: &Setting, first: usize) -> Vec<Setting> {
     items(setting, first).into_iter().map(expand).collect()
 }
 
-/// Whether variables of an environment go on in the next line.
+/// Whether variables of an environment continue on the next line.
 fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
     match kind {
         Lines::Unit => line.ends_with('\\') && (goes_on || line.starts_with("Environment")),
         Lines::Dockerfile => line.ends_with('\\') && (goes_on || line.starts_with("ENV ")),
-        // Supervisor's, where what goes on is indented.
+        // Supervisor's, which continue on indented lines.
         Lines::Ini => {
             let starts = || line.strip_prefix("environment").is_some_and(|it| it.trim_start().starts_with('='));
             line.ends_with([',', '=']) && (goes_on || starts())
@@ -151,7 +150,7 @@ fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
     }
 }
 
-/// The settings with those that stand within a value of theirs.
+/// The settings, with those that are parts of their values.
 fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     let parts: Vec<Setting> = match kind {
         Lines::Directives => settings.iter().flat_map(connect_info).collect(),
@@ -167,7 +166,7 @@ fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     settings
 }
 
-/// Within how many branches and loops of a shell, or of a template, the next line is.
+/// The number of branches and loops, of a shell or a template, around the next line.
 pub(super) fn depth_after(line: &str, depth: usize) -> usize {
     let tag = ["{%", "<%", "{{"].iter().find_map(|it| line.strip_prefix(it));
     let words = tag.unwrap_or(line).trim_start_matches('-').trim_start();
@@ -198,7 +197,7 @@ fn section_of(line: &str, kind: Lines) -> Option<&str> {
     inside.split_once(']').map(|(name, _)| name.trim())
 }
 
-/// `at` is the line's number, counted from one, and the byte that it begins at.
+/// `at` is the line's number, counted from one, and the byte at which it begins.
 fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Option<Setting> {
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
@@ -216,7 +215,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     };
     let key_at = body.strip_prefix(prefix).map_or(0, |rest| body.len() - rest.trim_start().len());
     let body_at = 0;
-    // The parameter of a module is behind the last comma.
+    // The value of a module's parameter comes after the last comma.
     let separator = match body[key_at..].rfind(',').filter(|_| prefix == "modparam(") {
         Some(comma) => comma + 1,
         None => separator(&body[key_at..], kind)?,
@@ -224,7 +223,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     let key = body[key_at..separator].trim_end_matches([' ', '\t', ',']);
     let after = &body[separator..];
     let is_sign = after.starts_with(['=', ':']);
-    // Asterisk's `=>` is the same as `=`.
+    // Asterisk's `=>` means the same as `=`.
     let is_arrow = after.starts_with("=>") && kind == Lines::Ini;
     let rest = &after[usize::from(is_sign) + usize::from(is_arrow)..];
     let value_at = body.len() - rest.trim_start().len();
@@ -254,7 +253,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     })
 }
 
-/// The rest of a unit's `Environment=` on a line of its own.
+/// A whole line as the words of a unit's `Environment=`.
 fn words_of_line(line: &str, at: [usize; 2]) -> Setting {
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
@@ -296,20 +295,20 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
             let at = body.find([' ', '\t', '='])?;
             body[at..].trim_start().find('=').filter(|it| *it == 0).map_or(Some(at), |_| body.find('='))
         }
-        // Python takes a colon, too.
+        // Python also accepts a colon.
         Lines::Ini => body.find('=').into_iter().chain(body.find(": ")).min(),
         Lines::Dotenv | Lines::Unit => body.find('='),
     }
 }
 
-/// A value as it is in its line.
+/// A value as it is written in its line.
 struct Literal {
     value: Value,
     n_bytes: usize,
     quotes: Quotes,
 }
 
-/// Stands for a dollar that begins no variable, while variables are looked for.
+/// Stands for a dollar that does not begin a variable, while variables are looked for.
 const DOLLAR: char = '\u{e000}';
 
 fn literal(text: &str, kind: Lines) -> Literal {
@@ -353,7 +352,8 @@ fn literal(text: &str, kind: Lines) -> Literal {
     }
 }
 
-/// The text between quotes, and the bytes that it takes with them. A shell's backslash means something before few signs.
+/// The text between quotes, and its number of bytes with them. In a shell, a backslash has a meaning only before a few
+/// characters.
 fn quoted(text: &str, quote: char, kind: Lines) -> Option<(String, usize)> {
     let is_shell = kind == Lines::Dotenv;
     let mut value = String::new();
@@ -429,7 +429,7 @@ fn of_ruby(text: &str) -> Value {
     Value::Variable { name, fallback }
 }
 
-/// ERB: one variable of the environment is understood, nothing else.
+/// ERB: only a single environment variable is understood.
 fn embedded(text: &str) -> Value {
     let inside = text
         .strip_prefix("<%=")

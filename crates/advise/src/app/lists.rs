@@ -1,5 +1,5 @@
-//! Values that are lists of settings themselves: `host=127.0.0.1 dbname=mail`, `Server=…;Database=…`, `--db-host 127.0.0.1`,
-//! and lists of servers.
+//! Values that are lists of settings: `host=127.0.0.1 dbname=mail`, `Server=…;Database=…`, `--db-host 127.0.0.1`; and
+//! lists of servers.
 
 use super::bound::Bound;
 use super::quotes::Quotes;
@@ -10,15 +10,15 @@ use looptax_model::dsn::{Kind, Unspoken};
 /// Most servers of a list that are followed.
 const MOST_SERVERS: usize = 32;
 
-/// What joins the servers of a list: the others stay where one is changed, by hand.
+/// Joins the servers of a list: a change of one, by hand, keeps the others.
 pub(super) const OF_SEVERAL: Joins = Joins::With(",");
 
-/// The parts of such a value as settings below it. Parts with escapes or quotes are left out.
+/// The parts of such a value, as settings below it. Parts with escapes or quotes are left out.
 pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
     let Value::Text(value) = &setting.value else {
         return Vec::new();
     };
-    // With escapes the places of the parts are not known.
+    // In a value with escapes the places of the parts are not known.
     let Some(base) = setting.item[setting.literal.clone()].find(&**value) else {
         return Vec::new();
     };
@@ -51,7 +51,8 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
                 found.push(part);
             }
         } else if at == 0 && !trimmed.is_empty() {
-            // StackExchange.Redis: the first part is the address. Perl's `DBI:mysql:database;host=…` has the database there.
+            // StackExchange.Redis: the first part is the address. In Perl's `DBI:mysql:database;host=…` the first part
+            // is the database.
             let is_dbi = trimmed.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
             let head = trimmed.match_indices(':').nth(1).filter(|_| is_dbi).map_or(0, |it| it.0 + 1);
             let name = if head > 0 { "database" } else { "" };
@@ -100,8 +101,8 @@ fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
     found
 }
 
-/// The same for each server of a list: memcached's clients divide what they keep among them, exporters ask each, and each may
-/// be `MongoDB`'s first.
+/// The same connection for each server of a list: memcached's clients divide their keys among the servers, exporters
+/// query each one, and a client of `MongoDB` may connect to any of them first.
 pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     let role = if bound.app.kind == Kind::Memcached { Role::Host } else { Role::Url };
     let list = bound.roles.get(&role).filter(|it| it.joins != Joins::Apart && it.quotes != Quotes::Instead);
@@ -123,7 +124,7 @@ pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     all.collect()
 }
 
-/// A URL of several hosts as one for each of them.
+/// One URL for each host of a URL with several hosts.
 fn members(setting: &Setting) -> Vec<Setting> {
     let Value::Text(url) = &setting.value else {
         return Vec::new();
@@ -135,7 +136,7 @@ fn members(setting: &Setting) -> Vec<Setting> {
     urls.map(|url| Setting { value: Value::Text(url), joins: OF_SEVERAL, ..setting.clone() }).collect()
 }
 
-/// What stands between commas, semicolons and blanks, each in the place of the whole.
+/// The parts between commas, semicolons and blanks, each as a setting with the name of the whole.
 fn pieces(setting: &Setting, kind: Kind) -> Vec<Setting> {
     let Value::Text(value) = &setting.value else {
         return Vec::new();
@@ -146,7 +147,7 @@ fn pieces(setting: &Setting, kind: Kind) -> Vec<Setting> {
     let base = setting.literal.start + base;
     let mut at = base;
     let mut found = Vec::new();
-    // A path may have blanks in it, and an address of PHP-FPM its page behind a semicolon.
+    // A path may contain blanks, and an address of PHP-FPM may have its page after a semicolon.
     let separators: &[char] = match value.contains('/') {
         true if kind == Kind::PhpFpm => &[','],
         true => &[',', ';'],

@@ -1,4 +1,4 @@
-//! What an application makes of its settings: where it goes, over which transport, as whom.
+//! Reads an application's settings as the application does: which server, over which transport, as which user.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use super::url::{self, Parsed};
 use super::url_form::unproved;
 use crate::Takes;
 
-/// What one application makes of its settings.
+/// A connection as one application reads its settings.
 pub(super) struct Lookup {
     pub(super) address: Option<Address>,
-    /// The same of a server that looptax does not talk to.
+    /// The same for a server that looptax does not talk to.
     pub(super) unspoken: Option<Unspoken>,
     pub(super) takes: Option<Takes>,
     pub(super) why: String,
-    /// Whether the connection fails, or does not reach the socket that is named.
+    /// Whether the connection fails, or does not reach the socket in its settings.
     pub(super) fails: bool,
-    /// Whether it is open because its URL has a form that was not tried with the application's driver.
+    /// Whether its transport is not known because its URL has a form that was not tested with the application's driver.
     pub(super) is_untried: bool,
     pub(super) credentials: Credentials,
 }
@@ -43,7 +43,7 @@ impl Lookup {
     }
 }
 
-/// What an application makes of the settings that were bound to it.
+/// Reads the settings that belong to an application's connection.
 pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     let mut lookup = look_up_place(bound, source);
     if let Some(address) = &mut lookup.address {
@@ -61,7 +61,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
         return Lookup::unknown(doubt.clone());
     }
     if let Some(name) = unproved_socket(bound) {
-        return Lookup::unknown(format!("whether its program reads `{name}` is not known"));
+        return Lookup::unknown(format!("looptax does not know whether its program reads `{name}`"));
     }
     match text(Role::Url) {
         Some(Ok(it)) if !it.is_empty() => {
@@ -131,7 +131,7 @@ fn unproved_socket(bound: &Bound) -> Option<&str> {
 
 type Asked = Option<Result<String, String>>;
 
-/// A URL; user and password may stand beside it, and a socket that wins over its host.
+/// Reads a URL; other settings may give user and password, and a socket that overrides its host.
 fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: Asked) -> Lookup {
     let common = url::common(text);
     let text = common.as_deref().unwrap_or(text);
@@ -149,13 +149,13 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
             unspoken = Some(it);
             (None, host, socket)
         }
-        None => return Lookup::unknown("looptax does not read its URL".to_owned()),
+        None => return Lookup::unknown("looptax cannot read its URL".to_owned()),
     };
     if app.socket_rule == SocketRule::Wins && socket.is_none() {
         match beside {
             Some(Ok(path)) if names_a_socket(&path) => socket = Some(PathBuf::from(path)),
             Some(Err(why)) => {
-                return Lookup::unknown(format!("whether it names a socket is {why}"));
+                return Lookup::unknown(format!("its socket setting is {why}"));
             }
             _ => {}
         }
@@ -192,7 +192,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
     }
 }
 
-/// Which transport a URL means; a socket in it that is ignored goes away.
+/// The transport of a URL; removes a socket from it that the driver ignores.
 fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<PathBuf>) -> (Takes, String) {
     let is_local = matches!(host, None | Some("localhost" | "none"));
     let needs_localhost = match app.socket_rule {
@@ -209,9 +209,9 @@ fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<P
         (Some(path), _) => (Takes::Unix, format!("{} is the socket", path.display())),
         (None, None | Some("localhost")) if app.socket_rule == SocketRule::Driver => {
             if needs_localhost {
-                (Takes::Unix, "the C library takes its usual socket".to_owned())
+                (Takes::Unix, "the C library uses its usual socket".to_owned())
             } else {
-                (Takes::Tcp, "a driver in Python takes TCP without a socket".to_owned())
+                (Takes::Tcp, "a driver in Python uses TCP if no socket is given".to_owned())
             }
         }
         (None, None) => (app.nowhere.unwrap_or(Takes::Tcp), "the URL has no host".to_owned()),
@@ -230,7 +230,7 @@ fn address(
         host: place.host,
         port: place.port,
         user: or_none(Role::User),
-        // An empty one of SQL is in the file: it is known. To the others it means none.
+        // An empty password for SQL is in the file: it is known. For the other kinds it means no password.
         password: password.and_then(Result::ok).filter(|it| !it.is_empty() || has_accounts(app)).map(Secret::new),
         database: or_none(Role::Database),
         socket: place.socket,
@@ -238,12 +238,12 @@ fn address(
     })
 }
 
-/// Whether one has to say who one is.
+/// Whether the server needs a user name.
 fn has_accounts(app: &App) -> bool {
     matches!(app.kind.protocol(), Some(Protocol::Mysql | Protocol::Postgres))
 }
 
-/// Nobody logs in with what was guessed.
+/// Whether user and password are known: looptax does not log in with guessed ones.
 fn credentials(
     app: &App,
     user: Option<Result<String, String>>,
@@ -261,7 +261,7 @@ fn credentials(
     }
 }
 
-/// A value as text, or what it depends on.
+/// A value as text, or the reason why it is not known.
 pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, String> {
     if let Some(doubt) = &setting.doubt {
         return Err(doubt.clone());
@@ -271,20 +271,20 @@ pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, 
         Value::Hidden => Err("an expression that only the program can evaluate".to_owned()),
         Value::Variable { name, fallback } => {
             let known = source.environment.and_then(|it| it.get(name));
-            // What counts without it is certain where the environment is.
+            // The fallback is certain only if the environment is known.
             let found = known.or(fallback.as_ref().filter(|_| source.environment.is_some()));
-            found.cloned().ok_or_else(|| format!("the variable {name} of its environment"))
+            found.cloned().ok_or_else(|| format!("the environment variable {name}"))
         }
     }
 }
 
-/// Whether it is a variable that the environment, which is known, does not have.
+/// Whether the value is a variable that the environment, which is known, does not set.
 pub(super) fn is_unset(value: &Value, source: &Source<'_>) -> bool {
     let is_missing = |name: &String| { source.environment }.is_some_and(|it| !it.contains_key(name));
     matches!(value, Value::Variable { name, fallback: None } if is_missing(name))
 }
 
-/// The words for nothing of Laravel's `.env` and of Odoo.
+/// Laravel's words in `.env` for an empty value, and Odoo's.
 fn without_nothing(text: String) -> String {
     match &*text {
         "null" | "(null)" | "empty" | "(empty)" | "False" | "None" => String::new(),

@@ -1,11 +1,12 @@
-//! The libraries that a project names as its own, which tell whose a common name like `DATABASE_URL` is.
+//! The libraries that a project depends on itself. They show which application a common name like `DATABASE_URL`
+//! belongs to.
 //!
-//! Files that hold the libraries of libraries as well (`composer.lock`, `poetry.lock`) tell nothing: a program that uses an
-//! ORM has the driver below it too, and does not hand its URL to that.
+//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) show nothing: a program with an
+//! ORM has the driver below it too, and does not pass its URL to that driver.
 
 use serde_json::Value;
 
-/// Names of the files, those that people write before those that tools do, and whose libraries they name.
+/// Names of the files, and the package registry of each; files that people write come before those that tools write.
 const MANIFESTS: [(&str, &str); 11] = [
     ("package.json", "npm"),
     ("package-lock.json", "npm"),
@@ -20,7 +21,7 @@ const MANIFESTS: [(&str, &str); 11] = [
     ("mix.exs", "hex"),
 ];
 
-/// The signs of a folder's manifests, `library:npm/NAME` each; none of those that cannot be read.
+/// The signs of a folder's manifests, `library:npm/NAME` each. Manifests that cannot be read give no signs.
 pub fn libraries(read: impl Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     let texts = MANIFESTS.iter().filter_map(|(file, whose)| Some((file, whose, read(file)?)));
     let signs = texts.flat_map(|(file, whose, text)| {
@@ -72,7 +73,7 @@ fn add_from(table: &toml::Table, names: &mut Vec<String>) {
     }
 }
 
-/// `psycopg2` of `psycopg2[binary]>=2.9  # why`. Python's names know no case, and `_` is `-`.
+/// `psycopg2` of `psycopg2[binary]>=2.9 # why`. In Python's names case does not matter, and `_` equals `-`.
 fn of_python(line: &str) -> Option<String> {
     let line = line.trim();
     let end = line.find(|it: char| !it.is_ascii_alphanumeric() && !"-_.".contains(it)).unwrap_or(line.len());
@@ -87,7 +88,8 @@ fn of_ruby_or_elixir(line: &str) -> Option<String> {
     Some(name.split(['"', '\'', ',', ' ']).next()?.to_owned())
 }
 
-/// `github.com/jackc/pgx` of `github.com/jackc/pgx/v5 v5.5.0`; what another library needs is marked.
+/// `github.com/jackc/pgx` of `github.com/jackc/pgx/v5 v5.5.0`. A module that only another library needs is marked, and
+/// left out.
 fn of_go(line: &str) -> Option<String> {
     let line = line.trim_start().trim_start_matches("require ");
     let name = line.split_once(" v").filter(|_| !line.contains("// indirect"))?.0.trim();

@@ -1,9 +1,10 @@
-//! Configuration files of applications: which servers they name, and what to write instead.
+//! Configuration files of applications: which servers they connect to, and what to write instead.
 //!
-//! Text in, connections out; nothing is opened or run here, and every text is untrusted: it is read up
-//! to bounds. `blocks`, `code`, `command`, `lines`, `shell`, `web`, `xml` and `yaml` turn a file into settings with their places, the table
-//! (`data/apps.toml`) says which settings are a connection (`bind`), `lookup` and `place` which transport it
-//! takes, `change` what would have to be written. `drivers` does the same for calls in a program's text. Called by the command line.
+//! Text in, connections out. Nothing is opened or run here, and every text is untrusted: it is read up to limits.
+//! `blocks`, `code`, `command`, `lines`, `shell`, `web`, `xml` and `yaml` turn a file into settings with their places.
+//! The table (`data/apps.toml`) lists the settings that are a connection (`bind`), `lookup` and `place` find its
+//! transport, and `change` the lines to write. `drivers` does the same for calls in a program's text. Called by the
+//! command line.
 
 mod bind;
 mod blocks;

@@ -1,6 +1,6 @@
 //! Patterns of the table: names of files, names of settings, values.
 
-/// Whether a path fits: `*` stands for anything but a slash, `**/` for folders or none.
+/// Whether a path matches: `*` stands for anything except a slash, `**/` for any number of folders, or none.
 pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_prefix("**/") {
         Some(rest) => {
@@ -17,7 +17,7 @@ fn fits_parts(pattern: &str, path: &str) -> bool {
         && pattern.split('/').zip(path.split('/')).all(|(pattern, part)| fits(pattern, part))
 }
 
-/// Whether a text fits, whatever its case: `*` stands for anything.
+/// Whether a text matches, regardless of case: `*` stands for anything.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     if pattern.is_ascii()
         && text.is_ascii()
@@ -45,7 +45,7 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The same without copies, which thousands of names times hundreds of patterns would be; `None` for several `*`.
+/// The same without copies: there are thousands of names and hundreds of patterns. `None` for several `*`.
 fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     let Some((first, last)) = pattern.split_once('*') else {
         return Some(pattern.eq_ignore_ascii_case(text));
@@ -58,8 +58,8 @@ fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     Some(is_long && fits(&text[..first.len()], first) && fits(&text[text.len() - last.len()..], last))
 }
 
-/// What the wildcards of a setting's name stand for; `None` where it does not fit. Parts are divided by
-/// `/`, `*` is one of them, `{*}` what stands within one, a leading `**` any number.
+/// The texts in place of the wildcards in a setting's name; `None` if the name does not match. `/` divides the parts.
+/// `*` is one part, `{*}` a text within one, a leading `**` any number of parts.
 pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     let (pattern, free) = match pattern.strip_prefix("**/") {
         Some(rest) => {
@@ -89,7 +89,7 @@ pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// What each `{*}` of a part stands for; at the end of the part it may be nothing.
+/// The text in place of each `{*}` of a part; at the end of the part it may be empty.
 fn within(pattern: &str, part: &str) -> Option<Vec<String>> {
     let mut pieces = pattern.split("{*}");
     let mut rest = part.strip_prefix(pieces.next()?)?;

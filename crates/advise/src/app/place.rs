@@ -1,4 +1,4 @@
-//! Where a connection goes as it is configured, and over which transport.
+//! The server and the transport of a connection, as they are configured.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use looptax_model::dsn::Kind;
 use super::table::{App, HostForm, PathPort, Role, SocketRule};
 use crate::Takes;
 
-/// What `PostgreSQL`'s socket is called in its folder, before the port.
+/// The name of `PostgreSQL`'s socket in its folder, without the port at its end.
 const POSTGRES_FILE: &str = ".s.PGSQL.";
 
-/// What was read of a place.
+/// The texts of the settings that give the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     pub(crate) host: Option<&'a str>,
@@ -26,18 +26,18 @@ pub(crate) struct Written<'a> {
 pub(crate) struct Place {
     pub(crate) host: Option<String>,
     pub(crate) port: u16,
-    /// The socket, where one is named.
+    /// The socket, if the settings give one.
     pub(crate) socket: Option<PathBuf>,
     pub(crate) takes: Takes,
     pub(crate) why: String,
-    /// Whether the connection fails, or does not reach the socket that is named; `why` is the reason.
+    /// Whether the connection fails, or does not reach the socket in its settings; `why` is the reason.
     pub(crate) fails: bool,
 }
 
-/// Reads a place by the application's rules.
+/// Finds server and transport by the application's rules.
 ///
 /// # Errors
-/// Why it cannot be known.
+/// The reason, if server or transport cannot be determined.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
     let text = text.strip_prefix("tcp://").filter(|_| app.is_guess() || !is_store(app)).unwrap_or(text);
@@ -49,7 +49,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     }
     let text = one_of(app, text)?;
     if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
-        return Err("a set of servers, of which any may be asked".to_owned());
+        return Err("its host is a set of servers, and its driver may ask any of them".to_owned());
     }
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default().trim();
@@ -81,7 +81,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let own_setting = own_setting.filter(|it| names_a_socket(it));
     let own_setting = own_setting.filter(|_| scheme.as_deref().is_none_or(|it| matches!(it, "unix" | "socket")));
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
-    // Django's options win over its host.
+    // Django's options override its host.
     let host_socket = split.socket.filter(|_| app.socket_rule != SocketRule::Localhost || own_setting.is_none());
     if let Some(path) = host_socket.filter(|_| is_local || split.host.is_empty())
         && let Some(why) = wrong_port(app, text, port)
@@ -92,7 +92,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let (takes, why) = match (host_socket, own_setting, scheme.as_deref()) {
         (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
-            return Err(format!("its protocol is socket, and its host is `{text}`: the programs differ"));
+            return Err(format!("its protocol is socket, but its host is `{text}`: programs read this differently"));
         }
         (Some(_), ..) if !is_local && host.is_some() => {
             (Takes::Tcp, format!("a socket after a host that is not localhost is ignored: `{text}` stays on TCP"))
@@ -100,11 +100,11 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         (Some(path), ..) => of_socket(path),
         (None, Some(_), _) if is_conditional && !is_local && host.is_some() => (
             Takes::Tcp,
-            format!("the socket beside it is ignored: it counts only with the host localhost, not with `{text}`"),
+            format!("the socket setting is ignored: it counts only with the host localhost, not with `{text}`"),
         ),
         (None, Some(path), _) if is_local || !is_conditional => of_socket(path),
         (None, _, _) => by_host(app, host.as_deref())
-            .ok_or_else(|| "no host is given, and what that means is not known".to_owned())?,
+            .ok_or_else(|| "no host is given, and looptax does not know which server is used then".to_owned())?,
     };
     let own_setting = own_setting.filter(|_| is_local || !is_conditional);
     let socket = host_socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
@@ -118,30 +118,30 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
-/// libpq's IP address wins over its host.
+/// libpq's IP address overrides its host.
 fn by_address(address: &str, port: u16) -> Place {
     Place {
         host: address.split(',').next().map(str::to_owned),
         port,
         socket: None,
         takes: Takes::Tcp,
-        why: format!("hostaddr is {address}, which wins over the host"),
+        why: format!("hostaddr is {address}, which overrides the host"),
         fails: false,
     }
 }
 
-/// Why it is open what the driver makes of a place: it is spelled in a way that drivers read differently.
+/// Why looptax cannot determine the server: drivers read this spelling differently.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
     }
-    let not_tried = |what: String| Some(format!("what its driver makes of {what} was not tried"));
+    let not_tried = |what: String| Some(format!("looptax has not tested its driver with {what}"));
     let text = without_login(text);
     let is_usual = split.host.eq_ignore_ascii_case("localhost") && split.host != "localhost";
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
-        return not_tried(format!("the host `{}`, which is localhost in capitals,", split.host));
+        return not_tried(format!("the host `{}` (localhost in capitals)", split.host));
     }
-    // What WordPress does was tried with all of the others.
+    // WordPress was tested with all other spellings.
     if app.host_is.contains(&HostForm::PortColon) {
         return None;
     }
@@ -159,25 +159,25 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if let Some(path) = split.socket.into_iter().chain(beside).find(|it| it.starts_with('/')) {
         let is_odd = |c: char| app.unfit.contains(c) || app.kind == Kind::Postgres && " '\\".contains(c);
         if path.contains(is_odd) {
-            return not_tried(format!("the signs in `{path}`"));
+            return not_tried(format!("the special characters in `{path}`"));
         }
         let is_file = app.kind == Kind::Postgres && folder_of(path).is_some() && !app.is_guess();
         if is_file && (!app.writes_folder() || beside == Some(path)) {
-            return not_tried(format!("`{path}`, which is the socket's file,"));
+            return not_tried(format!("`{path}`, the socket's file"));
         }
     }
     if split.port == Some("") {
         return not_tried(format!("the host `{text}`"));
     }
-    // Its own programs know no such setting, and those that do want the folder.
+    // PostgreSQL's own programs do not have such a setting, and other programs that have it need the folder.
     if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
-        return not_tried("a socket beside a host".to_owned());
+        return not_tried("both a socket and a host".to_owned());
     }
     let port_number = port.parse::<u16>().ok();
     // phpBB has the socket there.
     let is_socket = written.socket.is_some_and(|it| it.trim() == port);
     if !port.is_empty() && port_number.is_none() && !is_socket {
-        return not_tried("its port".to_owned());
+        return not_tried("this port".to_owned());
     }
     let is_zero = port_number == Some(0) && !app.zero_port;
     if is_zero && written.hostaddr.is_some() {
@@ -195,12 +195,12 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     let host = split.host;
     let is_odd = host.contains([':', ' ', ',', '[']);
     if is_odd && beside.is_some() && app.socket_rule == SocketRule::Wins {
-        return not_tried(format!("the host `{text}` beside a socket"));
+        return not_tried(format!("the host `{text}` together with a socket"));
     }
     if unresolvable(app, host).is_some() || host.starts_with(['/', '@']) || host.starts_with("unix:") {
         return None;
     }
-    // Drivers differ in whether an IPv6 address has brackets.
+    // Drivers differ in whether an IPv6 address needs brackets.
     let is_bare_ip = app.bare_ip && host.parse::<IpAddr>().is_ok();
     if is_odd && !is_bare_ip {
         return not_tried(format!("the host `{text}`"));
@@ -208,7 +208,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     (is_zero && beside.is_none()).then(|| not_tried("the port `0`".to_owned()))?
 }
 
-/// The text of a host as it may be shown: somebody may have put a URL with its password there.
+/// The text of a host as it may be shown: it could be a URL with its password.
 fn without_login(text: &str) -> &str {
     let has_login = !text.starts_with(['/', '@']) && text.contains('@');
     if has_login { text.rsplit('@').next().unwrap_or_default() } else { text }
@@ -218,21 +218,22 @@ fn is_store(app: &App) -> bool {
     matches!(app.kind, Kind::Mysql | Kind::Postgres | Kind::Redis | Kind::Memcached)
 }
 
-/// Why a host cannot be looked up: it contains a port or brackets, which the driver takes as part of the name.
+/// Why a host cannot be looked up: it contains a port or brackets, which the driver reads as part of the name.
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
-    is_none.then(|| format!("`{host}` is taken for a host's name here, and no host has it"))
+    is_none.then(|| format!("its driver takes `{host}` for the name of a host, and no host has that name"))
 }
 
-/// The host that is used. Of a list it is the first, if all of the list use one transport; a path may contain blanks.
+/// The host that is used. Of a list it is the first, if all hosts of the list use one transport; a path may contain
+/// blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if app.host_is.contains(&HostForm::List) && !text.contains('/') {
         let mut hosts = text.split([' ', ',']).filter(|it| !it.is_empty());
         let first = hosts.next().unwrap_or_default();
         return match hosts.next() {
             None => Ok(first),
-            Some(_) => Err("a list of hosts, of which any may be asked first".to_owned()),
+            Some(_) => Err("its host is a list, and its driver may ask any of them first".to_owned()),
         };
     }
     if !text.contains(',') {
@@ -250,7 +251,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     let first = hosts.next().unwrap_or_default();
     let is_path = |it: &str| it.starts_with(['/', '@']);
     if hosts.any(|it| is_path(it) != is_path(first)) {
-        return Err(format!("a list, of which each is tried until one answers: `{text}`"));
+        return Err(format!("its host is a list, and its driver tries each until one answers: `{text}`"));
     }
     Ok(first)
 }
@@ -273,8 +274,8 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
         // The host is the text before the first slash, which is empty.
         let why = format!(
-            "`{text}` is only a path, which is not a host here: it is ignored, and the usual socket is \
-             used"
+            "`{text}` is only a path, which its program does not accept as a host: it ignores the path and uses the \
+             usual socket"
         );
         return Some(Place {
             host: None,
@@ -286,25 +287,24 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         });
     }
     let why = if path.starts_with('@') {
-        format!("`{text}` is taken for a name: only libpq has sockets of that kind (abstract ones)")
+        format!("its driver takes `{text}` for a name: only libpq has abstract sockets")
     } else if app.host_is.contains(&HostForm::Colon) {
-        format!("`{text}` is only a path, which is not a host here: write localhost before it (localhost:{path})")
+        format!("`{text}` is only a path, which its program does not accept as a host: write localhost:{path}")
     } else {
-        format!("`{text}` is taken for a host's name here, and no host has it")
+        format!("its driver takes `{text}` for the name of a host, and no host has that name")
     };
     Some(Place { host: None, port, socket: Some(PathBuf::from(path)), takes: Takes::Tcp, why, fails: true })
 }
 
-/// Folder and port of a path that is `PostgreSQL`'s socket itself: libpq and those that took its ways want the folder.
+/// Folder and port of a path that is `PostgreSQL`'s socket itself: libpq, and drivers that work like it, need the
+/// folder.
 pub(crate) fn folder_of(path: &str) -> Option<(String, u16)> {
     let (folder, name) = path.rsplit_once('/')?;
     Some((folder.to_owned(), name.strip_prefix(POSTGRES_FILE)?.parse().ok()?))
 }
 
 pub(crate) fn wants_folder(path: &str, port: u16) -> String {
-    format!(
-        "`{path}` is the socket's file, and its folder is wanted: what is looked for is {path}/{POSTGRES_FILE}{port}"
-    )
+    format!("`{path}` is the socket's file, but its driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
 }
 
 /// Why the driver does not use a path as host together with this port.
@@ -315,8 +315,9 @@ fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
         PathPort::ZeroOrNone => port.is_some_and(|port| port > 0),
     };
     let is_marked = text.starts_with("unix:") && app.path_port != PathPort::Zero;
-    (is_port_wrong && !is_marked)
-        .then(|| "a path counts only with port 0; with this port it is taken for a host name and fails".to_owned())
+    (is_port_wrong && !is_marked).then(|| {
+        "a path works only with port 0; with this port its driver takes the path for a host name and fails".to_owned()
+    })
 }
 
 fn by_host(app: &App, host: Option<&str>) -> Option<(Takes, String)> {
@@ -337,7 +338,7 @@ pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
     }
 }
 
-/// A path or an abstract name; Moodle's `1` means the usual one.
+/// Whether a text is a path or an abstract name; Moodle's `1` means the usual socket.
 pub(crate) fn names_a_socket(text: &str) -> bool {
     text.contains('/') || text.starts_with('@') || matches!(text, "1" | "true")
 }
@@ -348,7 +349,7 @@ struct Split<'a> {
     socket: Option<&'a str>,
 }
 
-/// A path; of a `PostgreSQL`'s folder, programs that take host and port apart at the last colon do it here too.
+/// A path. Programs that split host and port at the last colon also do so with a `PostgreSQL` folder.
 fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     let takes_port = app.kind == Kind::Postgres && app.host_is.contains(&HostForm::Port);
     let with_port = text.rsplit_once(':').filter(|(_, port)| takes_port && port.parse::<u16>().is_ok());
@@ -401,7 +402,7 @@ fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
         return Split { host: "", port: Some(text), socket: None };
     }
     match text.rsplit_once(':').filter(|_| takes_port) {
-        // An IPv6 address has colons of its own.
+        // An IPv6 address itself contains colons.
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
             Split { host, port: Some(port), socket: None }
         }

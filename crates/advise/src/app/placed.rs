@@ -1,6 +1,6 @@
 //! Which container each connection of a file is for.
 //!
-//! Beside `inside`, which knows containers and no connections. Called by `read` and `compose`.
+//! Unlike `inside`, which reads containers and no connections. Called by `read` and `compose`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::inside::File;
 use super::source::Source;
 use super::table::Role;
 
-/// Says of each connection whose container it is for; nothing if the file describes none.
+/// Sets for each connection the container that it is for; nothing if the file describes no container.
 pub(super) fn place_inside(found: &mut [Found], source: &Source<'_>, text: &str) {
     let Some(path) = source.path.filter(|_| !found.is_empty()) else {
         return;
@@ -23,7 +23,7 @@ pub(super) fn place_inside(found: &mut [Found], source: &Source<'_>, text: &str)
     }
 }
 
-/// The lines in which a connection's settings begin.
+/// The lines at which a connection's settings begin.
 fn lines_of(found: &Found) -> BTreeSet<usize> {
     let place = [Role::Url, Role::Host, Role::Socket, Role::Port, Role::Database];
     let settings = found.bound.iter().flat_map(|it| &it.roles);

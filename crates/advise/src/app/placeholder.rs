@@ -6,10 +6,10 @@
 use super::setting::{Setting, Value};
 use super::url::is_go;
 
-/// Why a setting with such a value is not known, behind "it is".
+/// Why a setting with such a value is not known, as it follows "it is".
 const DOUBT: &str = "a placeholder that something else fills in";
 
-/// Marks settings whose values are placeholders, so that nothing is concluded from their texts.
+/// Marks settings whose values are placeholders, so that looptax concludes nothing from their texts.
 pub(super) fn doubt_placeholders(settings: &mut [Setting]) {
     for setting in settings {
         let Value::Text(text) = &setting.value else {
@@ -19,7 +19,7 @@ pub(super) fn doubt_placeholders(settings: &mut [Setting]) {
             continue;
         }
         setting.doubt.get_or_insert_with(|| DOUBT.to_owned());
-        // The scheme of a URL still tells the kind of server.
+        // The scheme of a URL still shows the kind of server.
         if !is_address(text) {
             setting.value = Value::Hidden;
         }
@@ -30,7 +30,7 @@ fn is_address(text: &str) -> bool {
     text.contains("://") || is_go(text)
 }
 
-/// Whether a text is a placeholder or has one in it.
+/// Whether a text is a placeholder or contains one.
 fn is_placeholder(text: &str) -> bool {
     let is_within = |open: &str, close: &str, is_name: &dyn Fn(&str) -> bool| {
         let mut starts = text.match_indices(open).map(|(at, _)| &text[at + open.len()..]);
@@ -47,7 +47,7 @@ fn is_placeholder(text: &str) -> bool {
         let inside = text.trim().strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(is_name)
     };
-    // A password may hold any sign; in an address brackets and parentheses have no other meaning.
+    // A password may contain any character; in an address brackets and parentheses have no other meaning.
     let is_part = |open: &str, close: &str, is_name: &dyn Fn(&str) -> bool| {
         if is_address(text) { is_within(open, close, is_name) } else { is_whole(open, close, is_name) }
     };
@@ -70,7 +70,7 @@ fn is_placeholder(text: &str) -> bool {
         || has_variable_as_host(text)
 }
 
-/// Whether a URL's host is a variable that nothing has put in: `mysql://$USER:$PASSWORD@$HOST/shop`.
+/// Whether a URL's host is a variable that has not been replaced: `mysql://$USER:$PASSWORD@$HOST/shop`.
 fn has_variable_as_host(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://") else {
         return false;

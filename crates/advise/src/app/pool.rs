@@ -1,4 +1,5 @@
-//! How many connections a process of an application opens at most: the size of its pool, by the setting's name.
+//! The number of connections that a process of an application opens at most: the size of its pool, by the setting's
+//! name.
 //!
 //! Called by `read` for each connection that was found.
 
@@ -8,7 +9,7 @@ use super::bound::Bound;
 use super::setting::{Setting, Value};
 use super::table::Role;
 
-/// Ends of names, without what is no letter or digit, beside a connection's other settings.
+/// Ends of the names of such settings, with only letters and digits.
 ///
 /// # Source
 /// The manuals of Rails, `HikariCP`, Ecto, `SQLAlchemy`, Knex, mysql2, Go's database/sql in Gitea and Grafana, Odoo and
@@ -28,21 +29,21 @@ const NAMES: [&str; 9] = [
 const WITHIN_POOL: [&str; 3] = ["max", "maxsize", "size"];
 /// Prisma's, in the query of its URL.
 const OF_URL: &str = "connection_limit=";
-/// A name without a block around it has to be of the connection's own kind of server.
+/// Words that show a kind of server: a pool's name without a block around it must be of the connection's own kind.
 const STORES: [&str; 6] = ["redis", "valkey", "memcache", "mongo", "amqp", "thread"];
-/// A larger pool is another number.
+/// A larger number is not the size of a pool.
 const MOST: u32 = 100_000;
 
-/// The size of a pool, with where it is said.
+/// The size of a pool, and the setting that gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
     pub size: u32,
-    /// The setting as its file has it: `pool`.
+    /// The setting's name in its file: `pool`.
     pub name: String,
     pub line: usize,
 }
 
-/// The largest pool that is said for a connection.
+/// The largest pool that a setting gives for a connection.
 pub(super) fn pool_of<'a>(
     (bound, kind): (&[Bound], &str),
     settings: impl Iterator<Item = &'a Setting>,

@@ -1,4 +1,4 @@
-//! Where variables of the environment are set: `.env` and files like it, systemd's units, PHP-FPM's pools.
+//! Files that set environment variables: `.env` and files like it, systemd's units, PHP-FPM's pools.
 
 use super::lines::{self, Lines};
 use super::quotes::{Bare, Dialect, Quotes};
@@ -18,12 +18,12 @@ pub enum Provider {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Assigned {
     pub name: String,
-    /// Its value; `None` where another variable or an expression is in it.
+    /// Its value; `None` if it contains another variable or an expression.
     pub value: Option<String>,
     pub line: usize,
 }
 
-/// The variables that a text sets, in its order.
+/// The variables that a text sets, in the order of the text.
 pub fn assigned(text: &str, provider: Provider) -> Vec<Assigned> {
     let settings = settings(text, provider).into_iter();
     let all = settings.map(|(name, setting)| Assigned {
@@ -37,12 +37,12 @@ pub fn assigned(text: &str, provider: Provider) -> Vec<Assigned> {
     all.collect()
 }
 
-/// Sets variables to other values where they are set, or below the first of `near` that is where they are not. `None` where one of
-/// them is set twice, depends on others, or cannot be written there.
+/// Changes variables where the text sets them. A variable that the text does not set is added below the first of `near`
+/// that it does set. `None` if one of them is set twice, depends on others, or cannot be written there.
 pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[String]) -> Option<Vec<Rewrite>> {
     let settings = settings(text, provider);
     let mut found = Vec::new();
-    // PHP-FPM does not start with an empty one.
+    // PHP-FPM does not start with an empty variable.
     let is_empty = |it: &Variable| it.1.is_empty();
     if provider == Provider::Pool && wanted.iter().any(is_empty) {
         return None;
@@ -76,7 +76,8 @@ pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[Strin
     Some(found)
 }
 
-/// A drop-in of systemd that sets these and takes those away. `None` for a value that it cannot hold.
+/// A drop-in of systemd that sets the variables and unsets the names in `unset`. `None` for a value that it cannot
+/// hold.
 pub fn drop_in(variables: &[Variable], unset: &[String]) -> Option<String> {
     let mut text = String::from("[Service]\n");
     for (name, value) in variables {
@@ -115,8 +116,8 @@ fn settings(text: &str, provider: Provider) -> Vec<(String, Setting)> {
     named.collect()
 }
 
-/// A pool's setting: what is there without quotes PHP takes apart at these signs, or calculates with them
-/// (`php-fpm -tt` of 8.2 says what it makes of them).
+/// A pool's setting as PHP reads it: a value without quotes is split at these characters, or calculated (`php-fpm -tt`
+/// of 8.2 shows the result).
 fn as_php_has_it(setting: Setting) -> Setting {
     if setting.quotes != Quotes::Bare(Bare::Ini) {
         return setting;
@@ -187,7 +188,7 @@ mod tests {
         check_pool("a\"b", None);
         check_pool("a$b", None);
         check_pool("", None);
-        // PHP has cut it off already, so that nobody knows what is meant.
+        // PHP has already cut it off, so the intended value is not known.
         let cut = "[www]\nenv[DB_HOST] = mysql://127.0.0.1/rc;charset=utf8\n";
         check(cut, Provider::Pool, &[("DB_HOST", "x")], None);
     }

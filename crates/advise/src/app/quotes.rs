@@ -1,30 +1,31 @@
-//! A value as its file writes it: what stands around it, and what stands for signs that would mean something else.
+//! A value as it is written in its file: the quotes around it, and the escapes for characters that would mean something
+//! else.
 
 use looptax_model::dsn::masked;
 
-/// How a value is in its file.
+/// How a value is written in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
-    /// Between these, and what would end it or mean something there as the dialect has it.
+    /// Between these quotes; characters that would end the value or have a meaning there are escaped as in the dialect.
     Around(char, Dialect),
-    /// As it is; what ends it there cannot be in it.
+    /// Without quotes; it cannot contain a character that would end it.
     Bare(Bare),
-    /// XML: what would end the value as entities.
+    /// XML: characters that would end the value become entities.
     Entities,
-    /// YAML: a new value after a colon without one.
+    /// YAML: a new value after a colon that has no value yet.
     Behind,
-    /// Kubernetes: a value in the place of `valueFrom`.
+    /// Kubernetes: a value in place of `valueFrom`.
     Instead,
-    /// `.env`, YAML and PHP's INI: in quotes where it would be cut off, or mean something, otherwise.
+    /// `.env`, YAML and PHP's INI: in quotes if the value would otherwise be cut off or mean something else.
     AsNeeded(Dialect),
 }
 
-/// What a value is cut off by where nothing stands around it.
+/// The end of a value that has no quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bare {
     Line,
     Ini,
-    /// A blank, and it knows quotes.
+    /// A blank; quotes have a meaning.
     Word,
     /// It is a part of another value.
     Part,
@@ -34,17 +35,17 @@ pub(crate) enum Bare {
 pub(crate) enum Dialect {
     /// A dollar begins a variable between double quotes.
     Php,
-    /// `#{` does.
+    /// `#{` begins an expression between double quotes.
     Ruby,
-    /// `${` does between backticks.
+    /// `${` begins an expression between backticks.
     Script,
-    /// Nothing but the quote and the backslash means anything.
+    /// Only the quote and the backslash have a meaning.
     Plain,
-    /// Between single quotes these are doubled, and backslashes mean themselves.
+    /// Between single quotes, a single quote is doubled, and a backslash means itself.
     Yaml,
-    /// A shell's, and what reads `.env`: between single quotes everything means itself, but those.
+    /// Shells and readers of `.env`: between single quotes every character means itself, except for the single quote.
     Shell,
-    /// INI and its like: whether anything is an escape there, nobody agrees.
+    /// INI and similar formats: their readers disagree about escapes.
     Ini,
 }
 
@@ -56,14 +57,14 @@ impl Quotes {
             Self::Entities => quick_xml::escape::escape(value).into_owned(),
             Self::Around(quote, dialect) => dialect.quoted(value, quote),
             Self::Behind => format!(" {}", Self::AsNeeded(Dialect::Yaml).around(value)),
-            // Texts alone, and a number without quotes is none.
+            // Kubernetes accepts only texts, and a number without quotes is not a text.
             Self::Instead => format!("value: {}", Dialect::Yaml.quoted(value, '"')),
             Self::AsNeeded(dialect) if is_plain(value, dialect) => value.to_owned(),
             Self::AsNeeded(dialect) => dialect.quoted(value, '"'),
         }
     }
 
-    /// Whether the literal is read as that value again.
+    /// Whether a reader of the literal gets this value back.
     pub(super) fn can_hold(self, value: &str) -> bool {
         let has = |signs: &str| value.contains(|sign| signs.contains(sign));
         match self {
@@ -88,7 +89,7 @@ impl Dialect {
             (Self::Yaml, '\'') => return format!("'{}'", value.replace('\'', "''")),
             (Self::Ini, _) => "",
             (Self::Shell, _) => {
-                // Of what dialects of `.env` make of escapes no two agree.
+                // Readers of `.env` disagree about escapes.
                 let means_something = value.contains(['\\', '"', '$', '`']);
                 let single = quote == '\'' || means_something;
                 if single && !value.contains('\'') {
@@ -106,7 +107,7 @@ impl Dialect {
     }
 }
 
-/// With a backslash before these.
+/// The value in quotes, with a backslash before each of these characters.
 fn around(value: &str, quote: char, signs: &str) -> String {
     let mut text = String::from(quote);
     for sign in value.chars() {
@@ -119,9 +120,9 @@ fn around(value: &str, quote: char, signs: &str) -> String {
     text
 }
 
-/// Whether it may stand there without quotes.
+/// Whether the value can be written without quotes.
 fn is_plain(value: &str, dialect: Dialect) -> bool {
-    // PHP calculates with what it has no quotes around.
+    // PHP calculates with values that have no quotes.
     let is_calculated = |c: char| !c.is_ascii_alphanumeric() && !"/._:@-".contains(c);
     let is_expression = dialect == Dialect::Ini && value.contains(is_calculated);
     !value.is_empty()

@@ -1,4 +1,5 @@
-//! A file or an environment as a whole: which applications may have written it, and what they find.
+//! Reads a file or an environment as a whole: which applications it may belong to, and which connections they find in
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -21,8 +22,8 @@ use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
 use super::{blocks, code, command, drivers, lines, shell, sqlite, web, xml, yaml};
 
-/// Paths below a folder where the table's applications keep their connections, without wildcards:
-/// `wp-config.php`, `app/etc/env.php`. Where a server listens is none.
+/// Paths below a folder at which the table's applications keep their connections, without wildcards: `wp-config.php`,
+/// `app/etc/env.php`. Files that set where a server listens are left out.
 pub fn usual_files() -> Vec<&'static str> {
     let files = clients().flat_map(|app| &app.files);
     let mut found: Vec<&str> = files.filter_map(|it| it.strip_prefix("**/")).filter(|it| !it.contains('*')).collect();
@@ -31,29 +32,29 @@ pub fn usual_files() -> Vec<&'static str> {
     found
 }
 
-/// Ends of the names of programs' texts, in which drivers are called, and of files that only their words tell apart.
+/// Ends of the names of program texts that may call drivers, and of files that can be recognised only by their words.
 const ENDS: [&str; 18] = [
     "conf", "php", "inc", "phtml", "py", "rb", "go", "java", "kt", "kts", "scala", "groovy", "cs", "pl", "pm", "lua",
     "jsx", "tsx",
 ];
 
-/// Whether a file of a source tree is one to read, by its path: a file of the table, or one with such an end.
+/// Whether a file of a source tree is worth reading, by its path: a file of the table, or one with such an end.
 pub fn is_worth_reading(path: &str) -> bool {
     let end = path.rsplit_once('.').map_or("", |it| it.1);
     ENDS.contains(&end) || clients().flat_map(|app| &app.files).any(|it| fits_path(it, path))
 }
 
-/// Whether its path alone says that it is a configuration file, and not only what language it is in.
+/// Whether its path is enough to show that it is a configuration file, and not only its language.
 pub fn is_configuration(path: &str) -> bool {
     let mut named = clients().flat_map(|app| &app.files).filter(|it| !it.starts_with("**/*."));
     named.any(|it| fits_path(it, path))
 }
 
-/// Signs of a place that a connection may go to.
+/// Texts that show the target of a connection.
 const PLACES: [&str; 5] = ["host", "127.", "::1", "0.0.0.0", "sock"];
 
-/// Whether a file's text may name a server: a program's text needs a sign of a place, or the words of a driver's call. Much
-/// faster than to read it.
+/// Whether a file's text may give a server: a program's text needs one of `PLACES`, or the words of a driver's call.
+/// Much faster than reading it.
 pub fn may_name_a_server(path: &str, bytes: &[u8]) -> bool {
     if is_configuration(path) {
         return true;
@@ -78,10 +79,10 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
-/// Shortest part of a name that means applications.
+/// Shortest part of a name that selects applications.
 const SHORTEST_PART: usize = 3;
 
-/// What `--as` takes, among others: the first word of each name of the table.
+/// Some of the names that `--as` accepts: the first word of each name of the table.
 pub fn names() -> Vec<&'static str> {
     let names = apps().iter().map(|it| &*it.name);
     let names = names.filter(|it| *it != GUESSED);
@@ -92,20 +93,20 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// Reads a source as that of one application: by its name in the table, its title, or a part of either that several may
-/// have: `laravel`. `None` where there is none.
+/// share: `laravel`. `None` if no application has that name.
 pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
     let own = named(name, &|_| true);
     (!own.is_empty()).then(|| read_for(source, &own, false))
 }
 
-/// The places of a text that name the port, as the files of that application have them; none where it is no proxy's.
+/// The places of a text that contain the port, as in the files of that application; empty if it is not a proxy.
 pub fn named_ports(application: &str, text: &str, port: u16) -> Vec<web::NamedPort> {
     let all = named(application, &|_| true);
     let proxy = all.iter().find_map(|it| it.format.proxy());
     proxy.map_or_else(Vec::new, |it| web::named_ports(text, it, port))
 }
 
-/// The applications that a name means, of those that may be meant.
+/// The applications that a name selects, among those that are possible.
 pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static App> {
     let wanted = plain(name);
     let all = || apps().iter().filter(|it| it.name != GUESSED && may_be(it));
@@ -118,7 +119,7 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
             wanted.len() >= SHORTEST_PART && [&it.name, &it.title].iter().any(has_it)
         };
         own = all().filter(has_part).collect();
-        // A whole word counts before a part of one: Predis before phpredis.
+        // A whole word counts before a part of a word: Predis before phpredis.
         let has_word = |it: &&&App| it.name.split('_').any(|word| plain(word) == wanted);
         if own.iter().any(|it| has_word(&it)) {
             own.retain(|it| has_word(&it));
@@ -127,12 +128,12 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
     own
 }
 
-/// Whether no other of these has servers of the same kind.
+/// Whether no other of these applications has servers of the same kind.
 pub(super) fn is_only_one(app: &App, named: &[&'static App]) -> bool {
     named.iter().all(|it| it.kind != app.kind || it.name == app.name)
 }
 
-/// Letters and digits alone, small.
+/// Only letters and digits, in lower case.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|it| it.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
@@ -140,7 +141,9 @@ fn plain(name: &str) -> String {
 
 pub fn read(source: &Source<'_>) -> Reading {
     if source.bytes.len() > MOST_BYTES {
-        let what = format!("it has more than {MOST_BYTES} bytes, which no configuration file needs");
+        let what = format!(
+            "looptax did not read it: it has more than {MOST_BYTES} bytes, more than any configuration file needs"
+        );
         let mut reading = Reading::default();
         reading.problems.push(Problem { line: None, what });
         return reading;
@@ -148,7 +151,8 @@ pub fn read(source: &Source<'_>) -> Reading {
     read_for(source, &candidates(source), true)
 }
 
-/// Reads it as one of these may; what they leave is found by its keys where that is wanted.
+/// Reads the source as each of these applications. With `guesses`, connections that they do not find are found by their
+/// keys.
 fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> Reading {
     let mut reading = Reading::default();
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
@@ -164,7 +168,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         if own.len() == most {
             reading.problems.push(Problem {
                 line: None,
-                what: format!("{most} connections of {} are followed, no more", app.title),
+                what: format!("looptax follows at most {most} connections of {}", app.title),
             });
         }
         bound.extend(own);
@@ -172,7 +176,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     bound.extend(carried(candidates, &texts, source));
     if guesses && source.path.is_some() {
         let (own, lines) = drivers::connections(&text, format_of(source.path, &text), source);
-        // What the table's applications have found already is theirs, unless its kind is open.
+        // A connection that an application of the table has found belongs to it, unless its kind is not known.
         let of_calls = places_of(&own);
         let is_open = |it: &Bound| {
             let url = it.roles.get(&Role::Url);
@@ -204,14 +208,14 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     reading
 }
 
-/// Where the values of connections stand.
+/// The bytes at which the values of connections begin.
 fn places_of<'a>(bound: impl IntoIterator<Item = &'a Bound>) -> BTreeSet<usize> {
     let settings = bound.into_iter().flat_map(|it| it.roles.values());
     settings.map(|it| it.start + it.literal.start).collect()
 }
 
-/// What stands beside what the table's applications found: URLs, and whatever there is where they found nothing or the text
-/// is an environment, in which others may find more.
+/// Adds connections that the table's applications did not find: URLs; and all others if they found nothing, or if the
+/// text is an environment, which other programs may also read.
 fn guess_more(
     reading: &mut Reading,
     candidates: &[&'static App],
@@ -219,11 +223,11 @@ fn guess_more(
     text: &str,
     source: &Source<'_>,
 ) {
-    // Variables that a container or a unit is handed are names of their own, and its other settings are none.
+    // The variables that a container or a unit gets have their own names, and its other settings are not variables.
     let has_variables = |it: &&&App| texts.get(&(it.format as u8)).is_some_and(|(settings, _)| !settings.is_empty());
     let carriers = candidates.iter().filter(|it| it.is_carrier()).filter(has_variables);
     let format = carriers.map(|it| it.format).next().unwrap_or_else(|| format_of(source.path, text));
-    // What a proxy has is what its own table has, and its words are others'.
+    // A proxy's file has only the connections that its own part of the table finds; its words mean other things.
     if format.proxy().is_some() {
         return;
     }
@@ -237,8 +241,8 @@ fn guess_more(
     let places = places_of(reading.found.iter().flat_map(|it| &it.bound));
     let is_known = |it: &Setting| known.contains(&it.path) || places.contains(&(it.start + it.literal.start));
     let mut guessed = guess::connections(settings, format, text, &is_known);
-    // Beside what is known, a URL alone is no part of it under another name: not where the application has settings of its
-    // own in the same place, and not where a variable may hold one.
+    // Next to known connections, only a URL counts as another connection. It does not count if the application has its
+    // own settings in the same place, nor if a variable may hold it.
     let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();
     let is_apart = |url: &Setting| {
         let is_text = match url.value {
@@ -251,7 +255,7 @@ fn guess_more(
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
     let guessed = merged(guessed, source, true);
-    // A driver that is handed what is not known here goes where the file says.
+    // If a driver gets a value that looptax does not know, the connection is the one that the file gives.
     let is_meant = |it: &Found| {
         let is_open = it.takes.is_none() && it.bound.iter().any(|it| !it.app.calls.is_empty());
         is_open && guessed.iter().any(|other| !it.has_known_kind() || other.kind == it.kind)
@@ -260,7 +264,7 @@ fn guess_more(
     reading.found.extend(guessed);
 }
 
-/// What programs find in the environment that a unit or a container hands them.
+/// The connections that programs find in the environment that a unit or a container gives them.
 fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Source<'_>) -> Vec<Bound> {
     let carriers = candidates.iter().copied().filter(|it| it.is_carrier());
     let Some(carrier) = carriers.max_by_key(|it| it.files.iter().any(|it| !it.starts_with("**/*"))) else {
@@ -279,8 +283,8 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
     found
 }
 
-/// Whose configuration it may be: by its whole path, else by its name alone, since a copy may lie anywhere; by what stands
-/// in it, where its ending is all that its path says.
+/// The applications whose configuration it may be: by its whole path, else by its name, since a copy may be anywhere.
+/// If the path shows only an extension, by its content.
 fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let Some(path) = source.path else {
         let signs = Signs::of(source);
@@ -293,7 +297,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let mut by_path = whose(&|pattern| fits_path(pattern, path));
     let is_by_ending = |pattern: &str| pattern.starts_with("**/*.") && fits_path(pattern, path);
     if !whose(&is_by_ending).is_empty() {
-        // Many programs have files that end so: what is in it says more than its name.
+        // Many programs have files with this extension: the content shows more than the name.
         let named = by_path.clone();
         let is_new = |app: &&App| !named.iter().any(|it| ptr::eq(*it, *app));
         by_path.extend(by_content(source).into_iter().filter(is_new));
@@ -305,7 +309,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let name = last(path);
     let by_name = whose(&|pattern| {
         let pattern = last(pattern);
-        // A name that fits everything says nothing.
+        // A name that matches everything shows nothing.
         !pattern.starts_with('*') && fits_path(&pattern, &name)
     });
     if by_name.is_empty() {
@@ -314,7 +318,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     by_name
 }
 
-/// Whose configuration it may be by what is in it, however it is called.
+/// The applications whose configuration it may be by its content, whatever its name.
 fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     let text = String::from_utf8_lossy(source.bytes);
     let format = format_of(source.path, &text);
@@ -329,8 +333,8 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     apps().iter().filter(is_own).collect()
 }
 
-/// Whether it reads whatever environment it gets; some programs have names of their own that others use
-/// otherwise, and need a sign.
+/// Whether it reads any environment that it gets. Some programs have variable names that others use with another
+/// meaning: these programs need a sign.
 pub(super) fn is_of_environment(app: &App, signs: &Signs) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
     let is_own = is_general || signs.are_of(app);
@@ -348,7 +352,7 @@ fn looked_for(candidates: &[&App]) -> Vec<String> {
     known.map(|app| format!("{}: {}", app.title, keys(app))).collect()
 }
 
-/// What a Secret of Kubernetes holds is encoded.
+/// Hides the values of a Kubernetes Secret, which are encoded.
 fn hide_secrets(settings: &mut [Setting]) {
     let is_kind = |it: &Setting| it.path == ["kind"] && it.value == Value::Text("Secret".to_owned());
     if !settings.iter().any(is_kind) {
@@ -406,7 +410,7 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
         if kind == Lines::Unit {
             settings.extend(shell::of_unit(text));
         }
-        // Several addresses of one server are no contradiction.
+        // Several addresses of one server do not contradict each other.
         if kind != Lines::Arguments {
             doubt_unclear(&mut settings);
         }

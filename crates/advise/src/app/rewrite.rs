@@ -1,6 +1,6 @@
-//! What has to be written, as bytes of the text: the places of changed, added and removed settings.
+//! Changes to a text as bytes: the places of changed, added and removed settings.
 //!
-//! Nothing outside these places changes: comments, indentation, ends of lines and other settings stay.
+//! Nothing outside these places changes: comments, indentation, line ends and other settings stay.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use std::ops::Range;
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, Setting};
 
-/// Bytes of a text that become others. It may hold a password.
+/// A replacement of bytes of a text. It may contain a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Rewrite {
-    /// What goes; empty where something is added.
+    /// The bytes to remove; empty for an addition.
     pub at: Range<usize>,
     pub text: String,
 }
@@ -24,11 +24,11 @@ impl fmt::Debug for Rewrite {
 
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Moves {
-    /// What is written into the file that was read.
+    /// The changes to the file that was read.
     pub here: Vec<Rewrite>,
-    /// What variables of the environment become; they may hold a password.
+    /// The new values of environment variables; they may contain a password.
     pub variables: Vec<Variable>,
-    /// Variables that the own environment of a container gets, which win over those that it takes from elsewhere.
+    /// Variables for the container's own environment, which override those that it takes from elsewhere.
     pub own: Vec<Variable>,
 }
 
@@ -41,12 +41,12 @@ impl fmt::Debug for Moves {
     }
 }
 
-/// Writes all of them into a text, each at its place.
+/// Applies all of them to a text, each at its place.
 ///
-/// `None` where two of them are about the same bytes: no text would be right.
+/// `None` if two of them change the same bytes: no text would be right.
 pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     let mut sorted: Vec<&Rewrite> = rewrites.iter().collect();
-    // Those at one place keep their order.
+    // Several at one place keep their order.
     sorted.sort_by_key(|it| (it.at.start, it.at.end));
     let mut new = String::new();
     let mut done = 0;
@@ -59,12 +59,12 @@ pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     Some(new)
 }
 
-/// Another value in a setting's place.
+/// Replaces a setting by a new text.
 pub(super) fn replaced(setting: &Setting, item: String) -> Rewrite {
     Rewrite { at: setting.place(), text: item }
 }
 
-/// A setting beside another one: in a line of its own below, indented like that, or behind it.
+/// Adds a setting next to another one: on a separate line below it with the same indentation, or after it.
 pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite> {
     let end = anchor.place().end;
     let (at, text) = match anchor.joins {
@@ -73,7 +73,7 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
             let (lines, dash) = pair_around(text, anchor)?;
             let (name, value) = item.split_once(": ")?;
             let newline = newline(text);
-            // Kubernetes takes texts alone, and a number without quotes is none.
+            // Kubernetes accepts only texts, and a number without quotes is not a text.
             let is_text = value.contains(|it: char| !it.is_ascii_digit());
             let value = if is_text { value.to_owned() } else { format!("\"{value}\"") };
             let blanks = " ".repeat(dash.len());
@@ -93,8 +93,8 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
     Some(Rewrite { at: at..at, text })
 }
 
-/// What stands around a setting in a line of its own, by what is before its neighbour: blanks, and where the
-/// neighbour is itself an item of a list, `- "NAME=value"`, its dash and quotes.
+/// The texts around a setting on a separate line, by the text before its neighbour: blanks, and, if the neighbour is
+/// itself an item of a list, `- "NAME=value"`, its dash and quotes.
 fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     let blanks = before.len() - before.trim_start_matches([' ', '\t']).len();
     let dashes = &before[blanks..];
@@ -111,8 +111,8 @@ fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     if is_list_item(neighbour) { (before.to_owned(), quote) } else { (before.replace('-', " "), "") }
 }
 
-/// The lines of an item of Kubernetes' variables, and what is before its name: blanks and the dash. `None` if the item is
-/// written otherwise: in braces, or with something else than comments between name and value.
+/// The lines of an item of Kubernetes' variables, and the text before its name: blanks and the dash. `None` if the item
+/// is written differently: in braces, or with something other than comments between name and value.
 fn pair_around<'a>(text: &'a str, value: &Setting) -> Option<(Range<usize>, &'a str)> {
     let own = line_around(text, &value.place())?;
     let is_nothing = |it: &str| it.trim().is_empty() || it.trim_start().starts_with('#');
@@ -131,11 +131,11 @@ fn is_list_item(setting: &Setting) -> bool {
     setting.quotes == Quotes::Bare(Bare::Part) && setting.joins == Joins::Line
 }
 
-/// A setting taken away: its line with it where nothing else is there, else what parts it from its neighbour.
+/// Removes a setting: with its line if nothing else is on it, else with the separator from its neighbour.
 pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     let place = setting.place();
     if setting.joins == Joins::Pair {
-        // A comment between the two is not ours to take away.
+        // looptax does not remove a comment between the two.
         let lines = pair_around(text, setting)?.0;
         return (text[lines.clone()].lines().count() == 2).then(|| nothing_at(lines));
     }
@@ -148,7 +148,7 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     {
         return Some(nothing_at(line));
     }
-    // Between braces a comma has to go: its own, else that of the setting before, which is the last one then.
+    // Between braces a comma has to be removed: the setting's own, or the one before it if the setting is the last.
     let own_comma = setting.item.ends_with(',');
     let behind = after.trim_start_matches([' ', '\t']);
     let is_last = !own_comma && matches!(setting.joins, Joins::With(between) if between.starts_with(','));
@@ -167,7 +167,7 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     if before.trim().is_empty() && rest.trim().is_empty() {
         return Some(nothing_at(line));
     }
-    // What is behind it on the line moves to its place.
+    // The rest of the line moves to its place.
     at.end += rest.len() - rest.trim_start_matches([' ', '\t']).len();
     Some(nothing_at(at))
 }
@@ -176,7 +176,7 @@ fn nothing_at(at: Range<usize>) -> Rewrite {
     Rewrite { at, text: String::new() }
 }
 
-/// The lines that hold a place, with the end of the last.
+/// The lines that contain a place, with the end of the last line.
 fn line_around(text: &str, place: &Range<usize>) -> Option<Range<usize>> {
     let start = text.get(..place.start)?.rfind('\n').map_or(0, |at| at + 1);
     let end = text.get(place.end..)?.find('\n');
@@ -220,7 +220,7 @@ mod tests {
         let new = rewritten(&text, &[added(&text, &settings[0], "E: f").unwrap()]).unwrap();
         assert_eq!(new, text.replace("# c\n", "# c\n    -  name: E\n       value: f\n"));
         assert_eq!(removed(&text, &settings[0]), None);
-        // What is written otherwise is left to people.
+        // Other forms are left to people.
         for text in [
             "- {name: A, value: b}",
             "- name: &a A\n      kept: x\n      value: b",

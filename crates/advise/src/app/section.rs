@@ -1,6 +1,6 @@
-//! A section of an ini file of PHP-FPM or uWSGI: what it says beside its address, and how that is written.
+//! A section of an ini file of PHP-FPM or uWSGI: its settings, and how they are written.
 //!
-//! Both take the last line of a section that sets something. Text in, places out.
+//! Both programs use the last line of a section that sets a name. Text in, places out.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::rewrite::Rewrite;
 #[derive(Debug)]
 pub struct Section<'a> {
     text: &'a str,
-    /// The section in the text.
+    /// The place of the section in the text.
     at: Range<usize>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Section<'a> {
         found
     }
 
-    /// A setting's value, without quotes and what is behind `;`.
+    /// A setting's value, without quotes and without the comment after `;`.
     pub fn value(&self, key: &str) -> Option<String> {
         let line = &self.text[self.line_of(key)?];
         let value = line.split_once('=')?.1.split(';').next()?.trim();
@@ -54,8 +54,8 @@ impl<'a> Section<'a> {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// These settings as bytes of the text, and as lines for a person: in the place of what is there, else below the
-    /// line that sets `anchor`; `None` where that is not there.
+    /// These settings as bytes of the text, and as lines for a person: in place of the old ones, else below the line
+    /// that sets `anchor`. `None` if no line sets `anchor`.
     pub fn written(&self, anchor: &str, wanted: &[(&str, String)]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         let below = self.line_of(anchor)?;
         let newline = if self.text[below.end..].starts_with('\r') { "\r\n" } else { "\n" };

@@ -1,4 +1,4 @@
-//! One setting of a file: its name, its value, and where both stand.
+//! One setting of a file: its name, its value, and the places of both.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,11 +7,11 @@ use std::ops::Range;
 use super::quotes::{Bare, Quotes};
 use super::url;
 
-/// A value, as far as the file tells it.
+/// A value, as far as the file shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
-    /// A variable of the environment, and what counts without it.
+    /// A variable of the environment, and the value that counts if it is not set.
     Variable {
         name: String,
         fallback: Option<String>,
@@ -25,13 +25,13 @@ pub(crate) struct Setting {
     /// Its name, part by part: `databases`, `default`, `default`, `host`.
     pub(crate) path: Vec<String>,
     pub(crate) value: Value,
-    /// Why it may not be what counts, behind "it is": `set under a condition`.
+    /// Why another value may count, as it follows "it is": `set under a condition`.
     pub(crate) doubt: Option<String>,
-    /// The line it begins in, counted from one.
+    /// The line at which it begins, counted from one.
     pub(crate) line: usize,
-    /// The byte of the text that `item` begins at.
+    /// The byte of the text at which `item` begins.
     pub(crate) start: usize,
-    /// Name and value as they are in the file, with nothing else of the line.
+    /// Name and value as they are in the file, without the rest of the line.
     pub(crate) item: String,
     /// The last part of the name in `item`, without quotes.
     pub(crate) key: Range<usize>,
@@ -39,26 +39,26 @@ pub(crate) struct Setting {
     pub(crate) literal: Range<usize>,
     /// How a new value is quoted there.
     pub(crate) quotes: Quotes,
-    /// A sign that is there twice where it is meant, since once it begins a variable.
+    /// A character that is written twice to mean itself, since a single one begins a variable.
     pub(crate) doubled: Option<char>,
-    /// How another setting is put beside it.
+    /// How another setting is added next to it.
     pub(crate) joins: Joins,
 }
 
-/// How another setting is put beside one.
+/// How another setting is added next to a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joins {
-    /// In a line of its own below.
+    /// On a separate line below.
     Line,
-    /// In an item of its own below, as Kubernetes has variables: `- name: NAME`, `value: VALUE`.
+    /// In a separate item below, as in Kubernetes' variables: `- name: NAME`, `value: VALUE`.
     Pair,
-    /// In the own environment of its container: where it stands, others may read it, too.
+    /// In the container's own environment: others may also read the place where the setting is now.
     Apart,
-    /// Behind it, with this between them.
+    /// After it, with this separator.
     With(&'static str),
 }
 
-/// Something that was not understood, for a person.
+/// A part of a file that looptax could not read, for a person.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The line, counted from one; `None`: the file as a whole.
@@ -75,20 +75,20 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Settings that were read, and what could not be.
+/// The settings of a file, and the parts that could not be read.
 pub(crate) type Read = (Vec<Setting>, Vec<Problem>);
 
 /// Most settings of a file; merged parts of a YAML file count each time.
 pub(crate) const MOST_SETTINGS: usize = 5_000;
-/// Longest part of a name; a longer one is nobody's, and each setting below it holds a copy.
+/// Longest part of a name. No program has a longer one, and each setting below it holds a copy.
 const MOST_NAME_BYTES: usize = 128;
 /// Longest value that is kept; merged parts of a YAML file hold copies.
 pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
 
-/// Stands in a text for what is not known.
+/// Replaces an unknown part of a text.
 pub(crate) const UNKNOWN: char = '\u{fffc}';
 
-/// A part of a name, within bounds.
+/// A part of a name, or `…` if it is too long.
 pub(crate) fn named(name: &str) -> String {
     if name.len() > MOST_NAME_BYTES {
         return "…".to_owned();
@@ -97,7 +97,7 @@ pub(crate) fn named(name: &str) -> String {
 }
 
 impl Setting {
-    /// The same with a part of its value as a setting of its own: `host=…` within a longer text.
+    /// A copy of the setting for a part of its value: `host=…` within a longer text.
     pub(crate) fn part(&self, name: &str, value: &str, at: Range<usize>, key_bytes: usize, joins: Joins) -> Self {
         let start = self.start + at.start;
         let item = self.item[at].to_owned();
@@ -122,7 +122,8 @@ impl Setting {
         }
     }
 
-    /// Takes a sign that is there twice for itself, and once for what only the program can evaluate.
+    /// Reads a doubled character as the character itself. A single one makes the value an expression that only the
+    /// program can evaluate.
     pub(crate) fn read_doubled(&mut self, sign: char) {
         let twice = format!("{sign}{sign}");
         if let Value::Text(text) = &self.value {
@@ -133,24 +134,24 @@ impl Setting {
         self.doubled = Some(sign);
     }
 
-    /// Takes a sign for the name of the section that the setting is in.
+    /// Replaces a text by the name of the section that the setting is in.
     pub(crate) fn read_section(&mut self, sign: &str) {
         if let ([section, _, ..], Value::Text(text)) = (&*self.path, &mut self.value) {
             *text = text.replace(sign, section);
         }
     }
 
-    /// Whether a value can be written there so that it is read again.
+    /// Whether a reader of the file would get this value back if it were written there.
     pub(crate) fn can_hold(&self, value: &str) -> bool {
         self.quotes.can_hold(value)
     }
 
-    /// Where it is in the text.
+    /// Its bytes in the text.
     pub(crate) fn place(&self) -> Range<usize> {
         self.start..self.start + self.item.len()
     }
 
-    /// With another value, and perhaps another name.
+    /// Its text with another value, and perhaps another name.
     pub(crate) fn with(&self, key: Option<&str>, value: &str) -> String {
         let mut text = self.item.clone();
         let value = match self.doubled {
@@ -165,8 +166,8 @@ impl Setting {
     }
 }
 
-/// Settings that are there twice with two values, since the program decides which of them counts, and URLs whose login hides
-/// where its end is.
+/// Marks two kinds of settings as doubtful: those that are set twice with different values, since the program decides
+/// which one counts, and URLs for which the end of the login is not clear.
 pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     for setting in settings.iter_mut() {
         if matches!(&setting.value, Value::Text(text) if is_unencoded(text)) {
@@ -187,10 +188,10 @@ pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     }
 }
 
-const UNENCODED: &str = "cannot be distinguished from a login with a `/`, `?` or `#` that is not percent-encoded";
+const UNENCODED: &str = "not distinguishable from a login with a `/`, `?` or `#` that is not percent-encoded";
 
-/// Whether a password of a server's URL has a sign that ends the place in a URL: what a driver then takes for the host may be
-/// a part of the password.
+/// Whether the password in a server's URL may contain a character that ends the authority of a URL: the text that a
+/// driver then reads as the host may be a part of the password.
 fn is_unencoded(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://").filter(|it| url::kind_of_scheme(it.0).is_some()) else { return false };
     let Some((place, behind)) = rest.find(['/', '?', '#']).map(|end| rest.split_at(end)) else { return false };
@@ -198,7 +199,7 @@ fn is_unencoded(text: &str) -> bool {
     place.contains(':') && behind.split_once('@').is_some_and(|it| is_login(it.0))
 }
 
-/// Lines of a text by the byte they begin at.
+/// The bytes at which the lines of a text begin.
 pub(crate) struct LineStarts(Vec<usize>);
 
 impl LineStarts {
@@ -207,12 +208,12 @@ impl LineStarts {
         Self(std::iter::once(0).chain(ends).collect())
     }
 
-    /// The byte that a line begins at.
+    /// The byte at which a line begins.
     pub(crate) fn start_of(&self, line: usize) -> usize {
         self.0[line - 1]
     }
 
-    /// The line that holds byte `at`, counted from one.
+    /// The line that contains byte `at`, counted from one.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.0.partition_point(|start| *start <= at)
     }

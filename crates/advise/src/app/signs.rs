@@ -1,16 +1,16 @@
-//! What a file, its folder and its program show of whose it is: the signs that the table of applications names.
+//! Signs in a file, its folder and its program that show which application of the table it belongs to.
 
 use super::pattern::fits;
 use super::source::Source;
 use super::table::App;
 
-/// What is there to be compared with signs.
+/// The texts that signs are compared with.
 #[derive(Debug)]
 pub(super) struct Signs {
-    /// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file and `beside:FILE:TEXT` of
-    /// one that holds a text, `library:NAME`, `program:NAME`, `variable:NAME` of its process.
+    /// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file and `beside:FILE:TEXT`
+    /// of one that contains a text, `library:NAME`, `program:NAME`, `variable:NAME` of its process.
     names: Vec<String>,
-    /// What `text:…` is looked for in.
+    /// The text that the sign `text:…` is looked for in.
     text: String,
 }
 
@@ -46,7 +46,7 @@ impl Signs {
         signs.iter().any(|it| self.has(it))
     }
 
-    /// Whether something tells this application from others with the same keys.
+    /// Whether a sign distinguishes this application from others with the same keys.
     pub(super) fn are_of(&self, app: &App) -> bool {
         self.has_any(&app.signs)
     }

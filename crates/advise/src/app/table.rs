@@ -12,7 +12,7 @@ use super::web::Proxy;
 use crate::Takes;
 use crate::packed::{packed, unpack};
 
-/// The name of the entries for applications that are not known.
+/// The name of the entries for unknown applications.
 pub(crate) const GUESSED: &str = "guessed";
 
 const TABLE: &[u8] = packed!("apps");
@@ -31,19 +31,19 @@ pub(crate) enum Format {
     Java,
     Yaml,
     Xml,
-    /// A word, blanks, and what it is set to: `SQLConnectInfo db@host user`.
+    /// A word, blanks, and its value: `SQLConnectInfo db@host user`.
     Directives,
-    /// Kamailio's definitions and parameters of modules.
+    /// Kamailio's definitions and module parameters.
     Kamailio,
     /// `name {` and `name = {` around settings: Bacula, `FreeRADIUS`, Sphinx, Logstash, Play.
     Blocks,
-    /// The same with values that only a program evaluates.
+    /// The same, with values that only a program evaluates.
     Lua,
     Dotenv,
     Ini,
     Pairs,
     Arguments,
-    /// A unit of systemd: what it hands to its program as environment.
+    /// A unit of systemd: the environment that it gives its program.
     Unit,
     /// Compose files and Kubernetes' manifests: the environment of their containers.
     Containers,
@@ -51,7 +51,7 @@ pub(crate) enum Format {
     Procfile,
     /// Scripts of a shell and crontabs.
     Shell,
-    /// What an image's containers have as their environment.
+    /// The environment of an image's containers.
     Dockerfile,
     Nginx,
     Apache,
@@ -60,7 +60,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Whether it holds variables of an environment, under whatever names the program wants.
+    /// Whether it holds variables of an environment, under whatever names the program uses.
     pub(crate) const fn is_environment(self) -> bool {
         matches!(self, Self::Dotenv | Self::Unit | Self::Containers | Self::Dockerfile)
     }
@@ -103,7 +103,7 @@ impl Format {
     }
 }
 
-/// What a host may hold beside a name or an IP address.
+/// Forms of a host other than a name or an IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HostForm {
@@ -113,56 +113,56 @@ pub(crate) enum HostForm {
     Port,
     /// `localhost:/run/mysqld/mysqld.sock`; with another host it is TCP.
     Colon,
-    /// Beside [`Colon`](Self::Colon): `localhost:3307:/run/mysqld/mysqld.sock`, as `WordPress` reads it.
+    /// In addition to [`Colon`](Self::Colon): `localhost:3307:/run/mysqld/mysqld.sock`, as `WordPress` reads it.
     #[serde(rename = "port-colon")]
     PortColon,
-    /// Beside [`Path`](Self::Path): `@name`, libpq's abstract sockets.
+    /// In addition to [`Path`](Self::Path): `@name`, libpq's abstract sockets.
     Abstract,
     /// `unix:/run/mysqld/mysqld.sock`.
     Unix,
     /// `!/run/redis/redis.sock`.
     Bang,
-    /// Beside the others: a number behind it, and a name behind that.
+    /// In addition to the others: a number after it, and a name after that.
     Weight,
-    /// Several of one transport, with commas or blanks between them: the first counts.
+    /// Several hosts of one transport, separated by commas or blanks: the first counts.
     List,
-    /// Several addresses between semicolons, of which a path is the socket: `0.0.0.0:6033;/tmp/proxysql.sock`.
+    /// Several addresses separated by semicolons; one that is a path is the socket: `0.0.0.0:6033;/tmp/proxysql.sock`.
     Several,
 }
 
-/// When a socket beside a host counts.
+/// When a socket setting counts that is set in addition to a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SocketRule {
     #[default]
     Wins,
-    /// Where the host is empty or `localhost`.
+    /// If the host is empty or `localhost`.
     Localhost,
-    /// Where the host is `localhost` or 127.0.0.1.
+    /// If the host is `localhost` or 127.0.0.1.
     Loopback,
-    /// As the driver does that the URL's scheme names: `SQLAlchemy`.
+    /// As in the driver that the URL's scheme names: `SQLAlchemy`.
     Driver,
 }
 
-/// The port that must stand beside a path for the path to count.
+/// The port that must be set for a path as host to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PathPort {
     #[default]
     Any,
-    /// 0, which has to be written.
+    /// 0, which must be written.
     Zero,
     ZeroOrNone,
 }
 
-/// The first of these whose key is there decides whether the application applies.
+/// The first decision whose key is present decides whether the application applies.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Decision {
     pub(crate) key: String,
     /// Values, with `*` for anything.
     pub(crate) is: Vec<String>,
-    /// Whether the next key decides where none of them fits.
+    /// Whether the next key decides if no value matches.
     #[serde(default)]
     pub(crate) hint: bool,
 }
@@ -175,10 +175,10 @@ pub(crate) struct Step {
     /// Its new value, as a template.
     #[serde(default)]
     pub(crate) to: String,
-    /// Whether that comes behind the value that is there.
+    /// Whether the new value is appended to the old one.
     #[serde(default)]
     pub(crate) behind: bool,
-    /// The role whose place it takes, where it has none of its own yet.
+    /// The role whose setting it replaces, if it has no setting yet.
     pub(crate) instead_of: Option<Role>,
     pub(crate) drop: Option<Role>,
 }
@@ -195,7 +195,7 @@ impl Step {
 pub(crate) enum Role {
     Url,
     Host,
-    /// libpq's IP address, which wins over the host.
+    /// libpq's IP address, which overrides the host.
     Hostaddr,
     Port,
     Socket,
@@ -222,14 +222,14 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Evidence {
-    /// A test follows it with the program itself.
+    /// A test checks it with the program itself.
     Tried,
     /// Read in the program's source or manual.
     #[default]
     Read,
     Package,
     Report,
-    /// Generally known, not read again.
+    /// Generally known; not checked again.
     Known,
 }
 
@@ -238,9 +238,9 @@ pub(crate) enum Evidence {
 pub(crate) enum Side {
     #[default]
     Client,
-    /// A server's own: where it listens.
+    /// A server's own file: where it listens.
     Server,
-    /// The same under keys that are others' as well: only who names it means it.
+    /// The same, under keys that other applications also use: it applies only if the user names it.
     NamedServer,
 }
 
@@ -259,7 +259,7 @@ pub(crate) struct App {
     /// Calls whose arguments are its settings, under the names of their libraries.
     #[serde(default)]
     pub(crate) calls: Vec<String>,
-    /// The host that such a call, or an application that is told a port, takes without one.
+    /// The host that such a call, or an application with a port setting, uses if no host is given.
     pub(crate) usual: Option<String>,
     #[serde(default)]
     pub(crate) url: Vec<String>,
@@ -286,24 +286,26 @@ pub(crate) struct App {
     pub(crate) lists: Vec<String>,
     #[serde(default)]
     pub(crate) decide: Vec<Decision>,
-    /// Whether it applies where nothing decides.
+    /// Whether it applies if no key decides.
     #[serde(default = "yes")]
     pub(crate) otherwise: bool,
-    /// Why its kind is not certain where nothing decides; empty where no other kind can be meant.
+    /// Why its kind is not certain if no key decides; empty if it can only be this kind.
     #[serde(default)]
     pub(crate) unsaid: String,
-    /// Texts that all are in its file, whatever that is called; empty where its names tell nothing.
+    /// Texts that its file must all contain, whatever the file's name; empty if the text of its file shows nothing.
     #[serde(default)]
     pub(crate) content: Vec<String>,
-    /// What tells it from others with the same keys: `key:NAME`, `beside:FILE`, `library:NAME`, `program:NAME` and so on.
+    /// Signs that distinguish it from others with the same keys: `key:NAME`, `beside:FILE`, `library:NAME`,
+    /// `program:NAME` and so on.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
-    /// Whose file it is: of one who asks, or of a server.
+    /// Whether it is the file of a client or of a server.
     #[serde(default)]
     pub(crate) side: Side,
-    /// A sign that its files hold twice where it is meant: `%` of Symfony's containers and of Python's `configparser`.
+    /// A character that is written twice in its files to mean itself: `%` in Symfony's containers and Python's
+    /// `configparser`.
     pub(crate) doubled: Option<char>,
-    /// Settings that win over all of these: where one is there, it is open where it goes.
+    /// Settings that override all of these: if one is present, the server is not known.
     #[serde(default)]
     pub(crate) over: Vec<String>,
     /// Without one of these signs it is another application.
@@ -312,13 +314,13 @@ pub(crate) struct App {
     /// With one of these signs it is another application.
     #[serde(default)]
     pub(crate) unless: Vec<String>,
-    /// Characters that a socket's path cannot have there.
+    /// Characters that a socket's path cannot contain there.
     #[serde(default)]
     pub(crate) unfit: String,
-    /// Whether its driver takes no brackets around an IPv6 address.
+    /// Whether its driver accepts an IPv6 address only without brackets.
     #[serde(default)]
     pub(crate) bare_ip: bool,
-    /// What stands for the section's name in its values: `$pool`.
+    /// The text that stands for the section's name in its values: `$pool`.
     pub(crate) section: Option<String>,
     #[serde(default)]
     pub(crate) host_is: Vec<HostForm>,
@@ -332,25 +334,25 @@ pub(crate) struct App {
     /// Roles whose empty value its driver does not treat as absent.
     #[serde(default)]
     pub(crate) blank: Vec<Role>,
-    /// The port without one, if it is not the usual one of its kind of server.
+    /// The port that it uses without a setting, if it is not the usual one of its kind of server.
     pub(crate) usual_port: Option<u16>,
-    /// The database name that means all of them.
+    /// The name that means all databases.
     pub(crate) all_databases: Option<String>,
-    /// Whether its file has connections of other programs, or of other kinds, beside these: they are found by their keys.
+    /// Whether its file also has connections of other programs or kinds: these are found by their keys.
     #[serde(default)]
     pub(crate) shares: bool,
     /// Whether port 0 means the usual one.
     #[serde(default)]
     pub(crate) zero_port: bool,
-    /// The port that a path as host needs beside it.
+    /// The port that must be set with a path as host.
     #[serde(default)]
     pub(crate) path_port: PathPort,
     #[serde(default)]
     pub(crate) change: Vec<Step>,
-    /// What there is to do besides, or instead.
+    /// Steps for a person, in addition or instead.
     #[serde(default)]
     pub(crate) advice: Words,
-    /// Whether the change works with a library of others alone, which may not be there: nothing is written then.
+    /// Whether the change works only with a third-party library, which may be missing: then looptax writes nothing.
     #[serde(default)]
     pub(crate) needs_library: bool,
     #[serde(default)]
@@ -364,18 +366,18 @@ pub(crate) struct App {
     source: String,
 }
 
-/// Words for a person about an application.
+/// Advice for a person about an application.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "WordsForm")]
 pub(crate) struct Words {
     pub(crate) text: String,
-    /// Signs of which one has to be there, if any is named.
+    /// Signs of which at least one must be present, if any are listed.
     when: Vec<String>,
-    /// Signs of which none may be there.
+    /// Signs that must all be absent.
     unless: Vec<String>,
 }
 
-/// In the table: a text that is true of every application of the row, or one with its signs.
+/// In the table: advice that is true of every application of the row, or advice with its signs.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum WordsForm {
@@ -399,7 +401,7 @@ impl From<WordsForm> for Words {
 }
 
 impl Words {
-    /// Whether they are for whoever writes the lines by hand, and not about one application.
+    /// Whether the advice is for a person who writes the lines by hand, and not about one application.
     pub(crate) fn are_general(&self) -> bool {
         self.when.is_empty() && self.unless.is_empty()
     }
@@ -409,7 +411,7 @@ impl Words {
         (self.when.is_empty() || self.when.iter().any(has)) && !self.unless.iter().any(has)
     }
 
-    /// The signs that they hang on.
+    /// The signs that the advice depends on.
     pub(crate) fn signs(&self) -> impl Iterator<Item = &String> {
         self.when.iter().chain(&self.unless)
     }
@@ -424,7 +426,7 @@ const fn yes() -> bool {
 }
 
 impl App {
-    /// Whether it is no application, but what hands others their environment.
+    /// Whether it is not an application but a carrier, which gives other programs their environment.
     pub(crate) fn is_carrier(&self) -> bool {
         self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
     }
@@ -434,12 +436,12 @@ impl App {
         self.name == GUESSED && self.calls.is_empty()
     }
 
-    /// Whether it takes the folder of `PostgreSQL`'s socket, and not the socket's file.
+    /// Whether it needs the folder of `PostgreSQL`'s socket, and not the socket's file.
     pub(crate) fn writes_folder(&self) -> bool {
         self.change.iter().any(Step::writes_folder)
     }
 
-    /// All words about it.
+    /// All advice about it.
     pub(crate) fn words(&self) -> impl Iterator<Item = &Words> {
         self.traps.iter().chain([&self.advice])
     }
@@ -464,8 +466,8 @@ struct Table {
     app: Vec<App>,
 }
 
-/// Texts in files beside an application's file that the table asks for: the file, seen from that file's folder, and the
-/// text. One that is there is the neighbour `FILE:TEXT`.
+/// Texts in other files that the table needs: the file, relative to the folder of the application's file, and the text.
+/// If the file contains the text, the source has the neighbour `FILE:TEXT`.
 pub fn texts_beside() -> &'static BTreeSet<(&'static str, &'static str)> {
     static TEXTS: LazyLock<BTreeSet<(&str, &str)>> = LazyLock::new(|| {
         let signs = |app: &'static App| {

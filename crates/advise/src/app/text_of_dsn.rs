@@ -1,6 +1,6 @@
-//! An address in the words of any driver, as a person types it: a URL, libpq's keywords, JDBC, Go's and PDO's DSN.
+//! An address in the form of any driver, as a person types it: a URL, libpq's keywords, JDBC, Go's and PDO's DSN.
 //!
-//! Text in, an address out; called by the commands that take an address as their argument.
+//! Text in, an address out. Called by the commands that have an address as argument.
 
 use looptax_model::dsn::{Address, AddressError, Protocol, Secret};
 
@@ -9,7 +9,7 @@ use super::url::{self, Parsed};
 /// Reads an address.
 ///
 /// # Errors
-/// That of [`Address::parse`] if it is written in none of these ways.
+/// The error of [`Address::parse`] if the text is in another form.
 pub fn address_of(text: &str) -> Result<Address, AddressError> {
     let text = text.trim();
     if let Some(address) = of_pdo(text) {
@@ -40,7 +40,7 @@ fn of_pdo(text: &str) -> Option<Address> {
         return None;
     }
     let mut address = Address::bare(protocol);
-    // libpq takes blanks as well.
+    // libpq also accepts blanks.
     let separators: &[char] = if protocol == Protocol::Postgres { &[';', ' '] } else { &[';'] };
     for part in rest.split(separators) {
         let Some((name, value)) = part.trim().split_once('=') else {

@@ -6,10 +6,10 @@ use looptax_model::dsn::{Address, Kind, Pair, Protocol, Query, Secret, Unspoken}
 
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    /// Of a server that looptax can talk to.
+    /// For a server that looptax can talk to.
     Spoken {
         address: Address,
-        /// Parts of the query that a changed URL keeps; they may hold secrets.
+        /// Parts of the query that a changed URL keeps; they may contain secrets.
         rest: Vec<String>,
     },
     Unspoken(Unspoken),
@@ -24,11 +24,11 @@ impl Parsed {
     }
 }
 
-/// What is before another URL: JDBC's, R2DBC's, Quarkus' word, what Celery has before `SQLAlchemy`'s URL of its results, and
+/// Prefixes of another URL: JDBC's, R2DBC's, Quarkus' word, Celery's before the `SQLAlchemy` URL of its results, and
 /// `OpenDKIM`'s word.
 const HEADS: [&str; 6] = ["jdbc:", "r2dbc:", "pool:", "vertx-reactive:", "db+", "dsn:"];
 
-/// Names in a query that say where the server is.
+/// Names in a query that give the server.
 const PLACE_NAMES: [&str; 12] = [
     "host",
     "port",
@@ -44,7 +44,8 @@ const PLACE_NAMES: [&str; 12] = [
     "db",
 ];
 
-/// Reads one of a kind of server: PHP-FPM's is a path with the page of its status behind a colon, or `fcgi://host:port/page`.
+/// Parses a URL for a kind of server: PHP-FPM's is a path, with the status page after a colon, or
+/// `fcgi://host:port/page`.
 pub(crate) fn parse_as(kind: Kind, text: &str) -> Option<Parsed> {
     if kind != Kind::PhpFpm {
         return parse(text);
@@ -64,7 +65,7 @@ pub(crate) fn parse_as(kind: Kind, text: &str) -> Option<Parsed> {
     place.map_or_else(|| parse(text), |place| parse(&format!("{scheme}://{place}")))
 }
 
-/// Reads one; `None` where it is none that is known. Of several, the first.
+/// Parses a URL, or the first of several; `None` if it is in no known form.
 pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
     let local = of_local_jdbc(text).or_else(|| common(text));
@@ -77,7 +78,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
             None => go(text),
         };
     }
-    // Without a scheme nobody but Redis's clients takes one.
+    // Only Redis's clients accept a URL without a scheme.
     let with_scheme = format!("redis:{text}");
     let text = if text.starts_with("//") { &with_scheme } else { text };
     if text.starts_with('/') {
@@ -90,7 +91,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     if let Some(unspoken) = Unspoken::parse(text) {
         return unspoken.ok().map(Parsed::Unspoken);
     }
-    // PHP's sessions spell Redis so; several are divided by commas or blanks.
+    // PHP's sessions write Redis like this; several are separated by commas or blanks.
     let text = if scheme == "tcp" { format!("redis://{}", body.split([',', ' ']).next()?) } else { text.to_owned() };
     let mut address = Address::parse(&text).ok()?;
     let query = Query::from_text(&text);
@@ -99,7 +100,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         find_login(&mut address, query);
     }
     if address.protocol == Protocol::Postgres {
-        // libpq's words, and Rails' for the first.
+        // libpq's names, and Rails' name for the first.
         address.user = address.user.take().or_else(|| query.value(&["user", "username"]));
         address.password = address.password.take().or_else(|| query.value(&["password"]).map(Secret::new));
     }
@@ -114,7 +115,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     Some(Parsed::Spoken { rest: rest.map(|pair| pair.text.to_owned()).collect(), address })
 }
 
-/// Go's `user@tcp(host:port)/database`, of which `tcp` may be left out.
+/// Go's `user@tcp(host:port)/database`; `tcp` may be missing.
 pub(crate) fn is_go(text: &str) -> bool {
     let bare = || text.split_once("@(").and_then(|it| it.1.split_once(")/")).map(|it| it.0);
     let is_part = |c: char| c.is_alphanumeric() || ".-_:[]".contains(c);
@@ -122,7 +123,7 @@ pub(crate) fn is_go(text: &str) -> bool {
     text.contains("tcp(") || text.contains("unix(") || is_bare() || is_placeless(text)
 }
 
-/// Go's `user:password@/database`, which is at 127.0.0.1.
+/// Go's `user:password@/database`, which means 127.0.0.1.
 fn is_placeless(text: &str) -> bool {
     let Some((login, rest)) = text.split_once("@/") else { return false };
     let is_word = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
@@ -141,8 +142,9 @@ fn of_local_jdbc(text: &str) -> Option<String> {
     Some(format!("postgresql://localhost/{}", rest.trim_start_matches('/')))
 }
 
-/// A program's own form of a URL as the form that others have: `OpenDKIM`'s `dsn:mysql://u@h/database/table=…`, `OpenSIPS`'
-/// `redis:group://h` and `mongodb:group://h/database.collection`, pgloader's `postgresql://u@unix:/folder:port/database`.
+/// Rewrites a program's special form of a URL in the common form: `OpenDKIM`'s `dsn:mysql://u@h/database/table=…`,
+/// `OpenSIPS`' `redis:group://h` and `mongodb:group://h/database.collection`, pgloader's
+/// `postgresql://u@unix:/folder:port/database`.
 pub(crate) fn common(text: &str) -> Option<String> {
     let (scheme, body) = text.trim().split_once("://")?;
     if let Some(scheme) = scheme.strip_prefix("dsn:") {
@@ -154,11 +156,11 @@ pub(crate) fn common(text: &str) -> Option<String> {
         return Some(format!("redis://{body}"));
     }
     if scheme.starts_with("mongodb:") {
-        // Behind its database is a collection.
+        // After its database comes a collection.
         let (place, path) = body.split_once('/').unwrap_or((body, ""));
         return Some(format!("mongodb://{place}/{}", path.split('.').next().unwrap_or_default()));
     }
-    // SQLAlchemy's, with a driver behind `+`, has no such form.
+    // SQLAlchemy's URLs, with a driver after `+`, do not have this form.
     let body = (!scheme.contains('+')).then_some(body)?;
     let (login, place) = body.split_once("unix:").filter(|it| it.0.is_empty() || it.0.ends_with('@'))?;
     let (path, rest) = place.split_once(':').filter(|it| it.0.starts_with('/'))?;
@@ -170,18 +172,18 @@ pub(crate) fn common(text: &str) -> Option<String> {
     }
 }
 
-/// What Symfony's queues have behind Redis's address is a stream; a database has a number.
+/// Whether the path of a Redis URL is a stream, as in Symfony's queues; a database has a number.
 fn names_a_stream(address: &Address) -> bool {
     let is_number = |it: &String| it.chars().all(|c| c.is_ascii_digit());
     let is_redis = address.protocol == Protocol::Redis && address.host.is_some();
     is_redis && address.database.as_ref().is_some_and(|it| !is_number(it))
 }
 
-/// Whether a URL in the place of another one says whatever that says of the login, and leaves out no server.
+/// Whether a new URL keeps every part of the old one's login, and drops no server.
 pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
     let said = |text: &str| match parse(text) {
         Some(Parsed::Spoken { address: it, .. }) => {
-            // Redis's first database is the one that nobody has to name.
+            // Redis's first database is used by default.
             let is_redis = it.protocol == Protocol::Redis;
             let has_database = it.database.is_some_and(|it| !is_redis || it != "0");
             [it.user.is_some(), it.password.is_some(), has_database]
@@ -205,7 +207,7 @@ pub(crate) fn takes_any_socket(text: &str) -> bool {
     matches!(driver, Some((_, "pymysql" | "aiomysql" | "asyncmy" | "mysqlconnector")))
 }
 
-/// The kind of server that a scheme speaks of: `jdbc:mysql`, `postgresql+psycopg2`.
+/// The kind of server of a scheme: `jdbc:mysql`, `postgresql+psycopg2`.
 pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
     let scheme = without_heads(scheme).split(['+', ':']).next().unwrap_or_default();
     Some(match scheme {
@@ -217,7 +219,7 @@ pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
     })
 }
 
-/// PHP's sessions say in the query who logs in: a password, or both as a list.
+/// PHP's sessions give the login in the query: a password, or user and password as a list.
 fn find_login(address: &mut Address, query: Query<'_>) {
     let values = |names: &[&str]| {
         let pairs = query.pairs().filter(|pair| names.contains(&&*pair.name()));
@@ -235,7 +237,7 @@ fn find_socket(address: &mut Address, query: Query<'_>) {
     if address.socket.is_some() {
         return;
     }
-    // Symfony and ioredis: no host and a path is a socket.
+    // Symfony and ioredis: a path without a host is a socket.
     if address.protocol == Protocol::Redis
         && address.host.is_none()
         && let Some(path) = address.database.take_if(|it| it.contains('/'))
@@ -305,7 +307,7 @@ fn redis_list(text: &str) -> Parsed {
     Parsed::Spoken { address, rest }
 }
 
-/// Predis and others: a path, and the number of the database behind it.
+/// Predis and others: a path, followed by the number of the database.
 fn redis_socket(text: &str) -> Parsed {
     let path = text.split('?').next().unwrap_or_default();
     Parsed::Spoken {

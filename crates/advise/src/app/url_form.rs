@@ -1,7 +1,8 @@
-//! How a URL says where the server is, and whether that was tried with the application's driver.
+//! The form in which a URL gives its server, and whether that form was tested with the application's driver.
 //!
-//! What an entry of the table writes itself was, so its own change shows which forms its driver reads; `url_is` names more.
-//! A plain host is read by all. Whatever else a URL says (a key of another driver, a list, a second host) is open.
+//! The form that an entry of the table writes itself was tested, so its own change shows which forms its driver reads;
+//! `url_is` lists more. Every driver reads a plain host. For any other form (a key of another driver, a list, a second
+//! host) the server is not known.
 
 use std::net::Ipv6Addr;
 
@@ -11,7 +12,7 @@ use super::table::{App, Role};
 use super::url::is_go;
 use crate::Takes;
 
-/// Names in a query that move the place to another one than the URL's host, for some driver.
+/// Names in a query that some drivers read as the server, instead of the URL's host.
 const PLACE_NAMES: [&str; 13] = [
     "host",
     "hostaddr",
@@ -28,13 +29,13 @@ const PLACE_NAMES: [&str; 13] = [
     "path",
 ];
 
-/// The form of a URL's place.
+/// The form in which a URL gives its server.
 #[derive(Debug, PartialEq, Eq)]
 struct Form {
-    /// The scheme where it says how the rest is read: `unix`, `redis+socket`, `go`.
+    /// The scheme, if it decides how the rest is read: `unix`, `redis+socket`, `go`.
     family: String,
     authority: Authority,
-    /// Those of [`PLACE_NAMES`] that it has, in order.
+    /// The names of [`PLACE_NAMES`] in its query, in order.
     keys: Vec<String>,
 }
 
@@ -43,17 +44,17 @@ enum Authority {
     Empty,
     /// A name or an IP address.
     Host,
-    /// A path with `%2F` in the place of a host.
+    /// A path with `%2F` in place of a host.
     Path,
-    /// No host, and more than one part behind it: `redis:///run/redis.sock`.
+    /// No host, and a path of several parts: `redis:///run/redis.sock`.
     Behind,
 }
 
-/// Why it is open where a URL goes; `None` where its driver reads what it says.
+/// Why looptax cannot determine the server of a URL; `None` if the driver is known to read this form.
 pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     let form = Form::of(text);
     if text.starts_with("mongodb+srv:") {
-        return Some("its hosts are those that DNS names".to_owned());
+        return Some("its hosts come from DNS".to_owned());
     }
     if let Some(why) = host_of(text).and_then(|host| odd_host(app, host)) {
         return Some(why);
@@ -70,12 +71,14 @@ pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
         let is_login = text.contains('@');
         let is_own = || forms_of(app).any(|it| Form::of(&it).authority == Authority::Empty);
         let is_said = form.authority == Authority::Host || app.nowhere.is_some() && (!is_login || is_own());
-        return (!is_said).then(|| "its URL has no host, and what that means to its driver was not tried".to_owned());
+        return (!is_said).then(|| "looptax has not tested its driver with a URL that has no host".to_owned());
     }
     let is_known = forms_of(app).any(|it| Form::of(&it) == form);
     (!is_known).then(|| match &*form.keys {
-        [] => "its URL names the place in a way that was not tried with its driver".to_owned(),
-        keys => format!("whether its driver reads `{}` in a URL with this host was not tried", keys.join("`, `")),
+        [] => "its URL gives the address in a form that looptax has not tested with its driver".to_owned(),
+        keys => {
+            format!("looptax has not tested whether its driver reads `{}` in a URL with this host", keys.join("`, `"))
+        }
     })
 }
 
@@ -85,9 +88,9 @@ fn forms_of(app: &App) -> impl Iterator<Item = String> {
     own.chain(app.url_is.iter().cloned())
 }
 
-/// Why a path in a URL is read in different ways.
+/// Why drivers read a path in a URL in different ways.
 fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
-    let not_tried = |what: &str| Some(format!("what its driver makes of {what} was not tried"));
+    let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what}"));
     let values = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
     let values: Vec<_> = values.collect();
     if values.iter().any(|it| it.value().starts_with('@')) || form.family == "go" && text.contains("unix(@") {
@@ -96,7 +99,7 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     if values.iter().any(|it| it.value().contains('%')) {
         return not_tried("the percent signs in its path");
     }
-    // Java's take the query as it stands, and clients of Redis the path.
+    // Java's drivers do not decode the query, and Redis's clients do not decode the path.
     let is_as_it_stands = text.starts_with("jdbc:") && values.iter().any(|it| it.text.contains('%'));
     let path = text.split('?').next().unwrap_or_default();
     let is_path =
@@ -106,12 +109,12 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     }
     let is_unfit = |c: char| app.unfit.contains(c) || c == ' ';
     if is_path && path.contains(is_unfit) {
-        return not_tried("the signs in its path");
+        return not_tried("the special characters in its path");
     }
     if form.family == "go" && text.contains("unix()") {
         return not_tried("an empty socket");
     }
-    // asyncpg takes the file, libpq its folder.
+    // asyncpg needs the file, libpq its folder.
     let is_file = text.contains(".s.PGSQL.") && text.contains("+asyncpg:");
     if is_file {
         return not_tried("the socket's file");
@@ -120,7 +123,7 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     is_list.then(|| not_tried("a list of hosts"))?
 }
 
-/// A template of `change` with values.
+/// A template of `change`, filled with values.
 fn sample(template: &str) -> String {
     let mut text = template.replace(['‹', '›'], "");
     for (role, value) in [("«socket|url»", "%2Fs%2Fs"), ("«folder|url»", "%2Fs%2Fs"), ("«port|raw»", "1")] {
@@ -164,7 +167,7 @@ impl Form {
         };
         let family = if is_socket_scheme(scheme) { scheme } else { "" };
         let pairs = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
-        // An empty one is another form.
+        // A name with an empty value is a different form.
         let key = |name: String, is_empty| if is_empty { format!("{name}=") } else { name };
         let mut keys: Vec<String> = pairs.map(|it| key(it.name(), it.value().is_empty())).collect();
         keys.sort();
@@ -181,24 +184,24 @@ fn host_of(text: &str) -> Option<&str> {
     let (scheme, rest) = text.split_once("://")?;
     let end = rest.find('?').unwrap_or(rest.len());
     let body = rest[..end].rsplit_once('@').map_or(&rest[..end], |(login, place)| {
-        // The second of two belongs to the host.
+        // The second of two `@` belongs to the host.
         if login.ends_with('@') { &rest[login.len()..end] } else { place }
     });
     let host = body.split('/').next().unwrap_or_default();
     (!is_socket_scheme(scheme) && !host.is_empty()).then_some(host)
 }
 
-/// Why a host with its port is read in different ways.
+/// Why drivers read a host with its port in different ways.
 fn odd_host(app: &App, host: &str) -> Option<String> {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
         _ => (host, None),
     };
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
-    // A password with signs that have to be encoded would be cut here: none of the text is shown.
-    let not_tried = |what: &str| Some(format!("what its driver makes of {what} in its URL was not tried"));
+    // A password with unencoded special characters would be cut here, so none of the text is shown.
+    let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what} in its URL"));
     if port.is_some_and(|it| !is_port(it)) {
-        return not_tried("the port");
+        return not_tried("this port");
     }
     let is_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let is_path = name.to_ascii_lowercase().contains("%2f");
@@ -211,10 +214,10 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
         return None;
     }
     if app.kind.protocol().is_some() && name.contains(',') {
-        return not_tried("the list of hosts");
+        return not_tried("this list of hosts");
     }
     if name.is_empty() || !name.chars().all(|c| is_name(c) || c == ',') {
-        return not_tried("the host");
+        return not_tried("this host");
     }
     let is_usual = name.eq_ignore_ascii_case("localhost") && name != "localhost";
     let matters = app.localhost.is_some_and(|it| it != Takes::Tcp);

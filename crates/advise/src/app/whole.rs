@@ -1,14 +1,14 @@
-//! A file with those behind it from which its containers take variables, as one text.
+//! A file and those that its containers take variables from, joined as one text.
 //!
-//! So whatever is found has one place, and what is written goes back to each file by its place. Made where the files are
-//! read; `share` reads it.
+//! Every finding then has one place, and each change is written back to the file that contains its place. Made where
+//! the files are read; `share` reads it.
 
 use std::ops::Range;
 
 use super::code::Included;
 use super::rewrite::{Rewrite, newline};
 
-/// What stands between two files: manifests are documents of one text.
+/// The text between two files: manifests are documents of one text.
 const BETWEEN: &str = "\n---\n";
 
 #[derive(Debug)]
@@ -17,13 +17,13 @@ pub struct Whole {
     parts: Vec<Part>,
 }
 
-/// One of its files.
+/// One of the joined files.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// As the first one names it; empty for the first.
+    /// The words by which the first file names it; empty for the first.
     pub(super) words: String,
     pub(super) at: Range<usize>,
-    /// How many lines are before it.
+    /// Number of lines before it.
     pub(super) first_line: usize,
 }
 
@@ -53,7 +53,7 @@ impl Whole {
         &self.text[self.parts[0].at.clone()]
     }
 
-    /// The others, each with its text.
+    /// The other files, each with its text.
     pub(super) fn others(&self) -> impl Iterator<Item = (&Part, &str)> {
         self.parts.iter().skip(1).map(|it| (it, &self.text[it.at.clone()]))
     }
@@ -63,13 +63,14 @@ impl Whole {
         at <= self.parts[0].at.end
     }
 
-    /// The file that a line of the text is in, by its words, and the line there; no words for the first.
+    /// The file that contains a line of the text, by its words, and the line's number in it. The first file has no
+    /// words.
     pub fn line(&self, line: usize) -> (Option<&str>, usize) {
         let part = self.parts.iter().rfind(|it| it.first_line < line).unwrap_or(&self.parts[0]);
         (Some(&*part.words).filter(|it| !it.is_empty()), line - part.first_line)
     }
 
-    /// The words of its files and the text of each, with what is written there; the first without words.
+    /// Each file's words and text, with the changes to it. The first file has no words.
     pub fn parted(&self, rewrites: &[Rewrite]) -> Vec<(Option<&str>, &str, Vec<Rewrite>)> {
         let own = |part: &Part| {
             let text = &self.text[part.at.clone()];
@@ -103,7 +104,7 @@ mod tests {
         let end = at("A=b") + 3;
         let rewrites = [
             Rewrite { at: end..end, text: "\nG=h".to_owned() },
-            // A last line without an end, taken away with what stands between the files.
+            // A last line without an end, removed together with the separator between the files.
             Rewrite { at: at("A=b")..end + 1, text: String::new() },
             Rewrite { at: at("E=f")..at("E=f") + 3, text: "E=g\nH=i".to_owned() },
         ];

@@ -1,7 +1,7 @@
 //! XML, by the events of its parser: attributes and texts with their places.
 //!
-//! `<property name="url" value="…"/>` and `<property name="url">…</property>` are settings called `url` of what they are in,
-//! as Spring, Hibernate and JPA write them; any other attribute and text is called by its own name.
+//! `<property name="url" value="…"/>` and `<property name="url">…</property>` are settings called `url` of the element
+//! around them, as in Spring, Hibernate and JPA; any other attribute and text has its own name.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -11,7 +11,7 @@ use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem
 
 const MOST_DEPTH: usize = 64;
 
-/// The settings of an XML text; a broken text keeps what came before.
+/// The settings of an XML text; of a broken text, those before the error.
 pub(crate) fn read(text: &str) -> Read {
     let mut walk = Walk { text, starts: LineStarts::from_text(text), open: Vec::new(), settings: Vec::new() };
     let mut reader = Reader::from_str(text);
@@ -35,10 +35,10 @@ pub(crate) fn read(text: &str) -> Read {
                 None
             }
             Ok(_) => None,
-            Err(_) => Some("it is not XML from here on"),
+            Err(_) => Some("it is not XML from this line on"),
         };
         let is_too_much = walk.open.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS;
-        let too_much = "nested too deep or too long: the rest is not read";
+        let too_much = "nested too deeply or too long: the rest is not read";
         if let Some(what) = broken.or(is_too_much.then_some(too_much)) {
             problems.push(Problem { line: Some(walk.starts.line(before)), what: what.to_owned() });
             break;
@@ -53,7 +53,7 @@ fn position(reader: &Reader<&[u8]>) -> usize {
 
 /// An element that is not closed yet.
 struct Open {
-    /// What the settings in it are below.
+    /// The name of the element, under which its settings are.
     name: String,
     content: usize,
     has_children: bool,
@@ -107,7 +107,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Name and value of each attribute of a tag, the value as bytes of the text.
+    /// Name and value of each attribute of a tag; the value as bytes of the text.
     fn attributes(&self, before: usize, after: usize) -> Vec<(String, usize, usize)> {
         let mut found = Vec::new();
         let mut at = before;
@@ -154,7 +154,7 @@ impl Walk<'_> {
     }
 }
 
-/// `None` for entities that a document defines itself.
+/// The text without entities; `None` for entities that the document itself defines.
 fn unescaped(raw: &str) -> Option<String> {
     quick_xml::escape::unescape(raw).ok().map(Into::into)
 }

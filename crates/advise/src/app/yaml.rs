@@ -1,4 +1,4 @@
-//! YAML, by the events of its parser: nothing is built, aliases are copied once and up to a bound.
+//! YAML, by the events of its parser: no tree is built, and aliases are copied only once and up to a limit.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -14,7 +14,7 @@ const MOST_DEPTH: usize = 64;
 
 const MOST_COPIES: usize = 1_000;
 
-/// The settings of a YAML text. Lines of ERB alone are left out; a broken text keeps what came before.
+/// The settings of a YAML text. Lines with only ERB are left out; a broken text gives the settings before the error.
 pub(crate) fn read(text: &str) -> Read {
     let (text, is_within) = without_control_lines(text);
     let plain = with_words_for_templates(&text);
@@ -34,7 +34,7 @@ pub(crate) fn read(text: &str) -> Read {
                 if walk.frames.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS {
                     problems.push(Problem {
                         line: Some(span.start.line()),
-                        what: "nested too deep or too long: the rest is not read".to_owned(),
+                        what: "nested too deeply or too long: the rest is not read".to_owned(),
                     });
                     break;
                 }
@@ -43,9 +43,7 @@ pub(crate) fn read(text: &str) -> Read {
             Err(error) => {
                 problems.push(Problem {
                     line: Some(error.marker().line()),
-                    what: "it is not YAML from here \
-                         on"
-                    .to_owned(),
+                    what: "it is not YAML from this line on".to_owned(),
                 });
                 break;
             }
@@ -73,14 +71,14 @@ fn started_only(settings: &mut Vec<Setting>) {
     settings.retain(|it| started.is_empty() || !is_idle(it));
 }
 
-/// The text with a word in the place of each expression of a template, as long as that is: Go's templates are no YAML
-/// before they are filled in.
+/// The text with each template expression replaced by a word of the same length: Go's templates are not YAML until they
+/// are filled in.
 fn with_words_for_templates(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let line_end = rest[start..].find('\n').map_or(rest.len(), |it| start + it);
-        // One that a line leaves open is none.
+        // An expression that does not end on its line is not one.
         let Some(end) = rest[start..line_end].find("}}").map(|it| start + it + 2) else {
             plain.push_str(&rest[..line_end]);
             rest = &rest[line_end..];
@@ -94,8 +92,8 @@ fn with_words_for_templates(text: &str) -> String {
     plain
 }
 
-/// Lines that hold nothing but control statements of ERB or Jinja are blanked, so that the others keep their places;
-/// and the lines that are within their branches.
+/// The text with blanks in place of lines that contain only control statements of ERB or Jinja, so that the other lines
+/// keep their places; and for each line, whether it is within a branch.
 fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut plain = String::with_capacity(text.len());
     let mut is_within = Vec::new();
@@ -103,7 +101,7 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut is_open = false;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
-        // Helm's `{{- if … }}`, and what it puts in as lines.
+        // Helm's `{{- if … }}`, and expressions that insert whole lines.
         let is_alone = trimmed.starts_with("{{") && trimmed.find("}}").is_some_and(|at| at + 2 == trimmed.len());
         let is_control = is_open
             || is_alone
@@ -123,7 +121,7 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     (plain, is_within)
 }
 
-/// A quoted scalar without what the parser counts to it behind its end.
+/// A quoted scalar, without the text after its end that the parser counts as a part of it.
 pub(super) fn quoted(raw: &str, quote: char) -> &str {
     let mut chars = raw.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {
@@ -139,7 +137,7 @@ pub(super) fn quoted(raw: &str, quote: char) -> &str {
 
 struct Frame {
     is_mapping: bool,
-    /// The key that waits for its value, and where it stands.
+    /// The key whose value comes next, and its place.
     key: Option<(String, Range<usize>)>,
     n_items: usize,
 }
@@ -148,7 +146,7 @@ struct Walk<'a> {
     text: &'a str,
     /// For each line, whether it is within a branch of a template.
     is_within: Vec<bool>,
-    /// The byte of each character.
+    /// The byte at which each character begins.
     bytes: Vec<usize>,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Vec<String>>,
@@ -181,7 +179,7 @@ impl Walk<'_> {
         self.frames.push(Frame { is_mapping, key: None, n_items: 0 });
     }
 
-    /// The name of what comes next.
+    /// The path of the next setting.
     fn path(&self) -> Vec<String> {
         let parts = self.frames.iter().map(|frame| match &frame.key {
             Some((key, _)) => key.clone(),
@@ -218,7 +216,7 @@ impl Walk<'_> {
         let path = self.path();
         let key = self.frames.last().and_then(|frame| frame.key.as_ref());
         let key_at = key.map_or(at.start..at.start, |(_, at)| at.clone());
-        // What is not there is behind the colon.
+        // A missing value has its place after the colon.
         let colon = self.text[key_at.end..].find(':').filter(|_| text.is_empty() && at.is_empty());
         let is_missing = colon.filter(|it| self.text[key_at.end..][..*it].trim_matches(['"', '\'', ' ']).is_empty());
         let at = is_missing.map_or(at, |it| key_at.end + it + 1..key_at.end + it + 1);
@@ -242,7 +240,7 @@ impl Walk<'_> {
         let value = match text {
             "~" | "null" if style == ScalarStyle::Plain => Value::Text(String::new()),
             _ if raw.contains("{{") => Value::Hidden,
-            // Kubernetes knows no such variables, and a shell reads them itself.
+            // Kubernetes does not have such variables, and a shell reads them itself.
             _ if is_of_pod(&path) => Value::Text(text.to_owned()),
             _ => expanded(text.to_owned(), Lines::Dotenv),
         };
@@ -269,14 +267,14 @@ impl Walk<'_> {
         self.done();
     }
 
-    /// In a block settings have lines of their own, between braces commas.
+    /// In a block each setting has its own line; between braces they have commas.
     fn joins(&self, start: usize) -> Joins {
         let before = self.text[..start].rsplit('\n').next().unwrap_or_default();
-        // The first setting of an item of a list is behind its dash.
+        // The first setting of a list item comes after the dash.
         if before.chars().all(|it| it == '-' || it.is_whitespace()) { Joins::Line } else { Joins::With(", ") }
     }
 
-    /// `<<: *name` and `key: *name`: what was named counts here too.
+    /// `<<: *name` and `key: *name`: the settings of the anchor also count here.
     fn copy(&mut self, anchor: usize) {
         self.n_copied += 1;
         let Some(from) = self.anchors.get(&anchor).cloned() else {

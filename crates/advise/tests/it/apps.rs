@@ -273,7 +273,7 @@ fn what_wordpress_makes_of_a_host_is_told() {
     check("wp-config.php", &wp("'localhost:/run/my sql.sock'"), "WordPress", "unix", "/run/my sql.sock");
     check("wp-config.php", &wp("'p:localhost'"), "WordPress", "tcp", "the host is p");
     check("wp-config.php", &wp("'[::1]:3306'"), "WordPress", "tcp", "[::1]");
-    check("wp-config.php", &wp("getenv('DB_HOST')"), "WordPress", "unknown", "the variable DB_HOST");
+    check("wp-config.php", &wp("getenv('DB_HOST')"), "WordPress", "unknown", "the environment variable DB_HOST");
     check("wp-config.php", &wp("$host . 'x'"), "WordPress", "unknown", "an expression");
 }
 
@@ -295,7 +295,7 @@ fn sockets_that_are_ignored_are_told() {
     let symfony = "APP_SECRET=x\nDATABASE_URL=mysql://u@127.0.0.1/d?unix_socket=/s";
     check("/srv/.env", symfony, "Symfony (Doctrine)", "tcp", "the socket in the URL is ignored");
     let rails = "production:\n  adapter: mysql2\n  host: 127.0.0.1\n  socket: /s";
-    check("/srv/config/database.yml", rails, "Rails (mysql2)", "tcp", "the socket beside it is ignored");
+    check("/srv/config/database.yml", rails, "Rails (mysql2)", "tcp", "the socket setting is ignored");
     let redis = "APP_KEY=x\nREDIS_HOST=/s\nREDIS_PORT=6379";
     check("/srv/.env", redis, "Laravel (phpredis)", "tcp", "only with port 0");
     check(
@@ -303,7 +303,7 @@ fn sockets_that_are_ignored_are_told() {
         "production:\n  adapter: postgresql\n  host: <%= ENV['H'] %>",
         "Rails",
         "unknown",
-        "the variable H",
+        "the environment variable H",
     );
 }
 

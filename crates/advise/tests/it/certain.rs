@@ -43,7 +43,7 @@ fn what_php_sets_under_a_condition_in_a_function_or_a_loop_is_open() {
         ("define('DB_HOST', '127.0.0.1');\ndefine('DB_HOST', 'db');", "set in line 2 and again in line 3"),
         ("define('DB_HOST', A ? '127.0.0.1' : 'localhost');", "an expression"),
         ("define('DB_HOST', getenv('X') ? getenv('X') : '127.0.0.1');", "an expression"),
-        ("define('DB_HOST', getenv('X') ?: '127.0.0.1');", "the variable X of its environment"),
+        ("define('DB_HOST', getenv('X') ?: '127.0.0.1');", "the environment variable X"),
         ("include 'local.php'; define('DB_HOST', '127.0.0.1');", "perhaps set by 'local.php' as well"),
     ] {
         check_open("wp-config.php", &format!("<?php\n{text}"), why);
@@ -114,11 +114,11 @@ fn branches_of_python_ruby_javascript_and_shells_are_open() {
     check_open(
         "/srv/db.js",
         "c = mysql.createConnection({port: 3306, host: process.env.H || '127.0.0.1'})",
-        "the variable H",
+        "the environment variable H",
     );
     check_open("/srv/.env", "if [ -e x ]; then\n  PGHOST=127.0.0.1\nfi\n", condition);
     check_open("/srv/.env", "PGHOST=127.0.0.1\nPGHOST=db\n", "again in line 2");
-    check_open("/srv/.env", "PGHOST=$OTHER\n", "the variable OTHER");
+    check_open("/srv/.env", "PGHOST=$OTHER\n", "the environment variable OTHER");
     check_open("/srv/.env", "PGHOST={{ db_host }}\n", "an expression");
     let rails = "production:\n  adapter: mysql2\n";
     let branch = "<% if a %>\n  host: 127.0.0.1\n<% else %>\n  host: db\n<% end %>\n";

@@ -17,7 +17,7 @@ fn check(path: &str, text: &str, expected: &[&str]) {
             None => "open",
         };
         found.push(format!("{} {takes} {}", it.kind, it.label).trim_end().to_owned());
-        assert!(it.is_guessed && it.why.contains("application not known"), "{it:?}");
+        assert!(it.is_guessed && it.why.contains("does not know the application"), "{it:?}");
         let rewrites = it.rewrites(&fields(it.kind), text);
         assert!(rewrites.iter().all(Option::is_none), "{rewrites:?}");
     }

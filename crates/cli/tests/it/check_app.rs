@@ -281,7 +281,7 @@ fn a_password_that_django_takes_from_elsewhere_is_not_guessed_but_found_in_the_p
     let run = check(&scratch, &[&path, "--json"]);
     run.expect_code(3);
     let answer = &answers(&run)[0];
-    expect(&run, answer, "account", "unknown", "the variable APP_DB_PASSWORD");
+    expect(&run, answer, "account", "unknown", "the environment variable APP_DB_PASSWORD");
     assert_eq!(answer["verdict"], "open");
 
     let process = Idle::start(&scratch, WAIT, &[("APP_DB_PASSWORD", server.password())]);
@@ -548,7 +548,7 @@ fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
             "variables are set only in its own files",
         ),
         ("etc/pool.d/www.conf", "[www]\nlisten = /nowhere.sock\n", 1, "PHP-FPM (the server itself)"),
-        ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "name such a file itself: sites-enabled/*"),
+        ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "pass such a file itself: sites-enabled/*"),
         ("what", "nothing\n", 2, "`--as NAME` says whose file it is (nginx,"),
     ] {
         let path = write(&scratch, name, text);

@@ -282,7 +282,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let both = Scene::new(&(pod_of(from, cache) + map));
     let run = both.switch(&["--containers", "--yes"]);
     run.expect_code(3);
-    assert!(run.words().contains("REDIS_HOST from the ConfigMap `c`: that stays as it is"), "{}", run.stdout);
+    assert!(run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves that unchanged"), "{}", run.stdout);
     let own = "    env:\n      - name: REDIS_HOST\n        value: \"/run/redis/redis.sock\"\n";
     assert!(both.now().contains(own) && both.now().ends_with(map), "{}", both.now());
     let without = Scene::new(&pod_of(from, cache));
@@ -340,7 +340,7 @@ fn what_a_container_takes_from_another_file_moves_with_it() {
     let plan = scene.switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
     for part in
-        ["- REDIS_HOST=cache", "+ REDIS_HOST=/run/redis/redis.sock", "which no other container of the file takes"]
+        ["- REDIS_HOST=cache", "+ REDIS_HOST=/run/redis/redis.sock", "which no other container in the file uses"]
     {
         assert!(plan.words().contains(part), "{part}: {}", plan.stdout);
     }

@@ -78,7 +78,7 @@ fn both_ends_and_the_volume_are_written_and_come_back() {
     plan.expect_code(0);
     for part in [
         "`app` is a service of the same file (image php:8.3-fpm)",
-        "its settings stand in ./site.conf, which no other container of the file takes",
+        "its settings are in ./site.conf, which no other container in the file uses",
         "- fastcgi_pass app:9000",
         "+ fastcgi_pass unix:/run/php/php-fpm.sock",
         "+ listen = /run/php/php-fpm.sock",

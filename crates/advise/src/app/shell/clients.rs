@@ -1,18 +1,18 @@
-//! Client programs of databases, and what their options are called.
+//! Client programs of databases, and the names of their options.
 
-/// A client program, and how its options are called.
+/// A client program, and the names of its options.
 pub(super) struct Client {
     pub(super) family: &'static str,
     pub(super) names: &'static [&'static str],
-    /// Short options with a value, and what each is.
+    /// Short options with a value, and the role of each.
     pub(super) short: &'static [(char, &'static str)],
     /// Other short options with a value.
     pub(super) others: &'static str,
-    /// What its first word without a dash is.
+    /// The role of its first word without a dash.
     pub(super) first: &'static str,
-    /// The host without any.
+    /// The host that it uses by default.
     pub(super) host: &'static str,
-    /// Variables of the environment that stand for options.
+    /// Environment variables that replace options.
     pub(super) variables: &'static [(&'static str, &'static str)],
 }
 
@@ -55,7 +55,7 @@ const MONGODB: Client = Client {
 pub(super) const CLIENTS: [Client; 10] = [
     MYSQL,
     Client { names: &["mysqladmin", "mariadb-admin"], others: "ci", first: "", ..MYSQL },
-    // In Perl, by DBI.
+    // In Perl, with DBI.
     Client {
         names: &["opendmarc-import", "opendmarc-reports", "opendmarc-expire"],
         short: &[],
@@ -83,11 +83,11 @@ pub(super) const CLIENTS: [Client; 10] = [
         variables: &[("password", "REDISCLI_AUTH")],
     },
     MONGODB,
-    // Its first word may be a host as well; if it is not a URL, the place is open.
+    // Its first word may also be a host; if it is not a URL, the server is not known.
     Client { names: &["mongosh", "mongo"], others: "", first: "url", host: "", ..MONGODB },
 ];
 
-/// Long options with a value that may stand in the next word, and what they are.
+/// Long options whose value may be in the next word, and their roles.
 pub(super) const LONG: [(&str, &str); 16] = [
     // OpenDMARC's.
     ("dbhost", "host"),
@@ -108,7 +108,7 @@ pub(super) const LONG: [(&str, &str); 16] = [
     ("protocol", "protocol"),
 ];
 
-/// Others, behind which no name of a database stands.
+/// Other options whose value may be in the next word: that word is not the name of a database.
 pub(super) const LONG_OTHERS: [&str; 12] = [
     "default-character-set",
     "execute",
@@ -124,5 +124,5 @@ pub(super) const LONG_OTHERS: [&str; 12] = [
     "login-path",
 ];
 
-/// What says in another file where the server is.
+/// Options that give the server in another file.
 pub(super) const ELSEWHERE: [&str; 3] = ["defaults-file", "defaults-extra-file", "login-path"];

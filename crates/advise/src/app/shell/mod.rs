@@ -1,7 +1,8 @@
-//! Scripts of a shell, crontabs and the commands of systemd's units: what they assign, the variables that `docker run` hands to
-//! a container, and the servers that client programs (`mysqldump`, `psql`, `redis-cli`) are told on their command lines.
+//! Shell scripts, crontabs and the commands of systemd's units: their assignments, the variables that `docker run`
+//! passes to a container, and the servers on the command lines of client programs (`mysqldump`, `psql`, `redis-cli`).
 //!
-//! Of what a shell would do, variables that the script assigns are put in, and nothing else. Called by `read` and `inside`.
+//! Variables that the script assigns are replaced; nothing else is done as a shell would do it. Called by `read` and
+//! `inside`.
 
 mod clients;
 pub(super) mod pods;
@@ -15,19 +16,19 @@ use super::lines::{Lines, depth_after, expanded};
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value, doubt_unclear, named};
 
-/// Most commands within quotes of another one.
+/// Most levels of commands in the quotes of other commands.
 const MOST_DEPTH: usize = 3;
 
-/// Most variables of a script whose words are put in: each such word is compared with all of them.
+/// Most variables of a script that are replaced by their words: each such word is compared with all of them.
 const MOST_ASSIGNED: usize = 500;
 
-/// What starts another program.
+/// Programs that start another program.
 const WRAPPERS: [&str; 27] = [
     "sudo", "su", "runuser", "env", "nice", "ionice", "time", "timeout", "exec", "nohup", "chronic", "cronic", "then",
     "do", "else", "if", "elif", "while", "until", "!", "{", "sh", "bash", "gosu", "su-exec", "flock", "setpriv",
 ];
 
-/// What starts it elsewhere.
+/// Programs that start it on another machine or in a container.
 const REMOTE: [&str; 8] = ["docker", "podman", "docker-compose", "kubectl", "ssh", "oc", "lxc", "nerdctl"];
 
 /// A word of a command, with its quotes.
@@ -54,13 +55,13 @@ struct Walk<'a> {
     clients: Vec<Setting>,
     runs: Vec<Run>,
     n_calls: BTreeMap<String, usize>,
-    /// What was said in each call.
+    /// The roles and values in each call.
     calls: Vec<Vec<(&'static str, Value)>>,
-    /// Whether what is read now is in a branch or a loop.
+    /// Whether the current line is in a branch or a loop.
     is_conditional: bool,
 }
 
-/// The settings of such a text.
+/// The settings of a script, a crontab or a unit.
 pub(super) fn read(text: &str) -> Vec<Setting> {
     let walk = walked(text);
     let mut found = walk.assigned;
@@ -70,7 +71,7 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
     found
 }
 
-/// What the commands of a unit hand to containers, and tell their own programs.
+/// The variables that a unit's commands pass to containers, and the options of their own programs.
 pub(super) fn of_unit(text: &str) -> Vec<Setting> {
     let mut found = walked(text).handed;
     for setting in &mut found {
@@ -101,7 +102,7 @@ fn walked(text: &str) -> Walk<'_> {
     let mut depth = 0;
     while start < text.len() {
         let mut end = start;
-        // A line goes on behind a backslash.
+        // A line continues after a backslash.
         for line in text[start..].split_inclusive('\n') {
             end += line.len();
             let is_comment = text[start..].trim_start().starts_with('#');
@@ -128,7 +129,7 @@ fn walked(text: &str) -> Walk<'_> {
     walk
 }
 
-/// Whether a word is a variable that holds options, by its name: `$MYSQL_OPTS`, `${CONN_ARGS}`.
+/// Whether a word is a variable that may hold options, by its name: `$MYSQL_OPTS`, `${CONN_ARGS}`.
 fn may_be_options(word: &str) -> bool {
     let name = word.strip_prefix('$').unwrap_or_default().to_lowercase();
     ["opt", "arg", "param", "auth", "cred", "conn", "flag"].iter().any(|it| name.contains(it))
@@ -148,7 +149,7 @@ fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
     found
 }
 
-/// The commands of a text without those whose output is put into it, and where these are.
+/// The commands of a text without those in command substitutions, and the places of these.
 fn outer_commands(text: &str, at: Range<usize>) -> (Vec<Vec<Word>>, Vec<Range<usize>>) {
     let mut found = vec![Vec::new()];
     let mut inner = Vec::new();
@@ -207,7 +208,7 @@ fn outer_commands(text: &str, at: Range<usize>) -> (Vec<Vec<Word>>, Vec<Range<us
     (found, inner)
 }
 
-/// Where a command ends whose output is put in: at the second backtick, or the parenthesis that closes it.
+/// The end of a command substitution: the second backtick, or the parenthesis that closes it.
 fn end_of_output(text: &str, at: Range<usize>, sign: char) -> usize {
     let mut depth = 1_usize;
     let end = text[at.clone()].char_indices().find(|(_, c)| {
@@ -235,7 +236,7 @@ impl<'a> Walk<'a> {
         &self.text[word.at.clone()]
     }
 
-    /// A word without what stands around it.
+    /// A word without quotes around it.
     fn plain(&self, word: &Word) -> &'a str {
         self.raw(word).trim_matches(['"', '\''])
     }
@@ -293,7 +294,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `$MYSQL $OPTIONS -e …` with the words that the script has assigned to them: a client program, and options.
+    /// `$MYSQL $OPTIONS -e …` with the words that the script assigned to the variables: a client program, and options.
     fn called(&self, words: &[Word]) -> Option<Vec<Word>> {
         let is_variable = |it: &Word| self.raw(it).starts_with('$');
         words.iter().find(|it| is_variable(it) && self.assigned.len() <= MOST_ASSIGNED)?;
@@ -319,7 +320,7 @@ impl<'a> Walk<'a> {
         commands(self.text, self.inner(&Word { at, is_open: false })).into_iter().next()
     }
 
-    /// The options of whatever a unit starts.
+    /// The options of the program that a unit starts.
     fn options(&mut self, at: Range<usize>) {
         let words: Vec<Word> = commands(self.text, at).into_iter().flatten().collect();
         for (idx, word) in words.iter().enumerate() {
@@ -335,7 +336,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How many words say when cron starts it, and as whom.
+    /// The number of words with which a crontab gives the time and the user.
     fn n_of_cron(&self, words: &[Word]) -> usize {
         let is_time = |it: &Word| {
             let text = self.raw(it);
@@ -364,7 +365,7 @@ impl<'a> Walk<'a> {
         Some(Setting { doubt: setting.doubt.clone().or(doubt), ..setting })
     }
 
-    /// A value with its variables, where the script assigns them.
+    /// A value with its variables replaced, if the script assigns them.
     fn setting(&self, path: Vec<String>, at: Range<usize>, is_open: bool) -> Setting {
         let raw = &self.text[at.clone()];
         let plain: String = raw.chars().filter(|it| !matches!(it, '"' | '\'')).collect();
@@ -437,7 +438,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where a word is within its quotes.
+    /// The place of a word within its quotes.
     fn inner(&self, word: &Word) -> Range<usize> {
         let raw = self.raw(word);
         let is_quoted = raw.len() > 1 && raw.starts_with(['"', '\'']) && raw.ends_with(['"', '\'']);
@@ -453,13 +454,13 @@ impl<'a> Walk<'a> {
         remote: Option<&str>,
     ) {
         let mut roles: BTreeMap<&'static str, Setting> = BTreeMap::new();
-        let mut doubt = remote.map(|it| format!("where {it} starts the program"));
+        let mut doubt = remote.map(|it| format!("relative to the place where {it} starts the program"));
         let mut words_left = words.iter();
         let mut is_first = true;
         let mut options = None;
         while let Some(word) = words_left.next() {
             let text = self.raw(word);
-            // The value is in this word, or is the next one.
+            // The value is in this word, or is the next word.
             let mut take = |from: usize| {
                 let (at, is_open) = if from < word.at.end {
                     (from..word.at.end, word.is_open)
@@ -471,11 +472,11 @@ impl<'a> Walk<'a> {
             if let Some(long) = text.strip_prefix("--") {
                 let (name, has_value) = long.split_once('=').map_or((long, false), |it| (it.0, true));
                 if ELSEWHERE.contains(&name) {
-                    doubt = Some(format!("what --{name} names"));
+                    doubt = Some(format!("set in another file (--{name})"));
                 }
                 let role = LONG.iter().find(|it| it.0 == name).map(|it| it.1);
                 let from = if has_value { word.at.start + "--=".len() + name.len() } else { word.at.end };
-                // A password that is not there is asked for.
+                // The program asks for a password that is missing.
                 if role == Some("password") && !has_value && client.family != "redis" {
                     continue;
                 }
@@ -512,7 +513,7 @@ impl<'a> Walk<'a> {
             }
         }
         let has_place = ["host", "socket", "url"].iter().any(|it| roles.contains_key(it));
-        let doubt = doubt.or_else(|| options.filter(|_| !has_place).map(|it| format!("what {it} holds")));
+        let doubt = doubt.or_else(|| options.filter(|_| !has_place).map(|it| format!("perhaps set in {it}")));
         self.put_in(client, program, roles, before, doubt.as_deref());
     }
 
@@ -533,7 +534,7 @@ impl<'a> Walk<'a> {
         }
         roles.retain(|role, it| *role != "url" || !matches!(it.value, Value::Text(_)) || is_uri(it));
         for (role, name) in client.variables {
-            // A crontab's variables are its commands', a script's have to be exported.
+            // A crontab's variables are passed to its commands; a script's variables must be exported.
             let is_exported =
                 |it: &&Setting| !self.text.starts_with("#!") || self.text.contains(&format!("export {}", it.path[0]));
             let is_it = |it: &&Setting| it.path == [*name];

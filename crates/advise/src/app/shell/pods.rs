@@ -1,14 +1,14 @@
-//! Commands of the containers in Kubernetes' manifests: the client programs that they start, in the environment of their
-//! container.
+//! Commands of the containers in Kubernetes manifests: the client programs that they start, in their container's
+//! environment.
 //!
-//! Called by `read` for a manifest's settings; which values are such words `yaml` asks.
+//! Called by `read` for a manifest's settings. `yaml` asks which values are such words.
 
 use std::collections::BTreeMap;
 
 use super::walked;
 use crate::app::setting::{Setting, Value};
 
-/// The clients that the containers of Kubernetes' pods start; each has the place of the last word.
+/// The clients that the containers of Kubernetes' pods start; the place of each is that of the last word.
 pub(in crate::app) fn of_pods(settings: &[Setting]) -> Vec<Setting> {
     let mut scripts: BTreeMap<&[String], Vec<(&Setting, &str)>> = BTreeMap::new();
     for setting in settings.iter().filter(|it| is_of_pod(&it.path)) {
@@ -36,7 +36,7 @@ pub(in crate::app) fn of_pods(settings: &[Setting]) -> Vec<Setting> {
     found
 }
 
-/// Kubernetes' `$(NAME)` as a shell has it.
+/// Kubernetes' `$(NAME)` in a shell's form.
 fn with_variables(script: &str) -> String {
     let mut parts = script.split("$(");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -47,7 +47,8 @@ fn with_variables(script: &str) -> String {
     parts.map(of_part).fold(first, |whole, part| whole + &part)
 }
 
-/// The environment of a container as assignments; what another object holds is an output that is not known.
+/// A container's environment as assignments. A value that another object holds becomes a command substitution, whose
+/// output is not known.
 fn environment_of(container: &[String], settings: &[Setting]) -> String {
     let mut lines = String::new();
     let mut name = None;
@@ -72,7 +73,7 @@ fn environment_of(container: &[String], settings: &[Setting]) -> String {
     lines
 }
 
-/// Whether it is a word of what a container of Kubernetes starts.
+/// Whether it is a word of the command that a container of Kubernetes starts.
 pub(in crate::app) fn is_of_pod(path: &[String]) -> bool {
     let [.., containers, _, command, _] = path else {
         return false;

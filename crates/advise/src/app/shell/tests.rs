@@ -1,4 +1,4 @@
-//! Scripts, crontabs and units, and what is a call in them.
+//! Scripts, crontabs and units, and the calls in them.
 
 use super::*;
 

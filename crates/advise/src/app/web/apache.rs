@@ -1,7 +1,7 @@
 //! Apache: `ProxyPass`, `ProxyPassMatch`, `BalancerMember` and `SetHandler "proxy:…"`.
 //!
-//! A socket is before the URL, `unix:/run/app.sock|http://127.0.0.1:8000/`, which stays as it is: its host goes on being
-//! the request's `Host` and what `ProxyPassReverse` takes out of answers.
+//! A socket comes before the URL, `unix:/run/app.sock|http://127.0.0.1:8000/`. The URL stays unchanged: its host is
+//! still the request's `Host` and the text that `ProxyPassReverse` removes from answers.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{logical_line, words_of};
 use crate::app::setting::Value;
 
-/// The directives that name an address.
+/// The directives that contain an address.
 const DIRECTIVES: [&str; 4] = ["ProxyPass", "ProxyPassMatch", "BalancerMember", "SetHandler"];
 const SCHEMES: [&str; 3] = ["fcgi", "http", "uwsgi"];
 
@@ -38,7 +38,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// The first word that is an address; blocks and directive that it is in.
+/// Finds the first word that is an address. `blocks` and `directive` are those that it is in.
 fn target(
     sink: &mut Sink<'_>,
     (blocks, directive): (&[String], &str),
@@ -66,7 +66,7 @@ fn target(
         };
         let mut blocks = blocks.to_vec();
         blocks.retain(|it| !it.starts_with("IfModule"));
-        // What of the pages goes there.
+        // The path of the pages that are proxied.
         if words[1] != *word {
             blocks.push(text[words[1].clone()].to_owned());
         }
@@ -84,7 +84,7 @@ fn target(
     }
 }
 
-/// `<Proxy "unix:/run/php.sock|fcgi://php">` gives a name to a socket.
+/// The names of sockets: `<Proxy "unix:/run/php.sock|fcgi://php">` gives a name to a socket.
 fn named_workers(text: &str) -> BTreeSet<&str> {
     let names = text.lines().filter_map(|line| {
         let head = line.trim_start().strip_prefix("<Proxy ")?;

@@ -1,9 +1,9 @@
-//! Web servers' and proxies' own files: to which server behind them each block hands its requests.
+//! The files of web servers and proxies: the server to which each block passes its requests.
 //!
-//! Text in, settings with their places out. A setting is the address alone (`127.0.0.1:9000`, `unix:/run/app.sock`), so
-//! that whatever stands around it stays; its last name says which directive it belongs to, and so what is spoken there.
-//! What goes through TLS is left out. `words` takes a text apart, `sink` keeps
-//! what is found; one file for each program. `named` finds whatever else goes to a port. Called by `read` and by `switch`.
+//! Text in, settings with their places out. A setting is only the address (`127.0.0.1:9000`, `unix:/run/app.sock`), so
+//! that the text around it stays. The last part of its name is its directive, which gives the protocol. Addresses with
+//! TLS are left out. `words` splits a text, `sink` keeps the findings; each program has its own file. `named` finds all
+//! other uses of a port. Called by `read` and by `switch`.
 
 mod apache;
 mod caddy;

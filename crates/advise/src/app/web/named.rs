@@ -1,7 +1,7 @@
-//! Every place of a proxy's file that names a port, whatever directive it is in.
+//! Every place in a proxy's file that contains a port, whatever its directive.
 //!
-//! Of most directives nobody here knows what they do (`grpc_pass`, a `map`, a module's own), so that all of them count
-//! but those that are known to connect to nobody. Text in, lines out; whose machine a host is, the caller knows.
+//! looptax does not know most directives (`grpc_pass`, a `map`, a module's own), so all of them count except for those
+//! that are known not to connect. Text in, lines out; the caller knows which machine a host is.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,7 +9,7 @@ use super::Proxy;
 use super::words::{Ends, Piece, logical_line, pieces, words_of};
 use crate::app::setting::LineStarts;
 
-/// Directives whose addresses are words of a request, of an answer or of a rule, or listened at.
+/// Directives whose addresses are part of a request, an answer or a rule, or are addresses to listen at.
 const CONNECT_TO_NOBODY: [&str; 46] = [
     "acl",
     "add_header",
@@ -59,16 +59,16 @@ const CONNECT_TO_NOBODY: [&str; 46] = [
     "valid_referers",
 ];
 
-/// A place that names the port.
+/// A place that contains the port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedPort {
-    /// The lines that its directive takes, counted from one.
+    /// The lines of its directive, counted from one.
     pub lines: RangeInclusive<usize>,
-    /// What is before the port: empty, an address, a name, or something with a variable in it.
+    /// The text before the port: empty, an address, a name, or a text with a variable in it.
     pub host: String,
 }
 
-/// The places of a text that name the port, in its order.
+/// The places of a text that contain the port, in the order of the text.
 pub(crate) fn named_ports(text: &str, proxy: Proxy, port: u16) -> Vec<NamedPort> {
     let starts = LineStarts::from_text(text);
     let mut found = Vec::new();
@@ -97,14 +97,14 @@ fn directives(text: &str, proxy: Proxy) -> Vec<Vec<Range<usize>>> {
     let all = pieces(text, ends).into_iter();
     let own = all.filter_map(|it| match it {
         Piece::Directive(words) => Some(words),
-        // Caddy's directives may have blocks of their own; nginx's blocks connect to nobody.
+        // Caddy's directives may have blocks; nginx's blocks do not connect.
         Piece::Opened(words) => Some(words).filter(|_| proxy == Proxy::Caddy),
         Piece::Closed => None,
     });
     own.collect()
 }
 
-/// A quote that is left open ends with its line.
+/// The words of each line. A quote that is left open ends with its line.
 fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut start = 0;
     let mut found = Vec::new();
@@ -112,7 +112,7 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
         let line = logical_line(&text[start..]);
         let words = words_of(line, start);
         start += line.len();
-        // `<Proxy "http://127.0.0.1:8000">` and its like say something of a server that others name.
+        // `<Proxy "http://127.0.0.1:8000">` and similar sections set options for a server that other lines name.
         let is_section = words.first().is_some_and(|it| text[it.clone()].starts_with('<'));
         if !is_section {
             found.push(words);
@@ -121,9 +121,9 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     found
 }
 
-/// What is before the port, each time that a word has it.
+/// The text before the port, for each time that a word contains it.
 fn hosts(word: &str, port: u16) -> Vec<&str> {
-    // What Apache has behind a socket is a name, which nobody connects to.
+    // Apache's text after a socket is only a name: Apache does not connect to it.
     let is_on_socket = word.contains("unix:") && word.contains('|');
     if is_on_socket {
         return Vec::new();

@@ -1,6 +1,7 @@
-//! nginx: `fastcgi_pass`, `uwsgi_pass`, `memcached_pass` and `proxy_pass`, and the servers of the `upstream` that one names.
+//! nginx: `fastcgi_pass`, `uwsgi_pass`, `memcached_pass` and `proxy_pass`, and the servers of the `upstream` that they
+//! name.
 //!
-//! A name that no `upstream` of the file has may be one of another file.
+//! A name without an `upstream` in the file may be an upstream of another file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -14,7 +15,7 @@ use super::haproxy::kind_of_socket;
 use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 
-/// Directives that hand a request on, and the scheme that the address has: one that it may have, or has to.
+/// Directives that pass a request on; the scheme of their address, and whether the address must have it.
 const PASSES: [(&str, &str, bool); 4] = [
     ("fastcgi_pass", "", false),
     ("uwsgi_pass", "uwsgi", false),
@@ -26,7 +27,7 @@ const MOST_INCLUDES: usize = 8;
 
 type Words = Vec<Range<usize>>;
 
-/// Servers and who hands requests to them.
+/// Servers, and the directives that pass requests to them.
 #[derive(Default)]
 struct Upstream {
     servers: Vec<Words>,
@@ -62,9 +63,9 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// What it leaves to other files, where it hands nothing on itself: nobody follows them.
+/// The files that a file includes, if it passes no requests itself: looptax does not follow them.
 pub(super) fn includes(text: &str) -> Option<Problem> {
-    // What nginx's packages bring says nothing of servers.
+    // The files of nginx's packages contain no servers.
     let is_theirs =
         |it: &&str| it.ends_with("mime.types") || it.ends_with("_params") || it.contains("/modules-enabled/");
     let all = pieces(text, Ends::Semicolon).into_iter();
@@ -73,7 +74,8 @@ pub(super) fn includes(text: &str) -> Option<Problem> {
         _ => None,
     });
     let files: Vec<&str> = files.filter(|it| !is_theirs(it)).take(MOST_INCLUDES).collect();
-    let what = format!("what it includes is not followed; name such a file itself: {}", files.join(", "));
+    let what =
+        format!("looptax does not follow its `include` directives; pass such a file itself: {}", files.join(", "));
     (!files.is_empty()).then_some(Problem { line: None, what })
 }
 
@@ -113,7 +115,8 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
     }
     let (rest, n_bytes) = match without_scheme(text, scheme).filter(|_| !scheme.is_empty()) {
         Some(found) => found,
-        // A variable may hold all of it, or the scheme; another scheme is TLS, none is a stream.
+        // A variable may hold the whole address, or the scheme. Another scheme is TLS; an address without a scheme is a
+        // stream.
         None if text.starts_with('$') => (text, 0),
         None if *has_scheme || text.contains("://") => return,
         None => (text, 0),
@@ -129,7 +132,7 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
         return;
     }
     let start = target.start + n_bytes;
-    let doubt = is_bare_name(own).then(|| format!("what `{own}` is: an upstream of another file, or a host"));
+    let doubt = is_bare_name(own).then(|| format!("`{own}`, an upstream in another file or a host"));
     sink.push(Behind {
         blocks: shown(blocks),
         directive: (*directive).to_owned(),
@@ -140,7 +143,7 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
     });
 }
 
-/// A stream has no scheme: what is behind it is told by ports and names.
+/// An address of a stream has no scheme: ports and names show the kind of its server.
 fn stream(
     sink: &mut Sink<'_>,
     blocks: &[String],
@@ -173,13 +176,13 @@ fn stream(
     }
 }
 
-/// The blocks without the one around all of them.
+/// The blocks without the `http` block around them.
 fn shown(blocks: &[String]) -> Vec<String> {
     let kept = blocks.iter().filter(|it| !it.starts_with("http"));
     kept.cloned().collect()
 }
 
-/// A name that no port follows, and that no machine has by itself.
+/// Whether it is a name without a port that no machine has by default.
 fn is_bare_name(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_number = text.chars().all(|c| c.is_ascii_digit());

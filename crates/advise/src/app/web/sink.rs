@@ -1,4 +1,4 @@
-//! What the readers of web servers' files find: addresses, each as a setting with its place.
+//! Collects the addresses that the readers of web servers' files find, each as a setting with its place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,19 +9,19 @@ use crate::app::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Se
 pub(super) const MOST_DEPTH: usize = 64;
 
 pub(super) struct Behind {
-    /// The blocks that it is in, from the outside.
+    /// The blocks around it, from the outside.
     pub(super) blocks: Vec<String>,
-    /// What hands requests to it: `fastcgi_pass`.
+    /// The directive that passes requests to it: `fastcgi_pass`.
     pub(super) directive: String,
     pub(super) value: Value,
-    /// Why it may not be what counts.
+    /// Why another address may count.
     pub(super) doubt: Option<String>,
     /// The directive with the address, as far as it is shown.
     pub(super) item: Range<usize>,
     pub(super) literal: Range<usize>,
 }
 
-/// What was found, and where it stands.
+/// The findings, with their places.
 pub(super) struct Sink<'a> {
     pub(super) text: &'a str,
     starts: LineStarts,
@@ -35,7 +35,7 @@ impl<'a> Sink<'a> {
         Self { text, starts: LineStarts::from_text(text), seen: BTreeMap::new(), settings: Vec::new() }
     }
 
-    /// What was found, in the order of the text.
+    /// The findings, in the order of the text.
     pub(super) fn sorted(mut self) -> Vec<Setting> {
         self.settings.sort_by_key(|it| it.start);
         self.settings
@@ -78,7 +78,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// `host:port`, or what only the program knows where it holds a variable.
+/// `host:port`, or an expression that only the program can evaluate if the text contains a variable.
 pub(super) fn address(text: &str) -> Value {
     if text.contains(['$', '%', '{']) {
         return Value::Hidden;
@@ -86,7 +86,8 @@ pub(super) fn address(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// Without a scheme, where it has this one in whatever case, and how many bytes that takes.
+/// The text without this scheme, in any case, and the scheme's number of bytes; `None` if the text does not have this
+/// scheme.
 pub(super) fn without_scheme<'a>(text: &'a str, scheme: &str) -> Option<(&'a str, usize)> {
     let n_bytes = scheme.len() + "://".len();
     let head = text.get(..n_bytes)?;

@@ -1,4 +1,4 @@
-//! Each program's file in its forms, and that every setting stands where it says.
+//! Each program's file in its forms; every setting is at the place that it gives.
 
 use super::*;
 use crate::app::setting::Value;

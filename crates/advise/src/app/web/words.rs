@@ -1,21 +1,21 @@
-//! A file of directives taken apart: words, and the blocks that they open and close.
+//! Splits a file of directives into words, and the blocks that they open and close.
 
 use std::ops::Range;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// A semicolon; braces mean something wherever they stand.
+    /// A semicolon; braces have a meaning anywhere.
     Semicolon,
-    /// The end of the line; a brace is a word of its own.
+    /// The end of the line; a brace has a meaning only as a separate word.
     Line,
 }
 
 /// A directive, or the end of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// `name word word`; places of the words, without quotes around them.
+    /// `name word word`; the places of the words, without quotes around them.
     Directive(Vec<Range<usize>>),
-    /// The same with a block behind it.
+    /// The same, followed by a block.
     Opened(Vec<Range<usize>>),
     Closed,
 }
@@ -27,7 +27,7 @@ pub(super) fn pieces(text: &str, ends: Ends) -> Vec<Piece> {
     walk.pieces
 }
 
-/// The words of one line, a shell's quotes around them gone; `from` is the byte that it begins at.
+/// The words of one line, without quotes around them; `from` is the byte at which the line begins.
 pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     let found = pieces(line.trim_end_matches('\\'), Ends::Line);
     let words = found.into_iter().find_map(|it| match it {
@@ -38,7 +38,7 @@ pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     words.map(|it| it.start + from..it.end + from).collect()
 }
 
-/// A line with those that it goes on in; a comment has one.
+/// A line with its continuation lines; a comment does not continue.
 pub(super) fn logical_line(text: &str) -> &str {
     let mut end = 0;
     let is_comment = text.trim_start().starts_with('#');
@@ -60,7 +60,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// One sign, word or comment further; false at the end.
+    /// Reads one more character, word or comment; false at the end.
     fn step(&mut self) -> bool {
         let Some(sign) = self.text[self.at..].chars().next() else {
             return false;
@@ -83,7 +83,7 @@ impl Walk<'_> {
                 self.end();
                 self.pieces.push(Piece::Closed);
             }
-            // A line that goes on.
+            // A continuation line.
             '\\' if is_by_line && self.text[self.at..].starts_with("\\\n") => self.at += 1,
             _ => {
                 self.word(sign);
@@ -94,7 +94,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether the sign here is a word of its own.
+    /// Whether the character here is a separate word.
     fn is_alone(&self) -> bool {
         let behind = self.text[self.at + 1..].chars().next();
         behind.is_none_or(char::is_whitespace)
