@@ -56,7 +56,8 @@ fn the_plan_names_each_line_and_writes_none() {
         "+ WORDPRESS_DB_HOST: 'localhost:/var/run/mysqld/mysqld.sock'",
         "+ - sockets-db:/var/run/mysqld  # volumes of shop",
         "+ - sockets-db:/var/run/mysqld  # volumes of db",
-        "+ sockets-db: { driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'} }  # volumes of the file",
+        "+ sockets-db: { driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'} }  # volumes of the \
+         file",
         "docker compose up -d",
         "proof    none",
         "nothing was changed",
@@ -155,7 +156,7 @@ fn without_the_option_and_where_it_cannot_be_written_it_is_said_by_hand() {
     let run = other.switch(&["--containers", "--yes"]);
     run.expect_code(1);
     let words = run.words();
-    for part in ["`own/mariadb` has its socket is not known", "['sockets-db:/var/run/mysqld']"] {
+    for part in ["does not know where the image `own/mariadb` has its socket", "['sockets-db:/var/run/mysqld']"] {
         assert!(words.contains(part), "{words}");
     }
     assert_eq!((scene.now(), other.now()), (BEFORE.to_owned(), text));
@@ -182,8 +183,9 @@ fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
         "+ - { name: sockets-cache, emptyDir: {} } # volumes of the Pod",
         "+ REDIS_PORT: 0",
         "+ --unixsocket /run/valkey/redis.sock --unixsocketperm 777 # at the end of the args of cache",
-        "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
-        "nothing of the file keeps its data at /data",
+        "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt \
+         o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
+        "no line of the file keeps its data in /data",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }

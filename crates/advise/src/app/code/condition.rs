@@ -14,10 +14,10 @@ const MOST_CONDITIONS: usize = 500;
 
 pub(super) const BRANCH: &str = "set under a condition";
 const LOOP: &str = "set in a loop";
-const SETTINGS: &str = "set as the default of a variable of the environment";
-pub(super) const FUNCTION: &str = "set in a function, if that is called";
+const SETTINGS: &str = "set as the default of an environment variable";
+pub(super) const FUNCTION: &str = "set in a function, which may never be called";
 
-const ATTEMPT: &str = "set in an attempt that may fail";
+const ATTEMPT: &str = "set in a `try` block that may fail";
 const AS_PROGRAM: &str = "set if the file is run as a program";
 
 pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Vec<Condition> {

@@ -35,7 +35,7 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
             *from = plain_path(&folder.join(&*from)).to_string_lossy().into_owned();
         }
     }
-    inside.name = format!("{} (which takes this file, by {name})", inside.name);
+    inside.name = format!("{} (which reads this file, according to {name})", inside.name);
     Some(inside)
 }
 
@@ -129,7 +129,8 @@ impl File {
         let mut loopbacks = own.iter().map(|it| self.loopback(it));
         let loopback = loopbacks.next()?;
         let is_one = loopbacks.all(|it| it == loopback);
-        let several = || Loopback::Unknown("the containers that take these settings have several networks".to_owned());
+        let several =
+            || Loopback::Unknown("the containers that read these settings are in different networks".to_owned());
         let names: BTreeSet<&str> = own.iter().map(|it| &*it.name).collect();
         let is_shared = |it: &Loopback| matches!(it, Loopback::Own(_));
         // Each of several has its own, and none the machine's.
@@ -170,7 +171,7 @@ impl File {
                 Network::Machine => Loopback::Machine,
                 Network::Other(whose) => Loopback::Other(whose),
                 Network::Unknown(why) => Loopback::Unknown(why),
-                Network::Own | Network::Of(_) => Loopback::Unknown("its containers name each other".to_owned()),
+                Network::Own | Network::Of(_) => Loopback::Unknown("its containers refer to each other".to_owned()),
             };
         };
         let is_near = |it: &&Container| {
@@ -197,7 +198,7 @@ impl File {
             };
             at = other;
         }
-        (at.key.clone(), Network::Unknown("its containers name each other in a circle".to_owned()))
+        (at.key.clone(), Network::Unknown("its containers refer to each other in a circle".to_owned()))
     }
 }
 

@@ -27,9 +27,9 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     for (group, (first_line, _, text)) in documents.into_iter().enumerate() {
         containers.extend(of_document(text, first_line, group));
     }
-    let name = if is_chart { "the Pods of this chart" } else { "the Pods that take this manifest" };
+    let name = if is_chart { "the Pods of this chart" } else { "the Pods that use this manifest" };
     let mut rest = Container::new("", name);
-    rest.network = Network::Unknown("only the Pod's own manifest has its `hostNetwork`".to_owned());
+    rest.network = Network::Unknown("its `hostNetwork` is only in the Pod's own manifest".to_owned());
     rest.may_have_more_mounts = true;
     Some(File { containers, rest: Some(rest), volume: VOLUME })
 }
@@ -109,7 +109,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         } else if is_pods && !says_host {
             Network::Other("the Pod itself".to_owned())
         } else {
-            Network::Unknown("only the Pod's own manifest has its `hostNetwork`".to_owned())
+            Network::Unknown("its `hostNetwork` is only in the Pod's own manifest".to_owned())
         };
         whole.group = group * 1000 + 999;
         if found.is_empty() {

@@ -57,7 +57,7 @@ fn a_service_has_its_own_loopback_unless_it_says_otherwise() {
     check(path, &compose("    network_mode: container:vpn\n"), "the service `app`: the container `vpn`");
     check(path, &compose("    network_mode: ${MODE}\n"), "the service `app`: ? `network_mode` is a variable");
     let circle = compose("    network_mode: service:db\n") + "    network_mode: service:app\n";
-    check(path, &circle, "the service `app`: ? its containers name each other in a circle");
+    check(path, &circle, "the service `app`: ? its containers refer to each other in a circle");
     // The other one has joined the network of this one.
     let joined = compose("") + "    network_mode: 'service:app'\n";
     check(path, &joined, "the service `app`: own `db` (image postgres:16)");
@@ -66,7 +66,8 @@ fn a_service_has_its_own_loopback_unless_it_says_otherwise() {
 #[test]
 fn settings_that_several_services_take_are_for_all_of_them() {
     let text = format!(
-        "x-env: &env\n  {URL}\nservices:\n  a:\n    image: a\n    environment: *env\n  b:\n    image: b\n    environment:\n      <<: *env\n"
+        "x-env: &env\n  {URL}\nservices:\n  a:\n    image: a\n    environment: *env\n  b:\n    image: b\n    \
+         environment:\n      <<: *env\n"
     );
     let own = check("/srv/compose.yml", &text, "the service `a` and the service `b`: own");
     assert_eq!(own.at("/run/mysqld"), Brought::Nothing);
@@ -96,7 +97,13 @@ fn a_path_within_a_service_is_what_its_volumes_bring() {
 fn containers_of_a_pod_are_each_others_neighbours() {
     let pod = |more: &str| {
         format!(
-            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: shop\nspec:\n  template:\n    spec:\n{more}      containers:\n      - name: app\n        image: shop\n        env:\n        - name: DATABASE_URL\n          value: postgres://u:p@127.0.0.1/d\n        volumeMounts:\n        - name: run\n          mountPath: /var/run/postgresql\n      - name: cloud-sql\n        image: gcr.io/cloudsql-docker/gce-proxy:1.11\n        volumeMounts: [{{name: run, mountPath: /cloudsql}}]\n      volumes:\n      - name: run\n        emptyDir: {{}}\n"
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n---\napiVersion: apps/v1\nkind: \
+             Deployment\nmetadata:\n  name: shop\nspec:\n  template:\n    spec:\n{more}      containers:\n      - \
+             name: app\n        image: shop\n        env:\n        - name: DATABASE_URL\n          value: \
+             postgres://u:p@127.0.0.1/d\n        volumeMounts:\n        - name: run\n          mountPath: \
+             /var/run/postgresql\n      - name: cloud-sql\n        image: gcr.io/cloudsql-docker/gce-proxy:1.11\n     \
+             volumeMounts: [{{name: run, mountPath: /cloudsql}}]\n      volumes:\n      - name: run\n        \
+             emptyDir: {{}}\n"
         )
     };
     let path = "/srv/shop.yaml";
@@ -137,7 +144,10 @@ fn units_of_podman_and_those_with_a_private_network_have_their_own() {
 fn a_bundle_has_the_networks_and_mounts_that_it_lists() {
     let bundle = |namespaces: &str| {
         format!(
-            "{{\n\t\"ociVersion\": \"1.0.2\",\n\t\"process\": {{\"env\": [\"PATH=/bin\", \"DATABASE_URL=postgres://u:p@127.0.0.1/d\"]}},\n\t\"mounts\": [{{\"destination\": \"/pg\", \"type\": \"bind\", \"source\": \"/run/postgresql\"}}],\n\t\"linux\": {{\"namespaces\": [{{\"type\": \"mount\"}}{namespaces}]}}\n}}\n"
+            "{{\n\t\"ociVersion\": \"1.0.2\",\n\t\"process\": {{\"env\": [\"PATH=/bin\", \
+             \"DATABASE_URL=postgres://u:p@127.0.0.1/d\"]}},\n\t\"mounts\": [{{\"destination\": \"/pg\", \"type\": \
+             \"bind\", \"source\": \"/run/postgresql\"}}],\n\t\"linux\": {{\"namespaces\": [{{\"type\": \
+             \"mount\"}}{namespaces}]}}\n}}\n"
         )
     };
     let path = "/srv/bundle/config.json";
@@ -156,7 +166,7 @@ fn jobs_and_charts_speak_of_other_machines() {
     check("/srv/own/.github/workflows/ci.yml", job, &format!("this job: {whose}"));
     let map =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  DATABASE_URL: postgres://u:p@127.0.0.1/d\n";
-    let why = "only the Pod's own manifest has its `hostNetwork`";
+    let why = "its `hostNetwork` is only in the Pod's own manifest";
     check("/srv/map.yaml", map, &format!("the ConfigMap `shop`: ? {why}"));
     assert!(inside("/srv/own.yaml", &map.replace("kind", "x")).is_empty());
 }
@@ -176,7 +186,7 @@ fn a_file_that_a_service_takes_is_that_services() {
     let text = "services:\n  app:\n    image: shop\n    env_file: .env\n    volumes: ['./src:/var/www', 'data:/data']\n  db:\n    image: mysql:8\n    env_file: [{path: ./db.env}]\n  metrics:\n    image: m\n    network_mode: host\n    env_file:\n      - metrics.env\n";
     let compose = Path::new("/srv/shop/docker-compose.yml");
     let handed = |path: &str| handed_to(Path::new(path), compose, text).map(|it| (it.name, it.loopback));
-    let by = "(which takes this file, by docker-compose.yml)";
+    let by = "(which reads this file, according to docker-compose.yml)";
     let own = Loopback::Own(Vec::new());
     assert_eq!(handed("/srv/shop/.env"), Some((format!("the service `app` {by}"), own.clone())));
     assert_eq!(handed("/srv/shop/src/config/database.php"), Some((format!("the service `app` {by}"), own.clone())));

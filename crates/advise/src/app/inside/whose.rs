@@ -138,12 +138,12 @@ impl Inside {
             Loopback::Own(others) => {
                 let others: Vec<String> = others.iter().map(Neighbour::words).collect();
                 format!(
-                    "`{host}` in {name} is that container and those that share its network, not this machine: {}",
+                    "`{host}` in {name} is that container, not this machine; these containers share its network: {}",
                     others.join(", ")
                 )
             }
             Loopback::Other(whose) => format!("`{host}` in {name} is {whose}, not this machine"),
-            Loopback::Unknown(why) => format!("`{host}` in {name}: whose that is is not known, for {why}"),
+            Loopback::Unknown(why) => format!("looptax cannot tell what `{host}` in {name} is: {why}"),
         })
     }
 }

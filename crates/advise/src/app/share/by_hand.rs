@@ -28,19 +28,19 @@ pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     let shared = if is_in_pod {
         format!("volumeMounts: [{{name: {volume}, mountPath: {folder}}}], and {volume} is an emptyDir of the Pod")
     } else {
-        format!("volumes: ['{volume}:{folder}'], and under the file's own volumes {volume}: {{{OPTIONS}}}")
+        format!("volumes: ['{volume}:{folder}'], and {volume}: {{{OPTIONS}}} below the file's own `volumes`")
     };
     let turned_on = match protocol {
         Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb | Protocol::Http | Protocol::Echo => String::new(),
         Protocol::Fastcgi => " set `listen` of its pool to a path in that folder,".to_owned(),
         Protocol::Redis => format!(" start the server with --unixsocket {} --unixsocketperm {MODE},", REDIS.1),
         Protocol::Memcached => {
-            format!(" start the server with -s {folder}/memcached.sock -a {MODE}, which ends its TCP,")
+            format!(" start the server with -s {folder}/memcached.sock -a {MODE} (it then no longer listens on TCP),")
         }
     };
     format!(
-        "share the folder of the server's socket: give `{server}` and the application the same volume there ({shared}; \
-         never the socket file itself),{turned_on} and name the socket in the application; then check it with --socket \
-         PATH and the container's address"
+        "share the folder of the server's socket: give `{server}` and the application the same volume there \
+         ({shared}; never the socket file itself),{turned_on} and configure the socket in the application; then check \
+         it with --socket PATH and the container's address"
     )
 }

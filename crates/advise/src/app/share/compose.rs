@@ -43,7 +43,7 @@ impl<'a> File<'a> {
         let root = root.ok_or("the file is not one plain document of YAML")?;
         let is_override = |it: &&String| it.contains("compose.override.y");
         if let Some(name) = beside.iter().find(is_override) {
-            return Err(format!("{name} beside it may say otherwise"));
+            return Err(format!("{name} in the same folder may override it"));
         }
         if root.get("include").is_some() || is_shared(&root) {
             return Err("the file includes others, or is merged from parts".to_owned());
@@ -64,7 +64,7 @@ impl<'a> File<'a> {
     }
 
     fn service(&self, idx: usize) -> (Option<&Node>, &Node) {
-        let services = self.root.get(SERVICES).expect("a file without services is refused");
+        let services = self.root.get(SERVICES).expect("Compose rejects a file without services");
         let (key, own) = &services.entries()[idx];
         (Some(key), own)
     }
@@ -156,7 +156,7 @@ impl Project for File<'_> {
                 it.title != container.title && it.mounts.iter().any(|it| it.from.as_ref() == Some(file))
             };
             if let Some(other) = self.containers.iter().find(has_it) {
-                return Err(format!("`{}` and `{}` have one file mounted: {file}", container.title, other.title));
+                return Err(format!("`{}` and `{}` mount the same file: {file}", container.title, other.title));
             }
         }
         web::listening((both[0], both[1]), self.whole, (&socket.file(), socket.port))
@@ -173,8 +173,10 @@ impl Project for File<'_> {
         let title = &self.containers[server].title;
         Named {
             is: format!("`{title}` is a service of the same file"),
-            volume: "a volume of both",
-            restart: format!("docker compose up -d, which recreates both containers: `{title}` is away for that time"),
+            volume: "a volume that both mount",
+            restart: format!(
+                "docker compose up -d, which recreates both containers: `{title}` is down during that time"
+            ),
         }
     }
 }
@@ -279,7 +281,7 @@ fn unclear(key: &Node, service: &Node) -> Option<String> {
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {
         return Some(format!("`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"));
     }
-    is_spread(service).then(|| format!("the containers of `{title}` may be several, or on several machines"))
+    is_spread(service).then(|| format!("`{title}` may have several containers, or run on several machines"))
 }
 
 /// Whether containers of that service may be several, or on another machine.

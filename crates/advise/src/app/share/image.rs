@@ -97,19 +97,15 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
     let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
     if let Some(key) = server.replaced_by.filter(|it| !is_known(it)) {
-        return Err(format!("the server has `{key}`, which may say where its socket is"));
+        return Err(format!("the server has `{key}`, which may set where its socket is"));
     }
-    let image = image.ok_or("the server names no image")?;
+    let image = image.ok_or("the server has no `image`")?;
     let (folder, name, port) = match (repository(image), protocol) {
         ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
         ("postgres", Protocol::Postgres) => {
             if !asks_for_passwords(server) {
-                return Err(
-                    "the image accepts every login at its socket without a password, so that every program in \
-                     the application's container could take every role: first have pg_hba.conf say `local all all \
-                            scram-sha-256`, and POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
-                        .to_owned(),
-                );
+                return Err("the image accepts every login at its socket without a password, so every program in the application's container could log in as every role: first put `local all all scram-sha-256` into pg_hba.conf, and set POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
+                    .to_owned());
             }
             POSTGRES
         }
@@ -130,23 +126,23 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         }
         ("memcached", _) => {
             return Err(
-                "memcached listens on a socket or at a port, never at both, and who else uses its port is not \
-                        seen from the file"
+                "memcached listens on a socket or on a port, never on both, and the file does not show which other \
+                 clients use its port"
                     .to_owned(),
             );
         }
         ("percona" | "percona/percona-server", _) => {
-            return Err("that image's socket is in its data folder".to_owned());
+            return Err("this image has its socket in its data folder".to_owned());
         }
         _ => {
-            return Err(format!("where the image `{image}` has its socket is not known"));
+            return Err(format!("looptax does not know where the image `{image}` has its socket"));
         }
     };
     if server.variable("MYSQL_UNIX_PORT").is_some() {
-        return Err("MYSQL_UNIX_PORT says where the server's socket is".to_owned());
+        return Err("MYSQL_UNIX_PORT sets where the server's socket is".to_owned());
     }
     if server.words.iter().any(|word| MOVING.iter().any(|it| word.contains(it))) {
-        return Err("the server's command may say where its socket is".to_owned());
+        return Err("the server's command may set where its socket is".to_owned());
     }
     Ok(Serving { socket: Socket::of(folder, name, port), options: Vec::new(), program: "", variable: None })
 }
@@ -194,22 +190,23 @@ pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
 
 /// The socket that a `PgBouncer`'s environment names, or gets; it asks for passwords there as at its port.
 fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
-    let pooler = server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("its image is not known")?;
+    let pooler =
+        server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("looptax does not know its image")?;
     if !server.words.is_empty() {
-        return Err("the server's command may say where its socket is".to_owned());
+        return Err("the server's command may set where its socket is".to_owned());
     }
     let port = match server.variable(pooler.port) {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
         None => pooler.usual_port,
     };
     if let Some(mode) = pooler.mode.and_then(|it| server.variable(it)).filter(|it| !it.ends_with(['2', '3', '6', '7']))
     {
-        return Err(format!("its socket has mode {mode}, which keeps out the users of other containers"));
+        return Err(format!("its socket has mode {mode}, which excludes the users of other containers"));
     }
     let own = server.variable(pooler.folder).filter(|it| !it.is_empty());
     let folder = own.unwrap_or("/var/run/pgbouncer").trim_end_matches('/').to_owned();
     if !is_own_folder(&folder) {
-        return Err(format!("its socket's folder `{folder}` is not a separate folder"));
+        return Err(format!("its socket is in `{folder}`, which is not a separate folder"));
     }
     let variable = own.is_none().then(|| (pooler.folder, folder.clone()));
     let socket = Socket::of(&folder, &format!(".s.PGSQL.{port}"), port);
@@ -241,23 +238,24 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     };
     let elsewhere = ["--unix-socket", "-u", "--fuse", "--config-file"];
     if words.iter().any(|word| word.contains('$') || elsewhere.iter().any(|it| word.starts_with(it))) {
-        return Err("the proxy's command says otherwise where it listens".to_owned());
+        return Err("the proxy's command sets in another form where it listens".to_owned());
     }
     let by_port: Vec<_> = databases.iter().filter(|it| !it.1.contains("unix-socket")).collect();
     let [(name, query)] = by_port[..] else {
         return Err(
-            "the proxy has several databases, or none: which one the port is, is not seen from the file".to_owned()
+            "the proxy has several databases or no database: the file does not show which database the port leads to"
+                .to_owned(),
         );
     };
     let usual = if protocol == Protocol::Mysql { 3306 } else { 5432 };
     let port = match of_query(query, "port").or_else(|| option(&["--port", "-p"])) {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
         None => usual,
     };
     let own = databases.iter().find_map(|it| of_query(it.1, "unix-socket").filter(|_| it.0 == *name));
     let mount = own.as_deref().unwrap_or(CLOUD_SQL).trim_end_matches('/').to_owned();
     if !is_own_folder(&mount) {
-        return Err(format!("its socket's folder `{mount}` is not a separate folder"));
+        return Err(format!("its socket is in `{mount}`, which is not a separate folder"));
     }
     let options = if own.is_none() { vec![format!("{name}?unix-socket={mount}")] } else { Vec::new() };
     let socket = match protocol {
@@ -282,10 +280,10 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
     let first = server.words.first().map_or(program, |it| it.rsplit('/').next().unwrap_or(it));
     let is_file = first.strip_suffix(".conf").is_some_and(|it| !it.is_empty());
     if !(first == program || first == "redis-server" || first.starts_with("--") || is_file) {
-        return Err("the server's command starts something else than the server".to_owned());
+        return Err("the server's command starts another program".to_owned());
     }
     if server.words.iter().any(|it| it == "--sentinel") {
-        return Err("a Sentinel tells its clients addresses, never sockets".to_owned());
+        return Err("a Sentinel gives its clients addresses, never sockets".to_owned());
     }
     let option = |name: &str| {
         let mut words = server.words.iter().map(|it| it.trim_matches(['"', '\'']));
@@ -293,7 +291,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
         Some(words.next().unwrap_or_default())
     };
     let port = match option("--port") {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
         None => 6379,
     };
     let mut options = Vec::new();
@@ -306,8 +304,8 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
         Some(mode) if mode.ends_with(['2', '3', '6', '7']) => {}
         Some(mode) => {
             return Err(format!(
-                "its socket has mode {mode}, which keeps out the users of other containers: give it \
-                 --unixsocketperm {MODE}"
+                "its socket has mode {mode}, which excludes the users of other containers: give it --unixsocketperm \
+                 {MODE}"
             ));
         }
     }
@@ -365,7 +363,7 @@ mod tests {
             mysql(&format!("image: {image}\n"), Ok("/var/run/mysqld"));
         }
         for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
-            mysql(&format!("image: {image}\n"), Err("not known"));
+            mysql(&format!("image: {image}\n"), Err("does not know"));
         }
         mysql("image: percona:8\n", Err("in its data folder"));
         mysql("image: mysql\nbuild: .\n", Err("`build`"));
@@ -373,8 +371,8 @@ mod tests {
         mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
         mysql("image: mysql\ncommand: --max-connections=9\n", Ok("/var/run/mysqld"));
         mysql("build: .\n", Err("`build`"));
-        mysql("restart: always\n", Err("names no image"));
-        check("image: memcached\n", Protocol::Memcached, Err("never at both"));
+        mysql("restart: always\n", Err("has no `image`"));
+        check("image: memcached\n", Protocol::Memcached, Err("never on both"));
     }
 
     #[test]
@@ -385,7 +383,7 @@ mod tests {
             fpm(&format!("image: {image}\n"), Ok("/run/php"));
         }
         for image in ["php", "php:8-apache", "php:${V}-fpm", "own/php:8-fpm", "bitnami/php-fpm:8", "php@sha256:0"] {
-            fpm(&format!("image: {image}\n"), Err("not known"));
+            fpm(&format!("image: {image}\n"), Err("does not know"));
         }
         fpm("image: php:8-fpm\ncommand: [php-fpm, -F, -R]\n", Ok("/run/php"));
         fpm("image: php:8-fpm\ncommand: php-fpm -y /own.conf\n", Err("command"));
@@ -413,8 +411,8 @@ mod tests {
         let whole = "command: [redis-server, --unixsocket, /sockets/r.sock, --unixsocketperm, '777']";
         assert_eq!(options(whole), Ok(("/sockets".to_owned(), String::new())));
         for (command, why) in [
-            ("command: sh -c 'redis-server'", "something else"),
-            ("command: [redis-sentinel, /s.conf]", "something else"),
+            ("command: sh -c 'redis-server'", "another program"),
+            ("command: [redis-sentinel, /s.conf]", "another program"),
             ("command: redis-server /s.conf --sentinel", "Sentinel"),
             ("command: redis-server --unixsocketperm 770", "mode 770"),
             ("command: redis-server --unixsocket /tmp/r.sock", "a separate folder"),
@@ -427,7 +425,7 @@ mod tests {
             assert!(found.as_ref().is_err_and(|it| it.contains(why)), "{command}: {found:?}");
         }
         check("image: valkey/valkey:8-alpine\n", Protocol::Redis, Ok("/run/valkey"));
-        check("image: redis\n", Protocol::Mysql, Err("not known"));
+        check("image: redis\n", Protocol::Mysql, Err("does not know"));
     }
 
     #[test]
@@ -483,10 +481,10 @@ mod tests {
         }
         for (words, why) in [
             ("[p:r:i, p:r:j]", "several databases"),
-            ("[--structured-logs]", "or none"),
-            ("[--unix-socket=/cloudsql, p:r:i]", "says otherwise"),
-            ("[-u, /cloudsql, p:r:i]", "says otherwise"),
-            ("['p:r:$(I)']", "says otherwise"),
+            ("[--structured-logs]", "no database"),
+            ("[--unix-socket=/cloudsql, p:r:i]", "in another form"),
+            ("[-u, /cloudsql, p:r:i]", "in another form"),
+            ("['p:r:$(I)']", "in another form"),
             ("[p:r:i, 'p:r:i?unix-socket=/tmp']", "a separate folder"),
             ("[p:r:i?port=x]", "its port is"),
         ] {

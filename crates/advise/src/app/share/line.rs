@@ -67,7 +67,9 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
     let Some((key, volumes)) = root.entry("volumes") else {
         let has_end = text.lines().any(|it| it.starts_with("..."));
         if !text.ends_with('\n') || has_end || indent_of(text, root) != Some(String::new()) {
-            return Err("the file's end is not the end of a line".to_owned());
+            return Err("`volumes` cannot be added at the end of the file: it has no final newline, ends with `...`, \
+                        or is indented"
+                .to_owned());
         }
         let at = text.len();
         let header = insertion(at, format!("volumes:{newline}"));
@@ -97,7 +99,7 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
 
 /// The line that gives a mapping below `key` an entry more.
 pub(super) fn entry(text: &str, own: &Node, (title, key): (&str, &str), new: &str) -> Result<Inserted, String> {
-    let by_hand = || format!("the {key} of `{title}` is not plain lines");
+    let by_hand = || format!("the {key} of `{title}` is not written as plain lines");
     let map = own.get(key).filter(|it| it.is_block() && it.ends_simply()).ok_or_else(by_hand)?;
     let indent = indent_of(text, map).ok_or_else(by_hand)?;
     let at = line_end(text, map.at.end);
@@ -171,7 +173,7 @@ fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, u
     let end = line_end(text, name.at.end);
     let first = own.entries().first().map_or(0, |it| it.0.at.start);
     if first < end {
-        return Err("a service begins in the line of its name".to_owned());
+        return Err("the first setting of a service is on the line of its name".to_owned());
     }
     Ok((end, line_of(text, end)))
 }

@@ -176,7 +176,7 @@ impl Map {
     fn taken(&self, setting: &Setting) -> Taken {
         let others = match self.n_users {
             0 | 1 => String::new(),
-            n => format!(" (which {n} containers of the files take)"),
+            n => format!(" (which {n} containers of the files use)"),
         };
         let from = format!("the {} `{}`{others}", kind(self.is_secret), self.name);
         Taken { setting: setting.clone(), from, is_secret: self.is_secret }

@@ -175,7 +175,7 @@ fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut 
                     }
                 }
                 (why, _, it) => {
-                    let own = || "another line to the same PHP-FPM is not to be written".to_owned();
+                    let own = || "looptax cannot write another line that leads to the same PHP-FPM".to_owned();
                     *it = Some(Err(why.clone().unwrap_or_else(own)));
                 }
             }
@@ -222,7 +222,7 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     let server = project.server(own, found)?;
     Some(server.and_then(|server| {
         if address.protocol == Protocol::Fastcgi && !found.is_of_a_proxy() {
-            return Err("the setting is not nginx's own, so what it does is not known".to_owned());
+            return Err("the setting does not come from nginx, so looptax does not know what it does".to_owned());
         }
         let shared = shared(project, (own, server), address)?;
         may_be_written(found, &shared.0).map(|()| shared)
@@ -237,8 +237,8 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
         if role == Role::Url && (found.has_secrets() || found.address.as_ref().is_some_and(|it| it.password.is_some()))
         {
             return Err(format!(
-                "`{name}` comes from {whose} with the whole address: how to change it without writing what is secret there \
-                 into the container's own environment is not known"
+                "`{name}` comes with the whole address from {whose}: looptax does not know how to change it without \
+                 writing its secrets into the container's own environment"
             ));
         }
         if setting.joins == Joins::Apart {
@@ -250,7 +250,7 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
 
 fn shared(project: &impl Project, (own, server): (usize, usize), address: &Address) -> Result<(Share, String), String> {
     if own == server {
-        return Err("the service names itself".to_owned());
+        return Err("the address leads to the service itself".to_owned());
     }
     let [of_own, of_server] = [own, server].map(|it| &project.containers()[it]);
     for it in [of_own, of_server] {
@@ -261,10 +261,10 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     let serving = image::socket_of(of_server, address.protocol)?;
     let socket = serving.socket.clone();
     if address.port != socket.port {
-        return Err(format!("port {} is not the one that the image's server has", address.port));
+        return Err(format!("the image's server does not listen on port {}", address.port));
     }
     if of_server.has_own_configuration() {
-        return Err(format!("`{name}` has a configuration of its own mounted, which may say where its socket is"));
+        return Err(format!("`{name}` mounts its own configuration, which may set where its socket is"));
     }
     let places = project.environment(own)?;
     let variable = project.variable(own, NAME, VALUE).map(|it| it.0);
@@ -342,9 +342,9 @@ fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result
 
 /// What is lost when the containers are made anew.
 fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
-    let port = "; PHP-FPM listens only on the socket then: who else uses its port is not seen from the files";
+    let port = "; PHP-FPM then listens only on the socket, and the files do not show which other clients use its port";
     let data = folder
-        .map(|it| format!("; nothing of the file keeps its data at {it}: a new container may begin without them"));
+        .map(|it| format!("; no line of the file keeps its data in {it}: a new container may start without them"));
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 

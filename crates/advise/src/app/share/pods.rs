@@ -32,7 +32,7 @@ impl<'a> File<'a> {
     pub(super) fn read(whole: &'a Whole) -> Result<Self, String> {
         let text = whole.own();
         if ["{{", "{%", "<%"].iter().any(|it| text.contains(it)) {
-            return Err("it is a template: give the text that it becomes (`helm template`)".to_owned());
+            return Err("it is a template: pass the rendered text (`helm template`)".to_owned());
         }
         let documents = tree::documents(text).ok_or("the file is not plain YAML")?;
         let documents = documents.into_iter().flat_map(maps::objects).collect();
@@ -51,7 +51,9 @@ impl<'a> File<'a> {
                     let is_first =
                         list == "initContainers" && node.get("restartPolicy").and_then(Node::text) != Some("Always");
                     container.unclear = if !is_whole {
-                        Some(format!("`{title}` is not in plain lines of its own (an anchor, `<<` or braces)"))
+                        Some(format!(
+                            "`{title}` is not written in separate plain lines (it uses an anchor, `<<` or braces)"
+                        ))
                     } else if is_first {
                         Some(format!("`{title}` is an init container: it runs and ends before the others start"))
                     } else {
@@ -124,7 +126,7 @@ impl Project for File<'_> {
 
     fn is_taken(&self, server: usize, volume: &str) -> Option<String> {
         if volume.len() > LONGEST_NAME {
-            return Some(format!("`{volume}` is too long a name for a volume"));
+            return Some(format!("the name `{volume}` is too long for a volume"));
         }
         self.volume(server, volume).map(|_| format!("the Pod has a volume `{volume}` already"))
     }
@@ -203,8 +205,8 @@ impl Project for File<'_> {
         let podman = format!(", or with Podman {volume}podman kube play --replace FILE");
         Named {
             is: format!("`{title}` is a container of the same Pod"),
-            volume: "an emptyDir volume of both",
-            restart: format!("{how}{podman}; it recreates the Pod: `{title}` is away for that time"),
+            volume: "an emptyDir volume that both mount",
+            restart: format!("{how}{podman}; it recreates the Pod: `{title}` is down during that time"),
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) trait Project {
 
     /// The lines of the server's own files that have it listen on the socket, where nothing else says so: PHP-FPM.
     fn listening(&self, _: usize, _: usize, _: &Socket) -> Result<Vec<Inserted>, String> {
-        Err("which of the server's own files counts is not known".to_owned())
+        Err("looptax does not know which of the server's own files takes effect".to_owned())
     }
 
     /// Where a container's variables are: its own, and in files that only it takes.

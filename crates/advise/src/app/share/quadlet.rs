@@ -52,10 +52,10 @@ impl<'a> Pair<'a> {
         for it in units {
             let drop_ins = format!("{}.container.d", it.name);
             if it.name.contains('@') {
-                return Err(format!("`{}` is a template, whose containers may be several", it.name));
+                return Err(format!("`{}` is a template, which may have several containers", it.name));
             }
             if beside.contains(&drop_ins) {
-                return Err(format!("{drop_ins} beside it may say otherwise"));
+                return Err(format!("{drop_ins} in the same folder may override it"));
             }
         }
         Ok(Self { units, lines, containers, beside })
@@ -103,21 +103,25 @@ impl Project for Pair<'_> {
         let host = found.address.as_ref()?.host.as_deref().unwrap_or("localhost");
         let name = self.units[SERVER].name;
         if is_loopback(host) {
-            let is_apart = || format!("nothing in both units says that `{host}` of one is that of {name}.container");
+            let is_apart = || format!("the units do not show that `{host}` in one of them is {name}.container");
             return Some(if self.has_one_loopback() { Ok(SERVER) } else { Err(is_apart()) });
         }
         let mut names = self.all(SERVER, "NetworkAlias").chain([&*self.containers[SERVER].title]);
         let is_named = names.any(|it| it == host);
-        Some(if is_named { Ok(SERVER) } else { Err(format!("`{host}` is not the container of {name}.container")) })
+        Some(if is_named {
+            Ok(SERVER)
+        } else {
+            Err(format!("`{host}` is not a name of the container of {name}.container"))
+        })
     }
 
     fn is_taken(&self, _: usize, volume: &str) -> Option<String> {
-        self.beside.iter().any(|it| it == volume).then(|| format!("there is a {volume} already"))
+        self.beside.iter().any(|it| it == volume).then(|| format!("{volume} exists already"))
     }
 
     fn may_take(&self, _: usize, volume: &str) -> Result<(), String> {
         // One that the unit names with a path of its own would be another one to the other unit.
-        if volume.starts_with('.') { Err(format!("`{volume}` is a folder")) } else { Ok(()) }
+        if volume.starts_with('.') { Err(format!("`{volume}` is the relative path of a folder")) } else { Ok(()) }
     }
 
     fn volume_for(&self, server: usize) -> String {
@@ -163,10 +167,10 @@ impl Project for Pair<'_> {
         let [own, server] = [own, server].map(|it| self.units[it].name);
         Named {
             is: format!("`{}` is the container of {server}.container", self.containers[SERVER].title),
-            volume: "a volume of both",
+            volume: "a volume that both mount",
             restart: format!(
-                "systemctl daemon-reload && systemctl restart {server}.service {own}.service (with --user if they are a \
-                 user's): `{server}` is away for that time"
+                "systemctl daemon-reload && systemctl restart {server}.service {own}.service (with --user if they are \
+                 a user's): `{server}` is down during that time"
             ),
         }
     }

@@ -57,7 +57,8 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let mut found = of_container((&it.name, it.elsewhere), &own, &source, wanted.as_deref());
         if let (true, false, Some(elsewhere)) = (found.is_empty(), is_said, it.elsewhere) {
             let what = format!(
-                "`{}` gets variables by `{elsewhere}`, which are not read: --containers writes those in its own `{}`",
+                "`{}` gets variables through `{elsewhere}`, which looptax does not read: --containers changes only \
+                 those in its own `{}`",
                 it.name, it.own
             );
             reading.problems.push(Problem { line: None, what });
@@ -315,7 +316,7 @@ fn of_container(
     let doubted = bound.map(|mut it| {
         let key = it.app.decide.first().filter(|_| wanted.is_none() && !it.is_kind_said);
         if let (Some(elsewhere), Some(decision), None) = (elsewhere, key, &it.doubt) {
-            it.doubt = Some(format!("`{}` decides, and its `{elsewhere}` may have it", decision.key));
+            it.doubt = Some(format!("`{}` decides, and may be set in its `{elsewhere}`", decision.key));
         }
         it
     });

@@ -124,7 +124,8 @@ pub(super) fn of_service(
                     }
                     Err(line) => {
                         let what = format!(
-                            "`{service}` takes variables from {from}, whose line {line} is not `NAME=value` in the form that every reader knows"
+                            "`{service}` takes variables from {from}, whose line {line} is not `NAME=value` in a form \
+                             that every reader understands"
                         );
                         given.problems.push(what);
                         continue;
@@ -238,7 +239,7 @@ impl Given {
                 continue;
             }
             if asked.contains(&setting.path[0]) {
-                setting.doubt = Some("what Compose has for it where it runs, if it has something".to_owned());
+                setting.doubt = Some("the value that Compose has for it at run time, if any".to_owned());
             }
             all.retain(|it| it.path != setting.path);
             origins.retain(|it: &Taken| it.setting.path != setting.path);

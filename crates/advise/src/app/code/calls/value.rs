@@ -132,7 +132,7 @@ impl Program<'_> {
         // A password that is not known leaves the rest of a URL as it is.
         let text = text.replace(&format!(":{UNKNOWN}@"), "@");
         let is_open = text.contains(UNKNOWN) && (text.contains("://") || !text.contains('='));
-        let doubt = is_open.then(|| "put together of what is not known here".to_owned());
+        let doubt = is_open.then(|| "built from values that looptax does not know".to_owned());
         let found = self.text_setting(text, place.start);
         vec![Setting { path: setting.path, doubt: setting.doubt.or(doubt), ..found }]
     }
@@ -195,7 +195,7 @@ impl Program<'_> {
             name.root.starts_with('$') && others.any(|it| it > setting.start && it < at)
         };
         if is_included {
-            setting.doubt.get_or_insert_with(|| "perhaps set by a file that is read as well".to_owned());
+            setting.doubt.get_or_insert_with(|| "perhaps set by another file that the program also reads".to_owned());
         }
         if self.scope.is_in_branch_apart(setting.start, at) {
             let line = setting.line;

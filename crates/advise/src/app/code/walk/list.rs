@@ -108,7 +108,7 @@ impl Walk<'_> {
         if slot.depth >= MOST_DEPTH {
             let line = self.starts.line(self.start());
             self.skip_expression(false);
-            self.problem(line, format!("lists nested deeper than {MOST_DEPTH} are not looked into"));
+            self.problem(line, format!("lists nested deeper than {MOST_DEPTH} are not read"));
             return;
         }
         self.at += n_tokens;

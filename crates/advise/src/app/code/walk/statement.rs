@@ -70,7 +70,7 @@ impl Walk<'_> {
             slot.ends_with_line = false;
             slot.is_define = true;
             if self.word(0) != "define" && self.language == Language::Php {
-                let what = format!("handed to {}(), which may set it or not", self.word(0));
+                let what = format!("passed to {}(), which may or may not set it", self.word(0));
                 slot.doubt = Some(what);
             }
             self.at += 4;
@@ -111,7 +111,7 @@ impl Walk<'_> {
         let n_tokens = n_tokens + n_of_type;
         let mut slot = self.slot(path, key);
         if n_of_type > 0 && self.language == Language::Python && self.is_indented() {
-            slot.doubt = Some("the default of a class's field".to_owned());
+            slot.doubt = Some("the default of a field of a class".to_owned());
         }
         if self.word(n_tokens) == "=" {
             self.at += n_tokens + 1;
@@ -269,7 +269,7 @@ impl Walk<'_> {
                 let order = if is_constant { "before" } else { "after" };
                 let is_sure = sets.as_ref().is_some_and(sets_it);
                 let perhaps = if is_sure { "" } else { "perhaps " };
-                setting.doubt = Some(format!("{perhaps}set by {name} as well, which is read {order} it"));
+                setting.doubt = Some(format!("{perhaps}also set by {name}, which is read {order} it"));
             }
         }
     }
