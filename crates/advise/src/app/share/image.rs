@@ -104,7 +104,9 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
         ("postgres", Protocol::Postgres) => {
             if !asks_for_passwords(server) {
-                return Err("the image accepts every login at its socket without a password, so every program in the application's container could log in as every role: first put `local all all scram-sha-256` into pg_hba.conf, and set POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
+                return Err("the image accepts every login at its socket without a password, so every program in the \
+                            application's container could log in as every role: first put `local all all \
+                            scram-sha-256` into pg_hba.conf, and set POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
                     .to_owned());
             }
             POSTGRES
