@@ -35,20 +35,23 @@ impl MongodbOptions {
         }
         if has_set {
             traps.push(format!(
-                "replicaSet is left out for {DIRECT}: a set sends its clients back to hosts and ports; this server takes writes only while it is the set's primary"
+                "{DIRECT} replaces replicaSet: a set sends its clients back to hosts and ports; this server accepts \
+                 writes only while it is the primary of the set"
             ));
         } else if is_one_of_several {
-            traps.push(format!("only the first server is behind this socket, so the others are left out for {DIRECT}"));
+            traps.push(format!("this socket leads only to the first server, so {DIRECT} replaces the others"));
         }
         if !of_tls.is_empty() {
             traps.push(format!(
-                "left out: {}; FerretDB's socket speaks no TLS, and a mongod's takes clients without it, but not under requireTLS before version 8.3",
+                "left out: {}; FerretDB's socket has no TLS, and a mongod's socket accepts clients without it, except \
+                 under requireTLS before version 8.3",
                 of_tls.join(", ")
             ));
         }
         if Query::new(query).pairs().any(|pair| is_by_certificate(&pair)) {
-            traps
-                .push("MONGODB-X509 logs in with the certificate of TLS, which a socket without it has not".to_owned());
+            traps.push(
+                "MONGODB-X509 logs in with the TLS certificate, which a socket without TLS does not have".to_owned(),
+            );
         }
         Self { kept: (!kept.is_empty()).then(|| kept.join("&")), traps }
     }
@@ -96,13 +99,13 @@ mod tests {
     #[test]
     fn a_set_gives_way_to_a_direct_connection_and_says_so() {
         let direct = "authSource=admin&directConnection=true";
-        let set = ["replicaSet is left out"];
+        let set = ["replaces replicaSet"];
         check("authSource=admin&replicaSet=rs0", true, direct, &set);
         check("replicaset=rs0&authSource=admin", true, direct, &set);
         check("directConnection=false&replicaSet=rs0&w=1", true, "w=1&directConnection=true", &set);
         check("directConnection=true&replicaSet=rs0&w=1", true, "directConnection=true&w=1", &set);
-        check("authSource=admin", true, direct, &["only the first server"]);
-        check("", true, DIRECT, &["only the first server"]);
+        check("authSource=admin", true, direct, &["only to the first server"]);
+        check("", true, DIRECT, &["only to the first server"]);
     }
 
     #[test]

@@ -36,27 +36,29 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
     let point = |code, what: String| Point::new(Topic::Path, code, Outcome::Fail, what, how.clone());
     match &absence.listener {
         _ if absence.is_there_for_us && !absence.is_us => {
-            point(PointCode::SocketNotVisible, format!("{client} sees no `{missing}`, which is there for others"))
+            point(PointCode::SocketNotVisible, format!("{client} does not see `{missing}`, but other processes do"))
                 .with_next(hidden(socket))
         }
         Listener::Process(name) if is_temporary(socket) => {
-            let what = format!("{name} listens on `{socket}` in a separate folder: {client} sees no `{missing}`");
+            let what = format!("{name} listens on `{socket}` in its own folder: {client} does not see `{missing}`");
             point(PointCode::SocketNotVisible, what).with_next(
-                "with PrivateTmp=true a service has its own /tmp: have the server make its socket below /run (RuntimeDirectory= of its unit)",
+                "with PrivateTmp=true a service has its own /tmp: let the server make its socket below /run \
+                 (RuntimeDirectory= of its unit)",
             )
         }
         Listener::Process(name) => {
-            let what = format!("{name} listens on `{socket}`, and {client} sees no `{missing}`");
+            let what = format!("{name} listens on `{socket}`, but {client} does not see `{missing}`");
             point(PointCode::SocketNotVisible, what).with_next(
-                "if the file was deleted while the server runs, restart the server; if the server runs in a container or a chroot, make the socket's folder visible to the client",
+                "if the file was deleted while the server runs, restart the server; if the server runs in a container \
+                 or a chroot, make the socket's folder visible to the client",
             )
         }
         Listener::Nobody | Listener::NobodySeen => {
             let whom = match absence.listener {
                 Listener::Nobody => "no process on this machine listens",
-                _ => "no process that is seen here listens",
+                _ => "no process that looptax can see listens",
             };
-            let what = format!("{whom} on `{socket}`, and {client} sees no `{missing}`{}", beside(absence));
+            let what = format!("{whom} on `{socket}`, and {client} does not see `{missing}`{}", beside(absence));
             point(PointCode::SocketAbsent, what).with_next(instead(absence, socket, protocol))
         }
     }
@@ -95,12 +97,13 @@ fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     {
         let wanted = socket.rsplit_once(".s.PGSQL.").map_or("", |it| it.1);
         return format!(
-            "the port is part of the socket's name: `{wanted}` is asked for, and port {} is there; write port {first} if that server is meant",
+            "the port is part of the socket's name: you asked for port `{wanted}`, and the folder has a socket for \
+             port {}; write port {first} if you mean that server",
             ports.join(" or ")
         );
     }
     if !absence.others.is_empty() {
-        return "name the one that is meant: `looptax find` says whose each of them is".to_owned();
+        return "pass the socket that you mean: `looptax find` shows the server of each of them".to_owned();
     }
     "start the server, or look where it makes its socket: `looptax find` lists the sockets of all servers".to_owned()
 }
@@ -125,18 +128,18 @@ mod tests {
         let socket = "/tmp/pg/.s.PGSQL.6432";
         let absence =
             Absence { missing: socket.to_owned(), others: vec![".s.PGSQL.25432".to_owned()], ..Absence::default() };
-        let words = ["no process on this machine listens", "`.s.PGSQL.25432`", "port 25432 is there"];
+        let words = ["no process on this machine listens", "`.s.PGSQL.25432`", "a socket for port 25432"];
         check(&absence, socket, PointCode::SocketAbsent, &words, "PrivateTmp");
         let nothing = Absence { others: Vec::new(), ..absence.clone() };
         check(&nothing, socket, PointCode::SocketAbsent, &["start the server"], "PrivateTmp");
         let unsure = Absence { listener: Listener::NobodySeen, ..nothing };
-        check(&unsure, socket, PointCode::SocketAbsent, &["that is seen here"], "PrivateTmp");
+        check(&unsure, socket, PointCode::SocketAbsent, &["that looptax can see"], "PrivateTmp");
     }
 
     #[test]
     fn a_tmp_of_its_own_is_named_where_it_can_be_the_cause() {
         let seen = |socket: &str| Absence { missing: socket.to_owned(), is_there_for_us: true, ..Absence::default() };
-        check(&seen("/tmp/s"), "/tmp/s", PointCode::SocketNotVisible, &["sees no `/tmp/s`", "PrivateTmp"], "");
+        check(&seen("/tmp/s"), "/tmp/s", PointCode::SocketNotVisible, &["does not see `/tmp/s`", "PrivateTmp"], "");
         check(&seen("/run/s"), "/run/s", PointCode::SocketNotVisible, &["container, chroot"], "PrivateTmp");
         let held = Listener::Process("mariadbd, pid 812".to_owned());
         let of_server =

@@ -78,7 +78,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         End::Missing { path } => point(
             PointCode::SocketNotVisible,
             Outcome::Fail,
-            format!("{client} sees no `{path}`"),
+            format!("{client} does not see `{path}`"),
         )
         .with_next(if is_temporary(socket) {
             "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
@@ -95,17 +95,21 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         End::Full => point(
             PointCode::BacklogFull,
             Outcome::Fail,
-            format!("the queue of connections of `{socket}` is full just now: a client that does not wait gets EAGAIN"),
+            format!(
+                "the connection queue of `{socket}` is full at the moment: a client that does not wait gets EAGAIN"
+            ),
         )
         .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
-        End::TooLong { bytes, most } => {
-            point(PointCode::PathTooLong, Outcome::Fail, format!("the path has {bytes} bytes, the kernel takes {most}"))
-                .with_next("a symbolic link in a folder with a short name leads there too")
-        }
+        End::TooLong { bytes, most } => point(
+            PointCode::PathTooLong,
+            Outcome::Fail,
+            format!("the path has {bytes} bytes, the kernel accepts {most}"),
+        )
+        .with_next("use a symbolic link to it in a folder with a short name"),
         End::Confined => point(
             PointCode::ConfinementDenies,
             Outcome::Fail,
-            format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
+            format!("the permissions allow it, but {client} was denied: SELinux or AppArmor"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         End::Failed { why } => point(
@@ -126,10 +130,13 @@ fn is_temporary(socket: &str) -> bool {
 fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     match protocol {
         Protocol::Fastcgi => Some(format!(
-            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and restart PHP-FPM: a reload keeps its socket as it is, and a chmod lasts only until the restart"
+            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and restart PHP-FPM: a reload keeps \
+             its socket as it is, and a chmod lasts only until the restart"
         )),
         Protocol::Http => Some(format!(
-            "have its server make it for a group that {user} is in, and restart it: Gunicorn `umask = 0o007` and `group`, Puma `?umask=0007` behind the path, uWSGI `chmod-socket = 660` and `chown-socket`; a chmod lasts only until then"
+            "let its server make it for a group that {user} is in, and restart the server: Gunicorn `umask = 0o007` \
+             and `group`, Puma `?umask=0007` after the path, uWSGI `chmod-socket = 660` and `chown-socket`; a chmod \
+             lasts only until the restart"
         )),
         _ => None,
     }
@@ -153,7 +160,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
     if step.owner == user && !is_socket {
         let mend = format!("chmod u+x {}", quoted(&step.path));
         return point
-            .with_next("it is the client's own, whose group's permissions do not count for it")
+            .with_next("the folder belongs to the client's user, so the permissions of its group do not apply")
             .with_steps(StepPlace::Shell, [mend]);
     }
     let own_lines = protocol.and_then(|it| own_lines(it, user));
@@ -168,26 +175,28 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` in a group only for this and put {user} into it{}; no user should join the \
-             group {} for it",
+            "let the server make `{}` with a group that is only for this, and add {user} to that group{}; no user \
+             should join the group {} for it",
             step.path,
             by_setting(protocol),
             step.group
         ))
     } else if may_join {
         point
-            .with_next(format!("join the group below and restart the client (a reload is not enough: groups are read at its start); every program of {user} then gets what {} has", step.group))
-            .with_steps(
-                StepPlace::Shell,
-                [format!("usermod -aG {} {user}", step.group)],
-            )
+            .with_next(format!(
+                "join the group below and restart the client (a reload is not enough: groups are read at its start); \
+                 every program of {user} then gets what {} has",
+                step.group
+            ))
+            .with_steps(StepPlace::Shell, [format!("usermod -aG {} {user}", step.group)])
     } else if is_socket {
         point.with_next(format!(
-            "let the server make its socket with mode 0770 and a group that {user} is in; a chmod lasts only until its restart"
+            "let the server make its socket with mode 0770 and a group that {user} is in; a chmod lasts only until \
+             its restart"
         ))
     } else {
         point
-            .with_next("let it search the folder as below, or keep the socket in one that others may search")
+            .with_next("give it search permission as below, or keep the socket in a folder that others may search")
             .with_steps(StepPlace::Shell, [format!("setfacl -m u:{user}:x {}", quoted(&step.path))])
     }
 }
@@ -238,7 +247,7 @@ mod tests {
         check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(vec![roots], End::Denied, Outcome::Fail, &["a group only for this"]);
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group that is only for this"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }
@@ -272,7 +281,7 @@ mod tests {
         check(vec![], End::Confined, Outcome::Fail, &["SELinux or AppArmor"]);
         check(vec![], End::NotASocket, Outcome::Fail, &["is not a socket"]);
         let missing = End::Missing { path: "/run/redis".to_owned() };
-        check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
+        check(vec![], missing, Outcome::Fail, &["does not see `/run/redis`"]);
         let hidden = Reach { steps: Vec::new(), end: End::Missing { path: "/tmp/r.sock".to_owned() } };
         let point = reached(&hidden, "/tmp/r.sock", Protocol::Redis);
         assert!(point.next.unwrap().contains("PrivateTmp=true has its own /tmp"));

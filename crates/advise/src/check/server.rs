@@ -34,7 +34,7 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
         (Some(tcp), Some(unix)) if tcp == unix => {
-            point(PointCode::ServerSame, Outcome::Pass, "one server is behind both".to_owned())
+            point(PointCode::ServerSame, Outcome::Pass, "both lead to one server".to_owned())
         }
         (Some(tcp), Some(unix)) => point(
             PointCode::ServersDiffer,
@@ -42,7 +42,11 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
             format!("two servers: over TCP {tcp}, over the socket {unix}"),
         )
         .with_next("find out which of them the application means: `looptax find` lists both"),
-        _ => point(PointCode::ServerSameUnknown, Outcome::Unknown, "not known without a login over both".to_owned()),
+        _ => point(
+            PointCode::ServerSameUnknown,
+            Outcome::Unknown,
+            "looptax cannot tell without a login over both".to_owned(),
+        ),
     }
 }
 
@@ -58,8 +62,8 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     let room = backlog.saturating_add(1);
     let point = |code, outcome, what: String| Point::new(Topic::Backlog, code, outcome, what, how);
     let Some(n) = n_connections else {
-        let what = format!("{room} connections may wait on the socket; how many come at once is not known");
-        let next = "--connections says it: the application's workers, times the connections of each";
+        let what = format!("{room} connections may wait on the socket; looptax does not know how many come at once");
+        let next = "pass the number with --connections: the application's workers times the connections of each";
         return point(PointCode::BacklogUnknown, Outcome::Note, what).with_next(next);
     };
     if n <= room {
@@ -67,16 +71,17 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
     let (code, outcome, becomes) = if clients.is_empty() {
-        let words = ", and connect(2) fails with EAGAIN for a client that does not wait, where TCP tries again";
+        let words = "; then connect(2) fails with EAGAIN for a client that does not wait, while TCP tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
-        let words = format!(", where TCP tries again (EAGAIN: {})", on_full_socket(clients));
+        let words = format!("; then clients get EAGAIN, while TCP tries again ({})", on_full_socket(clients));
         (PointCode::BacklogShort, Outcome::Fail, words)
     };
     let what = format!(
-        "the queue is too small for {n} connections at once ({from}): {room} may wait on the socket while the server does not accept{becomes}"
+        "the queue is too small for {n} connections at once ({from}): {room} may wait on the socket while the server \
+         does not accept{becomes}"
     );
     point(code, outcome, what).with_next(match somaxconn {
         Some(most) if most < n => format!(
@@ -96,15 +101,15 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
         Confinement::Label(label) => point(
             PointCode::Confined,
             Outcome::Unknown,
-            format!("{client} is confined as `{label}`: what that allows is the policy's"),
+            format!("{client} is confined as `{label}`: the policy decides what that allows"),
         )
         .with_next("after the switch look for denials: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         Confinement::Unknown => point(
             PointCode::ConfinementUnknown,
             Outcome::Unknown,
-            format!("whether something confines {client} cannot be seen"),
+            format!("looptax cannot see whether something confines {client}"),
         )
-        .with_next("name its process with --pid"),
+        .with_next("pass its process with --pid"),
     }
 }
 
@@ -114,8 +119,9 @@ pub fn losses() -> Point {
         Topic::Losses,
         PointCode::TcpToolsBlind,
         Outcome::Note,
-        "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients on other machines still need TCP",
-        "known of sockets",
+        "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients \
+         on other machines still need TCP",
+        "true of every Unix socket",
     )
 }
 

@@ -63,27 +63,29 @@ fn same_account(
     if let Some(why) = &tcp.database_refusal {
         let what = format!("over TCP the login works only without its database: {why}");
         return point(PointCode::AccountUnknown, Outcome::Unknown, what)
-            .with_next("look at user and database: the client does not get in today");
+            .with_next("check user and database: the client cannot log in today");
     }
     match (&tcp.refusal, &unix.refusal) {
         (None, Some(why)) => refused(user, tcp, why, accounts),
         (Some(why), None) => point(
             PointCode::AccountSocketOnly,
             Outcome::Note,
-            format!("`{}` logs in over the socket; over TCP the server says: {}", unix.account, why.words),
+            format!("`{}` logs in over the socket; over TCP the server answers: {}", unix.account, why.words),
         ),
         (Some(why), Some(other)) => {
             let is_asked = |it: &&Refusal| it.code == ASKS_SYSTEM_CODE;
-            let what = format!("the login fails over both, so nothing is known: {}", why.words);
+            let what = format!("the login fails over both, so the account cannot be checked: {}", why.words);
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
                 // Not the server's words: looptax cannot go on.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
-                    "log in over the socket with the application's own driver, or with the server's own client: they may know what looptax does not",
+                    "log in over the socket with the application's own driver, or with the server's own client: they \
+                     may support what looptax does not",
                 ),
-                None => point
-                    .with_next("look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which"),
+                None => point.with_next(
+                    "check user, password (LOOPTAX_PASSWORD) and database: the server's message shows which is wrong",
+                ),
             }
         }
         (None, None) => same_rights(user, database, tcp, unix),
@@ -103,16 +105,16 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         "1045" => (SocketRow::Unknown, MADE_OR_CHANGED),
         "1130" => (SocketRow::Absent, "there is no such account"),
         ASKS_SYSTEM_CODE => (SocketRow::AsksSystem, ASKS_SYSTEM),
-        "3118" | "4151" => (SocketRow::Locked, "somebody locked it, and may know why"),
+        "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
         // Too many connections, a limit: another moment, another answer.
         _ => {
-            let what = format!("over the socket the server says: {}", why.words);
-            let next = "look at the server's words, and check again";
+            let what = format!("over the socket the server answers: {}", why.words);
+            let next = "read the server's message, and check again";
             return point(PointCode::AccountUnknown, Outcome::Unknown, what).with_next(next);
         }
     };
-    let what = format!("`{}` logs in over TCP, but over the socket: {}", tcp.account, why.words);
+    let what = format!("`{}` logs in over TCP, but over the socket the server answers: {}", tcp.account, why.words);
     let account = quoted(user, "localhost");
     let next = format!("the socket's account is {account}: {words}. {RUN}");
     point(PointCode::AccountMissing, Outcome::Fail, what)
@@ -129,9 +131,9 @@ pub const ASKS_SYSTEM_CODE: &str = "1698";
 /// What to do where the server asks the operating system who logs in.
 pub fn system_is_asked(user: &str) -> String {
     format!(
-        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps, \
-         and only the system's user of that name gets in, over the socket; the application needs a separate account \
-         with a password"
+        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps: \
+         only the system user of that name can log in, and only over the socket; the application needs a separate \
+         account with a password"
     )
 }
 
@@ -155,22 +157,25 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
         ("the anonymous account ''@'localhost' comes".to_owned(), SocketRow::Absent)
     };
     let what = format!(
-        "`{}` logs in over TCP and would count for localhost too, but {cause} before it: over the socket: {}",
+        "`{}` logs in over TCP and would match localhost too, but {cause} before it; over the socket the server \
+         answers: {}",
         tcp.account, why.words
     );
-    let next =
-        format!("drop the anonymous account (DROP USER ''@'localhost') if nothing needs it, or make {account}. {RUN}");
+    let next = format!(
+        "drop the anonymous account (DROP USER ''@'localhost') if no program needs it, or create {account}. {RUN}"
+    );
     point(PointCode::AccountMissing, Outcome::Fail, what)
         .with_next(next)
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str = "it has another password or plugin, or demands TLS; a client that logs in with it today needs the client's \
-     password then";
-const MADE_OR_CHANGED: &str = "it is not there; or (where CREATE warns that it is) it has another password or plugin, \
-     or demands TLS, and a client that logs in with it today needs the client's password after the ALTER";
-const ASKS_SYSTEM: &str = "the server asks the system who somebody is in place of a password";
+const CHANGED: &str = "it has another password or plugin, or demands TLS; a program that logs in with it today will \
+                       then need the client's password";
+const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it does) it has another password or \
+                               plugin, or demands TLS, and a program that logs in with it today needs the client's \
+                               password after the ALTER";
+const ASKS_SYSTEM: &str = "the server asks the operating system which user logs in, instead of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
     Point::new(Topic::Account, code, outcome, what, HOW)
@@ -180,9 +185,9 @@ fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
 fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     let is_one = tcp.account == unix.account;
     let who = if is_one {
-        format!("one is `{}` over both", unix.account)
+        format!("the account is `{}` over both", unix.account)
     } else {
-        format!("over the socket one is `{}`, over TCP `{}`", unix.account, tcp.account)
+        format!("over the socket the account is `{}`, over TCP `{}`", unix.account, tcp.account)
     };
     let missing = missing_rights(tcp, unix, database, true);
     if unix.database_refusal.is_some() {
@@ -212,7 +217,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     let more = missing_rights(unix, tcp, None, true);
     let less_elsewhere = missing_rights(tcp, unix, database, false);
     if unix.asks_system && !tcp.asks_system {
-        let words = "two accounts, and the first is asked for the system's user in place of a password";
+        let words = "two accounts, and for the first the server checks the system user instead of a password";
         note(PointCode::AccountGetsMore, words.to_owned())
     } else if !more.is_empty() {
         let words = format!("the first may do all that the second may, and more: {}", of_it(more));
@@ -220,7 +225,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     } else if !less_elsewhere.is_empty() {
         let database = database.unwrap_or_default();
         let words = format!(
-            "on `{database}` the first may do all that the second may, elsewhere less: {}",
+            "on `{database}` the first may do all that the second may, but less elsewhere: {}",
             of_it(less_elsewhere)
         );
         note(PointCode::AccountDiffers, words)
@@ -228,7 +233,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
         let what = format!("`{}` over both, with the same rights", unix.account);
         point(PointCode::AccountSame, Outcome::Pass, what)
     } else {
-        let words = "two accounts with the same rights; a password is changed in both";
+        let words = "two accounts with the same rights; change a password in both";
         note(PointCode::AccountDiffers, words.to_owned())
     }
 }
@@ -244,7 +249,8 @@ fn hidden_rows(
     let tables = lost.iter().take(MOST_TABLES);
     let shown = tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
     let what = format!(
-        "{who}: the first lacks {}, by rows of another account that counts there ({}@'%', or the anonymous one)",
+        "{who}: the first lacks {}, because of rows of another account that applies there ({}@'%', or the anonymous \
+         account)",
         shown.collect::<Vec<_>>().join("; "),
         tcp.account.split('@').next().unwrap_or_default()
     );
@@ -259,12 +265,15 @@ fn hidden_rows(
     let steps: Vec<String> = steps.into_iter().collect();
     let (user, host) = unix.account.rsplit_once('@').unwrap_or_default();
     point(PointCode::RightsMissing, Outcome::Fail, what)
-        .with_next("run as an administrator, or look at SELECT user, host, db FROM mysql.db")
+        .with_next("run this as an administrator, or inspect SELECT user, host, db FROM mysql.db")
         .with_steps(StepPlace::Sql, granted(&steps, &quoted(user, host)))
 }
 
 /// The server refuses a database that all grants that are shown allow.
-const HIDDEN_DATABASE: &str = "the account's own grants lack nothing, so a row of another account in mysql.db (for any host, or the anonymous account) hides the database: as an administrator, look for a row without rights that names this database more exactly, or that is for localhost";
+const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row of another account in mysql.db (for \
+                               any host, or the anonymous account) hides the database: as an administrator, look for \
+                               a row without rights whose pattern matches this database more exactly, or whose host \
+                               is localhost";
 
 /// Tables that are named; there may be thousands.
 const MOST_TABLES: usize = 3;
@@ -274,7 +283,7 @@ fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
         what: format!(
-            "{}; by the grants that are shown, and rows of other accounts give more there than these",
+            "{}; this follows from the grants that the server shows, and rows of other accounts give more rights there",
             point.what
         ),
         ..point
@@ -286,14 +295,16 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let refusal = unix.database_refusal.as_ref();
     let refusal = refusal.map_or_else(String::new, |why| format!("; {why}"));
     let what = if tcp.account == unix.account {
-        format!("`{}` has other rights over the socket{refusal}", unix.account)
+        format!("`{}` has different rights over the socket{refusal}", unix.account)
     } else {
         format!("{who}: two accounts, and the first lacks rights{refusal}")
     };
     let hidden = { missing.iter() }.find_map(|it| Some((it, unix.rights.hides(it)?)));
     if let Some((statement, row)) = hidden {
         return point(PointCode::RightsHidden, Outcome::Fail, what).with_next(format!(
-            "it lacks `{}`, and no such grant would count: with a role in use MySQL takes the first pattern that fits by its letters, and `{row}` comes before; as an administrator, put what it lacks on `{row}` (which widens it there), or take the rights on `{row}` away",
+            "it lacks `{}`, and such a grant would have no effect: while a role is in use, MySQL applies the first \
+             matching pattern in the order of their letters, and `{row}` comes before; as an administrator, grant the \
+             missing rights on `{row}` (which widens it there), or revoke the rights on `{row}`",
             statement.replace(ACCOUNT, &unix.account)
         ));
     }
@@ -301,7 +312,8 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
         let next = format!(
-            "the anonymous account ''@'{host}' wins over yours on the socket; one of your own wins over it. {RUN}"
+            "on the socket the anonymous account ''@'{host}' takes precedence over yours; your own account for \
+             localhost takes precedence over it. {RUN}"
         );
         // It wins over 'user'@'%', since its host is the more exact one.
         let steps = twin(user, tcp, SocketRow::Unknown);
@@ -319,7 +331,7 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     let at = |host: &str| accounts.iter().find(|it| it.host == host);
     let of_login = unix.account.rsplit_once('@').filter(|_| unix.needs_tls);
     let (name, host, how) = if let Some((name, host)) = of_login {
-        let how = "the server refused the login over the socket without TLS, and took it with";
+        let how = "the server refused the login over the socket without TLS, and accepted it with TLS";
         (name, host, how)
     } else {
         let account = at("localhost").or_else(|| at("%"));
@@ -331,20 +343,21 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
         other => other,
     });
     let whom = if host == "localhost" {
-        "every program that logs in as it over the socket"
+        "every program that uses this account over the socket"
     } else {
-        "every program that logs in as it, those over TCP too"
+        "every program that uses this account, over TCP too"
     };
     let account = quoted(name, host);
     // The driver does TLS today: whether it does on a socket as well is its own matter.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
-        (Outcome::Unknown, "; the driver does TLS over TCP, and not every one does on a socket")
+        (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver does on a socket")
     } else {
         (Outcome::Fail, "")
     };
     let what = format!("{account} demands TLS ({kind}), on the socket too{driver}");
     let next = format!(
-        "let it in without TLS, which holds for {whom}, or take a driver that does TLS on the socket too, and goes on paying for it; run as an administrator"
+        "allow its logins without TLS, which applies to {whom}, or use a driver that does TLS on the socket too and \
+         keeps paying for it; run as an administrator"
     );
     let step = format!("ALTER USER {account} REQUIRE NONE;");
     let point = Point::new(Topic::Tls, PointCode::AccountDemandsTls, outcome, what, how);
@@ -364,11 +377,17 @@ fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]
             PointCode::PasswordCacheCold,
             Outcome::Unknown,
             format!(
-                "the account at '{host}' uses caching_sha2_password: with a cold cache some drivers fail over a socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the cache; over TCP without TLS such a login needs the server's public key (allowPublicKeyRetrieval)"
+                "the account at '{host}' uses caching_sha2_password: with a cold cache some drivers fail over a \
+                 socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with \
+                 SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the \
+                 cache; over TCP without TLS such a login needs the server's public key (allowPublicKeyRetrieval)"
             ),
             how,
         )
-        .with_next("try the driver right after a restart of a server that is not in use (FLUSH PRIVILEGES does not empty the cache of MySQL 9.7)")
+        .with_next(
+            "try the driver right after a restart of a server that is not in use (FLUSH PRIVILEGES does not empty the \
+             cache of MySQL 9.7)",
+        )
     })
 }
 
@@ -417,14 +436,15 @@ mod tests {
             Outcome::Fail,
             "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
         );
-        check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server says");
+        check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server answers");
         check(&refused(), &refused(), Outcome::Unknown, "fails over both");
     }
 
     #[test]
     fn an_account_for_any_host_that_the_socket_refuses_is_hidden_by_a_closer_one() {
         let tcp = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
-        let words = "would count for localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with another password, comes before it";
+        let words = "would match localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with \
+                     another password, comes before it";
         check(&tcp, &refused(), Outcome::Fail, words);
         check(&tcp, &refused(), Outcome::Fail, "DROP USER ''@'localhost'");
         check(&tcp, &refused(), Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
@@ -444,7 +464,7 @@ mod tests {
             ..MysqlLogin::default()
         };
         check(&asked(), &asked(), Outcome::Unknown, "no password helps");
-        check(&refused(), &refused(), Outcome::Unknown, "look at user, password");
+        check(&refused(), &refused(), Outcome::Unknown, "check user, password");
     }
 
     #[test]
@@ -460,7 +480,7 @@ mod tests {
         let twin = login("app@localhost", &["GRANT SELECT ON `shop`.* TO `app`@`localhost`"]);
         check(&tcp, &twin, Outcome::Note, "with the same rights");
         let asks_system = MysqlLogin { asks_system: true, ..twin };
-        check(&tcp, &asks_system, Outcome::Note, "in place of a password");
+        check(&tcp, &asks_system, Outcome::Note, "instead of a password");
         let nobody = login("@localhost", &["GRANT USAGE ON *.* TO ``@`localhost`"]);
         check(&tcp, &nobody, Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
         // What everybody may is no difference.

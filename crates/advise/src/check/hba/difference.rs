@@ -196,21 +196,21 @@ impl Difference<'_> {
     pub fn words(&self, path: &str) -> String {
         match self {
             Self::Unread(number) => format!("line {number} of {path} was not understood"),
-            Self::Empty => format!("{path} holds no rules, which no server takes"),
+            Self::Empty => format!("{path} has no rules, and no server accepts that"),
             Self::Open(line) => format!(
-                "line {} of {path} says `{}`, and which users that means cannot be seen from outside",
+                "line {} of {path} is `{}`, and looptax cannot see from outside which users that means",
                 line.number,
                 line.shown()
             ),
             Self::Lines { whose, tcp, local } => {
                 let side = |line: Option<&HbaLine>| match line {
-                    Some(line) => format!("line {} says `{}`", line.number, line.shown()),
-                    None => "no line lets anybody in".to_owned(),
+                    Some(line) => format!("line {} applies (`{}`)", line.number, line.shown()),
+                    None => "no line allows a login".to_owned(),
                 };
                 let (tcp, local) = (side(*tcp), side(*local));
-                format!("in {path}, for {whose}, over TCP {tcp}, and over the socket {local}, which may end otherwise")
+                format!("in {path}, for {whose}: over TCP {tcp}, and over the socket {local}, so the result may differ")
             }
-            Self::Long => format!("{path} holds too many names to be compared"),
+            Self::Long => format!("{path} has too many names to compare"),
         }
     }
 }
@@ -254,32 +254,38 @@ mod tests {
         check("local all all trust\nhost all all localhost trust\nhost all all ::1/128 md5", None);
         check("local all all trust\nhost all all 127.0.0.1 255.0.0.0 trust", None);
         check("hostssl all all samehost reject", None);
-        check("# nothing", Some("holds no rules"));
+        check("# nothing", Some("has no rules"));
     }
 
     #[test]
     fn the_lines_that_differ_are_named() {
         check(
             HOST,
-            Some("over TCP line 1 says `host all all 127.0.0.1/32 scram-sha-256`, and over the socket no line lets"),
+            Some(
+                "over TCP line 1 applies (`host all all 127.0.0.1/32 scram-sha-256`), and over the socket no line \
+                  allows",
+            ),
         );
         check(
             &format!("local shop all scram-sha-256\n{HOST}"),
-            Some("for a database that no line names and a user that no line names, over TCP line 2"),
+            Some("for a database that no line names and a user that no line names: over TCP line 2"),
         );
         check(
             &format!("local all all scram-sha-256\n{HOST}host replication all 127.0.0.1/8 md5"),
-            Some("for replication and a user that no line names, over TCP line 3"),
+            Some("for replication and a user that no line names: over TCP line 3"),
         );
         check(
             "local all all trust\nhost all bob samehost reject\nhost all all 0.0.0.0/0 trust",
-            Some("user `bob`, over TCP line 2 says `host all bob samehost reject`, and over the socket line 1"),
+            Some("user `bob`: over TCP line 2 applies (`host all bob samehost reject`), and over the socket line 1"),
         );
         check(
             &format!(
                 "local all all scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n{HOST}"
             ),
-            Some("with TLS, over TCP line 2 says `hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca`"),
+            Some(
+                "with TLS: over TCP line 2 applies (`hostssl all all 127.0.0.1/32 scram-sha-256 \
+                  clientcert=verify-ca`)",
+            ),
         );
         check(
             &format!("local all all scram-sha-256\nhostgssenc all all 127.0.0.1/32 gss\n{HOST}"),
@@ -301,7 +307,7 @@ mod tests {
             "host all all db.example.org scram-sha-256",
         ] {
             let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
-            check(&text, Some("cannot be seen from outside"));
+            check(&text, Some("cannot see from outside"));
         }
         for line in [
             "include other.conf",

@@ -14,7 +14,7 @@ pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, li
         (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],
         (PointCode::LoginFailsOverSocket, Some(refusal)) => {
             if rules.outcome == Outcome::Fail {
-                let what = format!("{}; over the socket: {}", rules.what, refusal.words);
+                let what = format!("{}; over the socket the server answers: {}", rules.what, refusal.words);
                 return vec![Point { what, ..rules }];
             }
             vec![of_refusal(login, refusal, line), beside_a_login(rules)]
@@ -28,7 +28,7 @@ fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
         Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },
         Outcome::Fail => Point {
-            what: format!("{}; the server has older rules in force, by which the login works", rules.what),
+            what: format!("{}; the server still uses older rules, and by those the login works", rules.what),
             ..rules
         },
         Outcome::Pass | Outcome::Note => rules,
@@ -42,10 +42,13 @@ fn beside_a_login(rules: Point) -> Point {
 fn of_refusal(login: Point, refusal: &Refusal, line: SocketLine) -> Point {
     if !["28000", "28P01"].contains(&&*refusal.code) {
         let outcome = Outcome::Unknown;
-        return Point { outcome, ..login }.with_next("look at the server's words, and check again");
+        return Point { outcome, ..login }.with_next("read the server's message, and check again");
     }
     login
-        .with_next(format!("what the socket asks for is not what TCP asks for; above the other lines of pg_hba.conf this asks for the same{}", line.caution.unwrap_or_default()))
+        .with_next(format!(
+            "the socket does not ask for the same as TCP; put this line above the others of pg_hba.conf, and it does{}",
+            line.caution.unwrap_or_default()
+        ))
         .with_steps(StepPlace::HbaLine, [line.text])
         .with_steps(StepPlace::Sql, [RELOAD])
 }
@@ -68,7 +71,7 @@ mod tests {
         let line = hba.socket_line("shop", "app", [127, 0, 0, 1].into());
         let points = postgres_logins(login, rules, Some(&refusal), line);
         let next = points[0].next.as_deref().unwrap();
-        assert!(next.contains("that reaches the socket is `app`"), "{next}");
+        assert!(next.contains("who reaches the socket can log in as `app`"), "{next}");
         assert_eq!(points[0].steps[0].text, "local  shop  app  trust");
     }
 }

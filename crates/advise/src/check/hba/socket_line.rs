@@ -42,16 +42,16 @@ impl Hba {
         let (sealed, _) = self.decides(database, user, Some((tcp, Wrap::Tls)));
         let asking = sealed.filter(|it| !matches!(&*it.method, "trust" | "reject"));
         let today = asking.map_or_else(
-            || "as it is for no client over TCP today".to_owned(),
+            || "just as over TCP today".to_owned(),
             |line| {
                 let line = line.numbered();
                 format!("although a client over TCP with TLS is asked today by {line}")
             },
         );
         format!(
-            "; it asks no client for a password, {today}: every user of this machine that reaches the socket is \
-             `{user}`; scram-sha-256 in place of trust asks for one, which the role must have then (ALTER ROLE \
-             \"{user}\" PASSWORD '…')"
+            "; it asks no client for a password, {today}: every user of this machine who reaches the socket can log \
+             in as `{user}`; scram-sha-256 instead of trust asks for a password, which the role must then have (ALTER \
+             ROLE \"{user}\" PASSWORD '…')"
         )
     }
 
@@ -104,7 +104,7 @@ mod tests {
         };
         assert_eq!(caution("host all all 127.0.0.1/32 md5"), "");
         let open = caution("host all all 127.0.0.1/32 trust");
-        assert!(open.contains("as it is for no client over TCP today"), "{open}");
+        assert!(open.contains("just as over TCP today"), "{open}");
         let by_tls = caution("hostssl all all all scram-sha-256\nhost all all all trust");
         let asked = "is asked today by line 1: hostssl all all all scram-sha-256";
         assert!(by_tls.contains(asked), "{by_tls}");

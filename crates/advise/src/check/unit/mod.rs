@@ -17,9 +17,9 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
     };
     let mut points = Vec::new();
     if let Some(line) = &unit.without_unix {
-        let what = format!("`{line}` of the unit: its program cannot open a Unix socket (EAFNOSUPPORT)");
+        let what = format!("`{line}` in the unit: its program cannot open a Unix socket (EAFNOSUPPORT)");
         let next = if line.contains('~') {
-            "take AF_UNIX out of that list, then systemctl daemon-reload and restart the unit".to_owned()
+            "remove AF_UNIX from that list, then systemctl daemon-reload and restart the unit".to_owned()
         } else {
             "add AF_UNIX to that list, then systemctl daemon-reload and restart the unit".to_owned()
         };
@@ -29,12 +29,12 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
     let is_bound = unit.bound.iter().any(|(_, target)| is_below(socket, target.trim_start_matches('+')));
     let folder = socket.rsplit_once('/').map_or("/", |it| it.0);
     if let Some(line) = hiding(unit, socket).filter(|_| !is_bound) {
-        let what = format!("`{line}` of the unit hides {socket} from its program");
+        let what = format!("`{line}` in the unit hides {socket} from its program");
         let is_temporary = line.starts_with("PrivateTmp") || line.starts_with("DynamicUser");
         let next = if is_temporary {
-            "have the server make its socket below /run, which both see".to_owned()
+            "let the server make its socket below /run, which both see".to_owned()
         } else {
-            format!("add BindPaths={folder} to the unit, or have the server make its socket elsewhere below /run")
+            format!("add BindPaths={folder} to the unit, or let the server make its socket elsewhere below /run")
         };
         points.push(point(PointCode::UnitHidesSocket, what, next));
     }
@@ -114,7 +114,7 @@ mod tests {
     fn a_list_of_address_families_without_unix_sockets_is_named() {
         use PointCode::UnitForbidsSockets as Forbids;
         check("RestrictAddressFamilies=AF_INET AF_INET6\n", RUN, &[(Forbids, "add AF_UNIX")]);
-        check("RestrictAddressFamilies=~AF_UNIX AF_PACKET\n", RUN, &[(Forbids, "take AF_UNIX out")]);
+        check("RestrictAddressFamilies=~AF_UNIX AF_PACKET\n", RUN, &[(Forbids, "remove AF_UNIX")]);
         check("RestrictAddressFamilies=AF_INET AF_UNIX\n", RUN, &[]);
     }
 }

@@ -103,7 +103,7 @@ fn tls_that_the_url_or_the_server_demands_is_told() {
         // Compared with libpq 13 to 18 by `cargo lab oracle libpq`.
         let asked = |words: &str| check(&server, &format!("{}?{words}", self::url(&server)), &["-c", "1"]);
         expect(&asked("channel_binding=require"), "login", "fail", &["`channel_binding=require`", "every connection"]);
-        expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "asks with"]);
+        expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "method is"]);
         expect(&asked("requirepeer=nobody"), "login", "fail", &["`requirepeer=nobody`", "runs as"]);
         expect(&asked("sslsni=0&keepalives=0"), "login", "pass", &["works over both"]);
     }
@@ -220,7 +220,8 @@ fn r49_a_service_and_a_name_that_is_there_twice_are_read_as_psql_reads_them() {
     let folder = Path::new(&socket).parent().unwrap().display();
     let file = scratch.file("services");
     let text = format!(
-        "# ours\n[shop]\nhost={ip}\nport={port}\n\nuser={user}\ndbname=postgres\n[bad]\nhost = {ip}\n[two]\nservice=shop\n",
+        "# ours\n[shop]\nhost={ip}\nport={port}\n\nuser={user}\ndbname=postgres\n[bad]\nhost = \
+         {ip}\n[two]\nservice=shop\n",
         ip = address.ip(),
         port = address.port(),
         user = login.user
