@@ -61,8 +61,7 @@ fn what_another_file_may_set_again_is_open_and_an_applications_own_files_set_not
     check_certain("/srv/sites/default/settings.php", &format!("<?php\ninclude 'before.php';\n{drupal}"));
     check_certain(
         "wp-config.php",
-        "<?php if (!defined('A')) { define('A', 1); }\ndefine('DB_HOST', '127.0.0.1');\nrequire_once ABSPATH . \
-         'wp-settings.php';",
+        "<?php if (!defined('A')) { define('A', 1); }\ndefine('DB_HOST', '127.0.0.1');\nrequire_once ABSPATH . 'wp-settings.php';",
     );
     let django = "DATABASES = {'default': {'ENGINE': 'x.mysql', 'HOST': '127.0.0.1'}}\n";
     check_certain("settings.py", &format!("from base import *\n{django}"));

@@ -94,8 +94,7 @@ fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
         (format!("local all bob scram-sha-256\n{host}"), "a user that no line names: over TCP line 2 applies"),
         (
             format!("local all all scram-sha-256\n{host}host replication all samehost scram-sha-256\n"),
-            "for replication and a user that no line names: over TCP line 3 applies (`host replication all samehost \
-             scram-sha-256`)",
+            "for replication and a user that no line names: over TCP line 3 applies (`host replication all samehost scram-sha-256`)",
         ),
         (format!("local all all trust\n{host}"), "and over the socket line 1 applies (`local all all trust`)"),
         (

@@ -56,8 +56,7 @@ fn the_plan_names_each_line_and_writes_none() {
         "+ WORDPRESS_DB_HOST: 'localhost:/var/run/mysqld/mysqld.sock'",
         "+ - sockets-db:/var/run/mysqld  # volumes of shop",
         "+ - sockets-db:/var/run/mysqld  # volumes of db",
-        "+ sockets-db: { driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'} }  # volumes of the \
-         file",
+        "+ sockets-db: { driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'} }  # volumes of the file",
         "docker compose up -d",
         "proof    none",
         "nothing was changed",
@@ -183,8 +182,7 @@ fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
         "+ - { name: sockets-cache, emptyDir: {} } # volumes of the Pod",
         "+ REDIS_PORT: 0",
         "+ --unixsocket /run/valkey/redis.sock --unixsocketperm 777 # at the end of the args of cache",
-        "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt \
-         o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
+        "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
         "no line of the file keeps its data in /data",
     ] {
         assert!(words.contains(part), "{part}: {words}");

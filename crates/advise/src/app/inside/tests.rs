@@ -66,8 +66,7 @@ fn a_service_has_its_own_loopback_unless_it_says_otherwise() {
 #[test]
 fn settings_that_several_services_take_are_for_all_of_them() {
     let text = format!(
-        "x-env: &env\n  {URL}\nservices:\n  a:\n    image: a\n    environment: *env\n  b:\n    image: b\n    \
-         environment:\n      <<: *env\n"
+        "x-env: &env\n  {URL}\nservices:\n  a:\n    image: a\n    environment: *env\n  b:\n    image: b\n    environment:\n      <<: *env\n"
     );
     let own = check("/srv/compose.yml", &text, "the service `a` and the service `b`: own");
     assert_eq!(own.at("/run/mysqld"), Brought::Nothing);
@@ -97,13 +96,7 @@ fn a_path_within_a_service_is_what_its_volumes_bring() {
 fn containers_of_a_pod_are_each_others_neighbours() {
     let pod = |more: &str| {
         format!(
-            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n---\napiVersion: apps/v1\nkind: \
-             Deployment\nmetadata:\n  name: shop\nspec:\n  template:\n    spec:\n{more}      containers:\n      - \
-             name: app\n        image: shop\n        env:\n        - name: DATABASE_URL\n          value: \
-             postgres://u:p@127.0.0.1/d\n        volumeMounts:\n        - name: run\n          mountPath: \
-             /var/run/postgresql\n      - name: cloud-sql\n        image: gcr.io/cloudsql-docker/gce-proxy:1.11\n     \
-             volumeMounts: [{{name: run, mountPath: /cloudsql}}]\n      volumes:\n      - name: run\n        \
-             emptyDir: {{}}\n"
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: shop\nspec:\n  template:\n    spec:\n{more}      containers:\n      - name: app\n        image: shop\n        env:\n        - name: DATABASE_URL\n          value: postgres://u:p@127.0.0.1/d\n        volumeMounts:\n        - name: run\n          mountPath: /var/run/postgresql\n      - name: cloud-sql\n        image: gcr.io/cloudsql-docker/gce-proxy:1.11\n        volumeMounts: [{{name: run, mountPath: /cloudsql}}]\n      volumes:\n      - name: run\n        emptyDir: {{}}\n"
         )
     };
     let path = "/srv/shop.yaml";
@@ -144,10 +137,7 @@ fn units_of_podman_and_those_with_a_private_network_have_their_own() {
 fn a_bundle_has_the_networks_and_mounts_that_it_lists() {
     let bundle = |namespaces: &str| {
         format!(
-            "{{\n\t\"ociVersion\": \"1.0.2\",\n\t\"process\": {{\"env\": [\"PATH=/bin\", \
-             \"DATABASE_URL=postgres://u:p@127.0.0.1/d\"]}},\n\t\"mounts\": [{{\"destination\": \"/pg\", \"type\": \
-             \"bind\", \"source\": \"/run/postgresql\"}}],\n\t\"linux\": {{\"namespaces\": [{{\"type\": \
-             \"mount\"}}{namespaces}]}}\n}}\n"
+            "{{\n\t\"ociVersion\": \"1.0.2\",\n\t\"process\": {{\"env\": [\"PATH=/bin\", \"DATABASE_URL=postgres://u:p@127.0.0.1/d\"]}},\n\t\"mounts\": [{{\"destination\": \"/pg\", \"type\": \"bind\", \"source\": \"/run/postgresql\"}}],\n\t\"linux\": {{\"namespaces\": [{{\"type\": \"mount\"}}{namespaces}]}}\n}}\n"
         )
     };
     let path = "/srv/bundle/config.json";

@@ -263,7 +263,7 @@ mod tests {
             HOST,
             Some(
                 "over TCP line 1 applies (`host all all 127.0.0.1/32 scram-sha-256`), and over the socket no line \
-                  allows",
+                 allows",
             ),
         );
         check(
@@ -283,8 +283,7 @@ mod tests {
                 "local all all scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n{HOST}"
             ),
             Some(
-                "with TLS: over TCP line 2 applies (`hostssl all all 127.0.0.1/32 scram-sha-256 \
-                  clientcert=verify-ca`)",
+                "with TLS: over TCP line 2 applies (`hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca`)",
             ),
         );
         check(

@@ -10,8 +10,8 @@ use super::socket_line::quoted;
 
 /// Has the server read the file anew.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
-const PEERS: &str =
-    "; clients that log in there today as the system user of that name, without a password, then need one too";
+const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, then need one \
+     too";
 
 /// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
 /// that the client comes from today, `system_user` the name of the user it runs as.
@@ -27,7 +27,10 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
         };
         let others = line.caution.as_deref().unwrap_or(others);
         point
-            .with_next(format!("put this line above the others of {file}: it lets them log in as over TCP{others}"))
+            .with_next(format!(
+                "put this line above the others of {file}: it lets the client log in as over \
+                                TCP{others}"
+            ))
             .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
     };
@@ -70,8 +73,8 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
             ),
         )
         .with_next(format!(
-            "to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {}  {} \
-             scram-sha-256` above it",
+            "to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {}  \
+             {}  scram-sha-256` above it",
             quoted(database),
             quoted(user)
         )),

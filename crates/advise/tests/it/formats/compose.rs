@@ -576,8 +576,7 @@ fn two_servers_want_two_folders() {
     let variables =
         |name: &str, host: &str| format!("  {name}_DB_HOST: {host}\n  {name}_DB_USER: u\n  {name}_DB_PASSWORD: p\n");
     let text = format!(
-        "services:\n app:\n  environment:\n  {}   DB_CONNECTION: mysql\n   APP_KEY: k\n   DB_HOST: b\n   DB_USERNAME: \
-         u\n   DB_PASSWORD: p\n a:\n  image: mysql\n b:\n  image: mariadb\n",
+        "services:\n app:\n  environment:\n  {}   DB_CONNECTION: mysql\n   APP_KEY: k\n   DB_HOST: b\n   DB_USERNAME: u\n   DB_PASSWORD: p\n a:\n  image: mysql\n b:\n  image: mariadb\n",
         variables("WORDPRESS", "a").replace("\n  ", "\n   ").replacen("  ", " ", 1)
     );
     check_by_hand(&text, "`a` and `b` would both");

@@ -390,8 +390,7 @@ fn pod(app: &str, server: &str, spec: &str, end: &str) -> String {
         "env:\n- name: WORDPRESS_DB_HOST\n  value: 127.0.0.1\n- name: WORDPRESS_DB_USER\n  value: u\n"
     };
     format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: shop}}\nspec:\n{}  containers:\n  - name: app\n    image: \
-         own\n{}{}  - name: db\n    image: mysql\n{}{end}",
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: shop}}\nspec:\n{}  containers:\n  - name: app\n    image: own\n{}{}  - name: db\n    image: mysql\n{}{end}",
         indented(spec, "  "),
         indented(environment, "    "),
         indented(app, "    "),

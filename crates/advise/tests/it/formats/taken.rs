@@ -318,8 +318,7 @@ fn container_of(sources: &[Taken], own: &[(&str, Own)]) -> String {
                 let of = if *kind == "Secret" { "secretKeyRef" } else { "configMapKeyRef" };
                 writeln!(
                     container,
-                    "    - name: {name}\n      valueFrom:\n        {of}: {{name: {object}, key: {key}, optional: \
-                     {is_optional}}}"
+                    "    - name: {name}\n      valueFrom:\n        {of}: {{name: {object}, key: {key}, optional: {is_optional}}}"
                 )
                 .unwrap();
             }
@@ -437,8 +436,7 @@ fn a_file_that_is_not_followed_is_said() {
 
 fn pod(env: &str, objects: &str) -> Project {
     let text = format!(
-        "{objects}apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: shop}}\nspec:\n  template:\n    spec:\n    \
-         containers:\n      - name: app\n        image: own\n{env}      - name: cache\n        image: redis:7\n"
+        "{objects}apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: shop}}\nspec:\n  template:\n    spec:\n      containers:\n      - name: app\n        image: own\n{env}      - name: cache\n        image: redis:7\n"
     );
     Project { name: "shop.yaml", text, beside: Vec::new() }
 }
@@ -447,8 +445,7 @@ fn pod(env: &str, objects: &str) -> Project {
 fn what_others_may_take_stays_and_the_own_environment_wins() {
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  APP_KEY: k\n  REDIS_HOST: 127.0.0.1\n  HOST: localhost\n";
     let secret = format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ndata:\n  APP_KEY: {}\n  REDIS_HOST: {}\n  \
-         REDIS_PASSWORD: {}\nstringData:\n  REDIS_URL: redis://:geheim@127.0.0.1\n",
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ndata:\n  APP_KEY: {}\n  REDIS_HOST: {}\n  REDIS_PASSWORD: {}\nstringData:\n  REDIS_URL: redis://:geheim@127.0.0.1\n",
         encoded("k"),
         encoded("127.0.0.1"),
         encoded("geheim")
@@ -458,14 +455,11 @@ fn what_others_may_take_stays_and_the_own_environment_wins() {
         ("        envFrom:\n        - configMapRef: {name: m}\n", map),
         ("        envFrom: [{configMapRef: {name: m}}]\n        env:\n        - name: X\n          value: y\n", map),
         (
-            "        env:\n        - name: APP_KEY\n          value: k\n        - name: REDIS_HOST\n          \
-             valueFrom:\n            configMapKeyRef:\n              name: m\n              key: HOST\n",
+            "        env:\n        - name: APP_KEY\n          value: k\n        - name: REDIS_HOST\n          valueFrom:\n            configMapKeyRef:\n              name: m\n              key: HOST\n",
             map,
         ),
         (
-            "        env:\n        - name: APP_KEY\n          value: k\n        - name: REDIS_HOST\n          \
-             valueFrom: {secretKeyRef: {name: s, key: REDIS_HOST}}\n        - name: REDIS_PASSWORD\n          \
-             valueFrom: {secretKeyRef: {name: s, key: REDIS_PASSWORD}}\n",
+            "        env:\n        - name: APP_KEY\n          value: k\n        - name: REDIS_HOST\n          valueFrom: {secretKeyRef: {name: s, key: REDIS_HOST}}\n        - name: REDIS_PASSWORD\n          valueFrom: {secretKeyRef: {name: s, key: REDIS_PASSWORD}}\n",
             &*secret,
         ),
     ] {
@@ -512,8 +506,7 @@ fn what_a_secret_has_is_starred() {
 fn an_object_is_that_of_the_same_namespace_and_its_absence_is_said() {
     let map = |namespace: &str| {
         format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{namespace}}}\ndata: {{APP_KEY: k, REDIS_HOST: \
-             127.0.0.1}}\n---\n"
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{namespace}}}\ndata: {{APP_KEY: k, REDIS_HOST: 127.0.0.1}}\n---\n"
         )
     };
     let from = "        envFrom: [{configMapRef: {name: m}}]\n";

@@ -220,8 +220,7 @@ fn r49_a_service_and_a_name_that_is_there_twice_are_read_as_psql_reads_them() {
     let folder = Path::new(&socket).parent().unwrap().display();
     let file = scratch.file("services");
     let text = format!(
-        "# ours\n[shop]\nhost={ip}\nport={port}\n\nuser={user}\ndbname=postgres\n[bad]\nhost = \
-         {ip}\n[two]\nservice=shop\n",
+        "# ours\n[shop]\nhost={ip}\nport={port}\n\nuser={user}\ndbname=postgres\n[bad]\nhost = {ip}\n[two]\nservice=shop\n",
         ip = address.ip(),
         port = address.port(),
         user = login.user
