@@ -32,7 +32,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// What begins a comment that ends with its line.
+    /// The signs that begin a comment up to the end of its line.
     const fn line_comments(self) -> &'static [&'static str] {
         match self {
             Self::Php => &["//", "#"],
@@ -45,7 +45,7 @@ impl Language {
         matches!(self, Self::Php | Self::Script | Self::Go | Self::Java)
     }
 
-    /// What makes, behind a backslash in a string, something that is not worked out here.
+    /// Characters that, after a backslash in a string, begin an escape that only the language itself can evaluate.
     const fn knows_alone(self) -> &'static str {
         match self {
             Self::Php | Self::Perl => "efvux01234567",
