@@ -1,14 +1,14 @@
-//! What a person writes so that two containers share the folder of a socket: the volumes and modes that `--containers`
-//! writes, in words.
+//! The lines that a person writes so that two containers share the folder of a socket: the volumes and modes that
+//! `--containers` writes, in words.
 //!
-//! Called for files that are not written, and beside the command that writes them.
+//! Called for files that looptax does not write, and along with the command that writes the others.
 
 use looptax_model::dsn::Protocol;
 
 use super::compose::OPTIONS;
 use super::image::{MODE, MYSQL, PHP, POSTGRES, REDIS};
 
-/// Where the usual images have their socket, or may have one.
+/// The folder where the usual images have their socket, or may have one.
 pub fn usual_folder(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql => MYSQL.0,
@@ -21,7 +21,8 @@ pub fn usual_folder(protocol: Protocol) -> &'static str {
     }
 }
 
-/// What has `server` and its application share a socket: two containers of a Pod, or two services of a Compose file.
+/// Explains how `server` and its application share a socket: two containers of a Pod, or two services of a Compose
+/// file.
 pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     let folder = usual_folder(protocol);
     let volume = format!("sockets-{server}");

@@ -1,4 +1,4 @@
-//! Where the images of servers that are known have their socket, and whether a container leaves it there.
+//! The sockets of the images of known servers, and whether a container keeps its socket there.
 
 use looptax_model::dsn::Protocol;
 
@@ -6,40 +6,40 @@ use super::container::Container;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Socket {
-    /// The folder that both share, which belongs to nothing else.
+    /// The folder that both containers share, and that contains nothing else.
     pub(super) mount: String,
-    /// The one that the socket is in: that, or one in it.
+    /// The folder of the socket: the shared one, or one in it.
     pub(super) folder: String,
     pub(super) name: String,
     /// The port of the same server.
     pub(super) port: u16,
 }
 
-/// A server's socket, and what has to be added for it.
+/// A server's socket, and the settings that have to be added for it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Serving {
     pub(super) socket: Socket,
-    /// Words at the end of its command, behind `program` if it has none.
+    /// Words at the end of its command, after `program` if it has no command.
     pub(super) options: Vec<String>,
     pub(super) program: &'static str,
-    /// A variable of its environment that it lacks, with its value.
+    /// A variable that is missing in its environment, with its value.
     pub(super) variable: Option<(&'static str, String)>,
 }
 
 /// An image of `PgBouncer` whose environment is its configuration.
 struct Pooler {
     images: &'static [&'static str],
-    /// The variable for its socket's folder, and that for its port.
+    /// The variables for the folder of its socket, and for its port.
     folder: &'static str,
     port: &'static str,
     usual_port: u16,
-    /// The variable for the socket's mode, if there is one; without it everybody may use the socket.
+    /// The variable for the socket's mode, if there is one; without it every user may use the socket.
     mode: Option<&'static str>,
 }
 
 /// # Source
 /// edoburu/docker-pgbouncer, entrypoint.sh; bitnami/containers, pgbouncer-env.sh and libpgbouncer.sh; pgbouncer.org,
-/// `unix_socket_dir`, `unix_socket_mode` (0777). The folder that bitnami's has by itself, /tmp, is not its own.
+/// `unix_socket_dir`, `unix_socket_mode` (0777). The default folder of bitnami's image, /tmp, is not a separate folder.
 const POOLERS: [Pooler; 2] = [
     Pooler {
         images: &["edoburu/pgbouncer"],
@@ -57,34 +57,34 @@ const POOLERS: [Pooler; 2] = [
     },
 ];
 
-/// The folder that the sockets of Google's proxy usually are in.
+/// The usual folder of the sockets of Google's proxy.
 const CLOUD_SQL: &str = "/cloudsql";
 
 /// # Source
-/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: nothing else is in the
-/// folder.
+/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: the folder contains
+/// nothing else.
 pub(super) const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
 pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
 
-/// The folder that PHP-FPM's socket gets, the socket, and the port that its images listen at.
+/// The folder for PHP-FPM's socket, the socket, and the port on which its images listen.
 pub(super) const PHP: (&str, &str, u16) = ("/run/php", "php-fpm.sock", 9000);
 
-/// Images with PHP-FPM of docker-library/php, and the words of a command that leave its files where they are.
+/// Images of docker-library/php with PHP-FPM, and the words of a command that do not change their files.
 const FPM: [&str; 4] = ["php", "wordpress", "nextcloud", "drupal"];
 const PLAIN: [&str; 6] = ["-F", "--nodaemonize", "-R", "--allow-to-run-as-root", "-O", "--force-stderr"];
 
-/// The folder that Redis' socket gets, and the socket.
+/// The folder for Redis' socket, and the socket.
 pub(super) const REDIS: (&str, &str) = ("/run/redis", "/run/redis/redis.sock");
 
-/// Words of a command that may put the socket elsewhere, or have another configuration read.
+/// Words of a command that may move the socket, or name another configuration.
 const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
 
-/// The mode of a Redis' socket. The users of two containers have no group in common, and a socket without a mode is its
-/// server's only (docker-entrypoint.sh: umask 0077). Who mounts the volume may use it, as who is on the network may use
-/// the port.
+/// The mode of a Redis socket. The users of two containers share no group, and only its server can use a socket without
+/// a mode (docker-entrypoint.sh: umask 0077). A container that mounts the volume may use the socket, as a container on
+/// the network may use the port.
 pub(super) const MODE: &str = "777";
 
-/// The socket of a container's server, or why that is not known.
+/// The socket of a container's server, or why it is unknown.
 pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Serving, String> {
     let image = server.image.as_deref();
     let family = image.map(repository).and_then(|it| match it {
@@ -92,7 +92,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });
-    // The words of a command of Kubernetes are known.
+    // Kubernetes' `command` has known words.
     let is_proxy = image.map(repository).is_some_and(is_cloud_sql)
         && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
     let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
@@ -149,7 +149,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
     Ok(Serving { socket: Socket::of(folder, name, port), options: Vec::new(), program: "", variable: None })
 }
 
-/// Whether PHP-FPM is started by an image, by its tag.
+/// Whether an image starts PHP-FPM, judged by its tag.
 pub(super) fn is_fpm(image: &str) -> bool {
     let tag = image.rsplit('/').next().and_then(|it| it.split(['@', '$']).next()?.split_once(':'));
     FPM.contains(&repository(image)) && tag.is_some_and(|it| it.1.split('-').any(|it| it == "fpm"))
@@ -180,7 +180,7 @@ fn is_cloud_sql(image: &str) -> bool {
     own.is_some_and(|it| hosts.contains(&it))
 }
 
-/// Whether a container is in front of a server that may be anywhere, and speaks its protocol.
+/// Whether a container runs a proxy for a server that may be anywhere, with the server's protocol.
 pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     let image = container.image.as_deref().map(repository).unwrap_or_default();
     match protocol {
@@ -190,7 +190,7 @@ pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     }
 }
 
-/// The socket that a `PgBouncer`'s environment names, or gets; it asks for passwords there as at its port.
+/// The socket that the environment of a `PgBouncer` sets, or gets. It asks for passwords there as at its port.
 fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     let pooler =
         server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("looptax does not know its image")?;
@@ -215,8 +215,8 @@ fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     Ok(Serving { socket, options: Vec::new(), program: "", variable })
 }
 
-/// The socket that Google's proxy has beside its port, or gets: each of its arguments is a place of its own where it listens,
-/// so the same database may be there twice. Everybody may use the socket.
+/// The socket that Google's proxy has in addition to its port, or gets. Each of its arguments is a separate place where
+/// it listens, so the same database may be there twice. Every user may use the socket.
 ///
 /// # Source
 /// GoogleCloudPlatform/cloud-sql-proxy, README ("`unix-socket` query param") and internal/proxy/proxy.go: `networkType`,
@@ -267,14 +267,14 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     Ok(Serving { socket, options, program: "", variable: None })
 }
 
-/// Whether nothing else is usually in a folder.
+/// Whether a folder usually contains nothing else.
 fn is_own_folder(folder: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
     let is_others = ["/tmp", "/data", "/run", "/var/run"].contains(&folder);
     folder.starts_with('/') && !is_others && folder.chars().all(is_plain)
 }
 
-/// The socket that the command of a Redis names, or gets.
+/// The socket that the command of a Redis sets, or gets.
 ///
 /// # Source
 /// redis.io, "Passing arguments using the command line": options win over a file that is named before them.
@@ -328,13 +328,13 @@ fn repository(image: &str) -> &str {
     let name = image.rfind('/').map_or(0, |at| at + 1);
     match image[name..].find([':', '@']) {
         Some(at) => &image[..name + at],
-        // The name itself may go on.
+        // The name itself may continue in the variable.
         None if is_cut => "",
         None => image,
     }
 }
 
-/// Whether `PostgreSQL` was made so that its socket asks for a password.
+/// Whether `PostgreSQL` was initialised so that its socket asks for a password.
 fn asks_for_passwords(server: &Container) -> bool {
     let methods = ["scram-sha-256", "md5"];
     let is_safe = |it: &str| methods.iter().any(|method| it.contains(&format!("--auth-local={method}")));

@@ -1,4 +1,4 @@
-//! Pods of Kubernetes' manifests that may be written into, and files of `podman kube play`.
+//! Pods that looptax can write into: Kubernetes' manifests, and files of `podman kube play`.
 //!
 //! # Source
 //! kubernetes.io, "Volumes" (an emptyDir is open to every user) and "Define a Command and Arguments for a Container";
@@ -17,14 +17,14 @@ use crate::app::found::Found;
 use crate::app::inside::{Loopback, is_loopback};
 use crate::app::whole::Whole;
 
-/// The longest name of a volume: a label of DNS.
+/// The longest name of a volume: that of a DNS label.
 const LONGEST_NAME: usize = 63;
 
 pub(super) struct File<'a> {
     text: &'a str,
     documents: Vec<Node>,
     containers: Vec<Container>,
-    /// For each container its document, its list and its place there.
+    /// For each container: its document, its list, and its place in the list.
     places: Vec<(usize, &'static str, usize)>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> File<'a> {
         spec_of(&self.documents[document]).expect("a document with containers has a Pod")
     }
 
-    /// A volume of the Pod that a container is in.
+    /// A volume of the Pod that contains the container.
     fn volume(&self, container: usize, name: &str) -> Option<&Node> {
         let volumes = self.spec(self.places[container].0).1.get("volumes")?;
         volumes.items().iter().find(|it| it.get("name").and_then(Node::text) == Some(name))
@@ -159,7 +159,7 @@ impl Project for File<'_> {
 
     fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String> {
         let node = self.node(server);
-        // What is started has no words of its own behind it if there are arguments.
+        // If there are arguments, no words follow the program in the command.
         let has_own = node.get("args").is_none() && node.get("command").is_some();
         let key = if has_own { "command" } else { "args" };
         let words = std::iter::once(program).chain(options.iter().map(|it| &**it));
@@ -168,7 +168,7 @@ impl Project for File<'_> {
     }
 
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
-        // Texts alone: a number without quotes is none.
+        // Only texts: a number without quotes is not a text.
         let lines = [format!("name: {name}"), format!("value: \"{value}\"")];
         let title = &self.containers[container].title;
         line::item(
@@ -195,8 +195,8 @@ impl Project for File<'_> {
         let document = &self.documents[self.places[server].0];
         let is_pod = document.get("kind").and_then(Node::text) == Some("Pod");
         let how = if is_pod { "kubectl replace --force -f FILE" } else { "kubectl apply -f FILE" };
-        // Podman takes its volume of that name for an emptyDir, and a new one would be its first container's: see
-        // `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
+        // Podman uses its volume of that name for an emptyDir, and a new volume would belong to its first container:
+        // see `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
         let volume = volume.map_or_else(String::new, |it| {
             format!(
                 "`podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 {it}` and "

@@ -1,6 +1,7 @@
-//! Who else goes to a port that a server gives up for its socket: PHP-FPM listens at one place alone.
+//! Finds the other clients of a port that a server gives up for its socket: PHP-FPM listens at only one place.
 //!
-//! By the files of one Compose project; what goes there from elsewhere is not seen. Called for all connections together.
+//! Reads the files of one Compose project; clients outside the project are not seen. Called for all connections
+//! together.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +15,12 @@ use crate::app::table::Role;
 use crate::app::web::{NamedPort, Proxy, named_ports};
 use crate::app::whole::{Part, Whole};
 
-/// Whether what a connection leads to is one of those servers.
+/// Whether a connection leads to such a server.
 pub(super) fn is_given_up(found: &Found) -> bool {
     found.kind == Kind::PhpFpm.name()
 }
 
-/// What else may go to the port of a pool than the connections that move, where a file shows it.
+/// A client of a pool's port, other than the connections that move, if a file shows one.
 pub(super) fn elsewhere(
     whole: &Whole,
     file: &File<'_>,

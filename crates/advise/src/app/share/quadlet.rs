@@ -1,4 +1,4 @@
-//! Podman's `.container` units that may be written into: the application's and its server's.
+//! Podman's `.container` units that looptax can write into: the application's and its server's.
 //!
 //! # Source
 //! podman-systemd.unit(5): `Exec=`, `Volume=`, `Pod=`, `Network=`; `.volume` units: `Type=`, `Device=`, `Options=`.
@@ -14,11 +14,11 @@ use crate::app::found::Found;
 use crate::app::inside::is_loopback;
 use crate::app::rewrite::newline;
 
-/// A new volume as a tmpfs that everybody may make sockets in: Podman gives another one the owner and mode of the container
-/// that starts first.
+/// A new volume as a tmpfs in which every user may make sockets: Podman gives any other volume the owner and mode of
+/// the container that starts first.
 pub(super) const VOLUME: &str = "[Volume]\nType=tmpfs\nDevice=tmpfs\nOptions=uid=0,gid=0,mode=1777\n";
 
-/// A unit's text, with the name that it has without `.container`.
+/// A unit's text, with its name without `.container`.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a> {
     pub name: &'a str,
@@ -41,7 +41,7 @@ pub(super) struct Pair<'a> {
     beside: &'a [String],
 }
 
-/// Which of the two is the server's.
+/// The index of the server's unit.
 const SERVER: usize = 1;
 
 impl<'a> Pair<'a> {
@@ -69,7 +69,7 @@ impl<'a> Pair<'a> {
         self.lines[unit].iter().filter(move |it| it.key == key).map(|it| &*it.value)
     }
 
-    /// Whether the two have one network of their own, so that one's loopback is the other's.
+    /// Whether the two share a network, so that they have the same loopback.
     fn has_one_loopback(&self) -> bool {
         let pods = [0, SERVER].map(|it| self.last(it, "Pod").map(|it| &it.value));
         let joins = |one: usize, other: usize| {
@@ -80,7 +80,7 @@ impl<'a> Pair<'a> {
         pods[0].is_some() && pods[0] == pods[1] || joins(0, SERVER) || joins(SERVER, 0)
     }
 
-    /// A line below another one, which is the last of its key, or else that of the image.
+    /// A line below the last line of its key, or else below the line of the image.
     fn below(&self, unit: usize, key: &str, value: &str) -> Result<Inserted, String> {
         let anchor = self.last(unit, key).or_else(|| self.last(unit, "Image"));
         let anchor = anchor.ok_or_else(|| format!("{}.container has no `Image=`", self.units[unit].name))?;
@@ -120,7 +120,7 @@ impl Project for Pair<'_> {
     }
 
     fn may_take(&self, _: usize, volume: &str) -> Result<(), String> {
-        // One that the unit names with a path of its own would be another one to the other unit.
+        // A relative path means another folder in each of the two units.
         if volume.starts_with('.') { Err(format!("`{volume}` is the relative path of a folder")) } else { Ok(()) }
     }
 
@@ -176,7 +176,7 @@ impl Project for Pair<'_> {
     }
 }
 
-/// The settings of `[Container]`, each with the lines that go on behind a backslash.
+/// The settings of `[Container]`, each with the lines that continue after a backslash.
 fn lines_of(text: &str) -> Vec<Line<'_>> {
     let mut found: Vec<Line<'_>> = Vec::new();
     let (mut at, mut is_own, mut goes_on, mut is_known) = (0, false, false, false);

@@ -1,10 +1,11 @@
-//! nginx in front of PHP-FPM, each a container, where the files that have both ends are the project's: mounted one by one.
+//! nginx in front of PHP-FPM, each in a container, if the project has the files of both ends, mounted one by one.
 //!
-//! Called by `read` for the connections and by `compose` for what is written; `image` knows the socket.
+//! Called by `read` for the connections and by `compose` for the changes; `image` knows the socket.
 //!
 //! # Source
-//! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM configuration";
-//! `php-fpm -tt` of 8.2: the files are read in the order of their bytes, and of a pool's settings the last one counts.
+//! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM
+//! configuration"; `php-fpm -tt` of 8.2: the files are read in the order of their bytes, and the last setting of a pool
+//! takes effect.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +27,7 @@ use crate::app::table::apps;
 use crate::app::web::{self, Proxy};
 use crate::app::whole::{Part, Whole};
 
-/// Where the image of nginx has its files, and that of PHP-FPM its pools and the file that names them.
+/// The folder of nginx's files in its image, the folder of PHP-FPM's pools, and the file that names them.
 pub(super) const SITES: &str = "/etc/nginx";
 const POOLS: &str = "/usr/local/etc/php-fpm.d";
 const MAIN: &str = "/usr/local/etc/php-fpm.conf";
@@ -35,10 +36,10 @@ const MAIN: &str = "/usr/local/etc/php-fpm.conf";
 const LAST: &str = "zz-docker.conf";
 const POOL: &str = "www";
 
-/// The users of two containers have no group in common.
+/// The users of two containers share no group.
 const MODE: &str = "0666";
 
-/// The files of a Compose file's folder that its services have mounted as the own files of nginx or PHP-FPM.
+/// The files in a Compose file's folder that its services mount as nginx's or PHP-FPM's own files.
 pub(crate) fn own_files(name: &str, text: &str) -> Vec<String> {
     let all = services(name, text).into_iter().flat_map(|it| it.mounted);
     let own: BTreeSet<String> = all.filter(|it| is_own(&it.0) && is_below(&it.1)).map(|it| it.1).collect();
@@ -54,14 +55,14 @@ fn name_in<'a>(target: &'a str, folder: &str) -> Option<&'a str> {
     target.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// The file that a mount brings in, if it is one that is read here.
+/// The file that a mount brings in, if it is one of those that are read here.
 fn part_of<'a>(mount: &Mount, whole: &'a Whole) -> Option<(&'a Part, &'a str)> {
     let from = mount.from.as_deref().filter(|_| mount.target.as_deref().is_some_and(is_own))?;
     whole.others().find(|it| it.0.words == from)
 }
 
-/// The connections of the files that a Compose file's services have as nginx's own, and what is not known of those whose
-/// files are not there.
+/// The connections of the files that the services of a Compose file mount as nginx's own, and the problems with
+/// services whose files are missing.
 pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Vec<Problem>) {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     let name = source.path.and_then(|it| it.rsplit('/').next()).unwrap_or_default();
@@ -94,7 +95,7 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
     (all, problems)
 }
 
-/// The lines that have the server's pool listen on the socket, if all that decides about it is known.
+/// The lines that make the server's pool listen on the socket, if everything that decides it is known.
 pub(super) fn listening(
     (own, server): (&Container, &Container),
     whole: &Whole,
@@ -154,7 +155,7 @@ pub(super) fn listening(
     Ok(rewrites.into_iter().zip(edits).map(|(rewrite, edit)| (vec![at(rewrite)], below(edit))).collect())
 }
 
-/// Whether all that nginx reads is known: what its image has hands nothing to another container.
+/// Whether all files that nginx reads are known: those of its image send nothing to another container.
 fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
     let title = &own.title;
     let starts_it = own.words.first().is_none_or(|it| it == "nginx" || it == "nginx-debug");

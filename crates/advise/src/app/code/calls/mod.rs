@@ -1,8 +1,9 @@
-//! Calls of database drivers in a program's text, under the names of their libraries, with the arguments that are known.
+//! Calls of database drivers in a program's text, under the names of their libraries, with the arguments that are
+//! known.
 //!
-//! Nothing is run. `names` tells which library a name is from and which class an object has, `scope` which functions and
-//! branches a place is in, `value` what an argument is if the file sets it once. Which calls are a driver's the table
-//! says; called by `drivers`.
+//! Nothing is run. `names` finds the library of a name and the class of an object, `scope` the functions and branches
+//! around a place, `value` the value of an argument if the file sets it once. The table lists which calls are a
+//! driver's. Called by `drivers`.
 
 mod names;
 mod scope;
@@ -20,7 +21,7 @@ use crate::app::lists;
 use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 
-/// The setting that marks a call without an argument.
+/// The setting that stands for an argument that a call does not have.
 pub(crate) const MARK: &str = "()";
 /// The path of a list that is passed on and whose items are unknown: `**options`.
 pub(crate) const REST: &str = "...";
@@ -259,7 +260,7 @@ impl<'a> Program<'a> {
         .collect()
     }
 
-    /// Marks a call whose driver has defaults for a missing argument.
+    /// The setting that stands for an argument that the call does not have.
     fn mark(&self, site: &Site) -> Setting {
         let at = self.walk.tokens[site.token].at.clone();
         let mut found = self.text_setting(String::new(), at.start);
