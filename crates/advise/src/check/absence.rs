@@ -1,35 +1,35 @@
-//! What a missing socket means: nobody has made it, or this client does not see it.
+//! Explains a missing socket: no server has made it, or this client does not see it.
 
 use looptax_model::dsn::Protocol;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
-/// What is known of a socket that a client does not find at its path.
+/// The facts about a socket that a client does not find at its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Absence {
     /// The first part of the path that is missing.
     pub missing: String,
-    /// Whether we see it where the client does not.
+    /// Whether looptax sees it although the client does not.
     pub is_there_for_us: bool,
     pub listener: Listener,
     /// Names of other sockets in its folder.
     pub others: Vec<String>,
-    /// Whether we are the client, and not somebody who may see more.
+    /// Whether looptax itself is the client, and not another process that may see more.
     pub is_us: bool,
 }
 
-/// Who listens on a socket of that name, as the kernel lists them.
+/// The listener of a socket of that name, as the kernel lists them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Listener {
-    /// Nobody on this machine.
+    /// No process on this machine.
     #[default]
     Nobody,
-    /// Nobody that is seen; some namespaces were not looked into.
+    /// No process that is visible; some namespaces were not read.
     NobodySeen,
     /// This process: `mariadbd, pid 812`.
     Process(String),
 }
 
-/// What a client is told that sees no socket at its path.
+/// The point for a client that sees no socket at its path.
 pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol) -> Point {
     let how = format!("connected, or tried to, as {client}; asked the kernel for all listening sockets");
     let missing = &absence.missing;
@@ -74,7 +74,7 @@ fn hidden(socket: &str) -> &'static str {
     }
 }
 
-/// Whether it is where services may have folders of their own.
+/// Whether the socket is in a folder that services may have for themselves.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
@@ -89,7 +89,7 @@ fn beside(absence: &Absence) -> String {
     format!("; its folder has {them} {}", names.join(", "))
 }
 
-/// What to do: name another socket, or start the server.
+/// The next step: pass another socket, or start the server.
 fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     let ports: Vec<&str> = absence.others.iter().filter_map(|it| it.strip_prefix(".s.PGSQL.")).collect();
     if protocol == Protocol::Postgres

@@ -92,7 +92,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });
-    // Kubernetes' `command` has known words.
+    // The words of Kubernetes' `command` are known.
     let is_proxy = image.map(repository).is_some_and(is_cloud_sql)
         && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
     let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";

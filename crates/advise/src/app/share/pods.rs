@@ -168,7 +168,7 @@ impl Project for File<'_> {
     }
 
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
-        // Only texts: a number without quotes is not a text.
+        // A value must be a text: a number without quotes is not one.
         let lines = [format!("name: {name}"), format!("value: \"{value}\"")];
         let title = &self.containers[container].title;
         line::item(

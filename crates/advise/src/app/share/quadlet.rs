@@ -30,7 +30,7 @@ struct Line<'a> {
     value: String,
     /// The line it begins in, counted from one.
     number: usize,
-    /// Where its last line ends, before the line break.
+    /// The end of its last line, before the line break.
     end: usize,
 }
 

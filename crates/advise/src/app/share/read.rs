@@ -271,8 +271,8 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
     is_context && matches!(&setting.value, Value::Text(it) if it == "." || it == "./")
 }
 
-/// Whether only this application uses its variables, or something else shows that it is this application. This proves
-/// nothing.
+/// Whether only this application uses its variables, or other signs show that it is this application. Neither is a
+/// proof.
 fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }

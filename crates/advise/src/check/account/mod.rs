@@ -1,8 +1,7 @@
-//! MySQL's and MariaDB's accounts: who one is over the socket, and who over TCP.
+//! MySQL's and MariaDB's accounts: the account of a client over the socket, and over TCP.
 //!
-//! A client of the socket is always `user@localhost`; one of TCP is `user@127.0.0.1`, or
-//! `user@localhost` where the server resolves names. Another row of `mysql.user` means another
-//! password, other rights, another plugin.
+//! A client of the socket is always `user@localhost`; a client of TCP is `user@127.0.0.1`, or `user@localhost` if the
+//! server resolves names. Another row of `mysql.user` means another password, other rights, another plugin.
 
 mod effective;
 mod login;
@@ -23,7 +22,7 @@ pub use undo::{AccountState, AccountStatement, Undo};
 
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 
-/// Whether the account is the same over both transports, and may do the same on the database where one is named.
+/// Whether the account is the same over both transports, and has the same rights on the database, if one is named.
 pub fn mysql_account(
     (user, database): (&str, Option<&str>),
     tcp: &MysqlLogin,
@@ -37,13 +36,13 @@ pub fn mysql_account(
     points
 }
 
-/// With the rows that the server finds by the host: those of an account for any host count for one at a single host.
+/// Adds the rows that the server finds by the host: rows of an account for any host also apply to one at a single host.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
         let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
         let is_wider = login.account != other.account && other.account.ends_with("@%");
         let mut login = login.clone();
-        // MySQL puts the rights of roles together for the one account.
+        // With roles, MySQL puts the rights together for one account.
         let is_by_account = login.server == Server::Mysql && login.has_active_role;
         if is_wider && is_named(other) && !is_by_account {
             login.rights = login.rights.with_other_host(&other.rights);
@@ -78,7 +77,7 @@ fn same_account(
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
-                // Not the server's words: looptax cannot go on.
+                // The words are not the server's: looptax cannot continue the login.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
                     "log in over the socket with the application's own driver, or with the server's own client: they \
                      may support what looptax does not",
@@ -92,7 +91,7 @@ fn same_account(
     }
 }
 
-/// Over TCP one gets in, over the socket not.
+/// The login works over TCP, but not over the socket.
 ///
 /// # Source
 /// dev.mysql.com and mariadb.com, the servers' error numbers.
@@ -107,7 +106,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         ASKS_SYSTEM_CODE => (SocketRow::AsksSystem, ASKS_SYSTEM),
         "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
-        // Too many connections, a limit: another moment, another answer.
+        // Too many connections, a limit: the answer may differ at another time.
         _ => {
             let what = format!("over the socket the server answers: {}", why.words);
             let next = "read the server's message, and check again";
@@ -122,13 +121,13 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
-/// The server's number for "access denied" where it would not have taken a password.
+/// The server's number for "access denied" if it would not have accepted a password.
 ///
 /// # Source
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
 pub const ASKS_SYSTEM_CODE: &str = "1698";
 
-/// What to do where the server asks the operating system who logs in.
+/// The next step if the server asks the operating system which user logs in.
 pub fn system_is_asked(user: &str) -> String {
     format!(
         "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps: \
@@ -137,20 +136,20 @@ pub fn system_is_asked(user: &str) -> String {
     )
 }
 
-/// Whether an account's pattern of hosts fits the socket's host, too.
+/// Whether an account's pattern of hosts also matches the socket's host.
 fn counts_for_localhost(account: &str) -> bool {
     let host = account.rsplit_once('@').map_or("", |it| it.1);
     host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
 }
 
-/// An account for any host is refused over the socket: the server takes the row whose host is the closest, and the
-/// anonymous user's comes before one of `%`.
+/// An account for any host is refused over the socket: the server uses the row with the closest host, and the anonymous
+/// user's row comes before one of `%`.
 ///
 /// # Source
 /// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
 fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount]) -> Point {
     let account = quoted(user, "localhost");
-    // Where all rows of this name are known, it is not another one of them.
+    // If all rows of this name are known, it is not one of them.
     let (cause, row) = if accounts.is_empty() {
         (format!("the anonymous account ''@'localhost', or {account} with another password, comes"), SocketRow::Unknown)
     } else {
@@ -181,7 +180,7 @@ fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
     Point::new(Topic::Account, code, outcome, what, HOW)
 }
 
-/// Both logins work: what they may do.
+/// Compares the rights of two logins that both work.
 fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     let is_one = tcp.account == unix.account;
     let who = if is_one {
@@ -197,7 +196,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
             None => point,
         };
     }
-    // Of whoever may read everything the server tells nothing of rows.
+    // For an account that may read everything, the server reports nothing about rows.
     let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
     let told = tcp.effective.as_ref().zip(unix.effective.as_ref());
     let told = told.filter(|_| is_told);
@@ -238,7 +237,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     }
 }
 
-/// By the grants that are shown nothing is missing, and yet the server says so.
+/// The grants that the server shows are complete, but the server reports that rights are missing.
 fn hidden_rows(
     who: &str,
     tcp: &MysqlLogin,
@@ -269,16 +268,16 @@ fn hidden_rows(
         .with_steps(StepPlace::Sql, granted(&steps, &quoted(user, host)))
 }
 
-/// The server refuses a database that all grants that are shown allow.
+/// The next step if the server refuses a database that the shown grants allow.
 const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row of another account in mysql.db (for \
                                any host, or the anonymous account) hides the database: as an administrator, look for \
                                a row without rights whose pattern matches this database more exactly, or whose host \
                                is localhost";
 
-/// Tables that are named; there may be thousands.
+/// Most tables that are listed; there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// The grants that are shown lack something, and the server gives more than they show.
+/// The shown grants lack rights, but the server gives more than they show.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
@@ -290,7 +289,7 @@ fn doubtful(point: Point) -> Point {
     }
 }
 
-/// The account of the socket may less.
+/// The account of the socket has fewer rights.
 fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: &[String]) -> Point {
     let refusal = unix.database_refusal.as_ref();
     let refusal = refusal.map_or_else(String::new, |why| format!("; {why}"));
@@ -315,7 +314,7 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
             "on the socket the anonymous account ''@'{host}' takes precedence over yours; your own account for \
              localhost takes precedence over it. {RUN}"
         );
-        // It wins over 'user'@'%', since its host is the more exact one.
+        // It takes precedence over 'user'@'%', since its host is more exact.
         let steps = twin(user, tcp, SocketRow::Unknown);
         return point.with_next(next).with_steps(StepPlace::Sql, steps);
     }
@@ -323,7 +322,7 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     point.with_next("run as an administrator").with_steps(StepPlace::Sql, steps)
 }
 
-/// `REQUIRE SSL` counts on the socket too, as a login there shows, or else `mysql.user`.
+/// `REQUIRE SSL` applies to the socket too, according to a login there, or else to `mysql.user`.
 ///
 /// # Source
 /// Seen in MariaDB 10.11; dev.mysql.com, CREATE USER, "SSL/TLS Options".
@@ -348,7 +347,7 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
         "every program that uses this account, over TCP too"
     };
     let account = quoted(name, host);
-    // The driver does TLS today: whether it does on a socket as well is its own matter.
+    // The driver uses TLS over TCP; this does not show whether it can on a socket.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
         (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver does on a socket")
     } else {
@@ -368,7 +367,7 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
 fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]) -> Option<Point> {
     const PLUGIN: &str = "caching_sha2_password";
     let row = accounts.iter().find(|it| it.plugin == PLUGIN).map(|it| (it.host.as_str(), "read mysql.user"));
-    // Who may not read it is told of its own account.
+    // A client that may not read it can still see its own account.
     let own = [unix, tcp].into_iter().find(|it| it.plugin == PLUGIN);
     let own = own.and_then(|it| Some((it.account.rsplit_once('@')?.1, "asked SHOW CREATE USER")));
     row.or(own).map(|(host, how)| {
@@ -451,7 +450,7 @@ mod tests {
         let row = MysqlAccount { host: "%".to_owned(), ..MysqlAccount::default() };
         let point = mysql_account(("app", None), &tcp, &refused(), &[row]).remove(0);
         assert!(point.what.contains("but the anonymous account ''@'localhost' comes"), "{point:?}");
-        // One of another network says nothing of the socket.
+        // An account for another network does not apply to the socket.
         let other = login("app@10.%", &["GRANT SELECT ON `shop`.* TO `app`@`10.%`"]);
         let point = mysql_account(("app", None), &other, &refused(), &[]).remove(0);
         assert!(!point.what.contains("anonymous"), "{point:?}");
@@ -483,7 +482,7 @@ mod tests {
         check(&tcp, &asks_system, Outcome::Note, "instead of a password");
         let nobody = login("@localhost", &["GRANT USAGE ON *.* TO ``@`localhost`"]);
         check(&tcp, &nobody, Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
-        // What everybody may is no difference.
+        // A right that every account has is not a difference.
         let public = login("app@127.0.0.1", &["GRANT SELECT ON `test`.* TO PUBLIC"]);
         check(&public, &unix, Outcome::Note, "two accounts");
         let same = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
