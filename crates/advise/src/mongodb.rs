@@ -1,20 +1,20 @@
-//! What becomes of the options in a `MongoDB` URL's query on a socket.
+//! The options in a `MongoDB` URL's query, adapted to a socket.
 
 use looptax_model::dsn::{Pair, Query};
 
-/// What keeps a driver at the one server that it was given.
+/// The option that keeps a driver at the one server that it was given.
 const DIRECT: &str = "directConnection=true";
 
-/// The options for a socket, and what is said of those that are left out.
+/// The options for a socket, and warnings about those that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MongodbOptions {
-    /// As a query, in the order and with the `%XX` of the URL; `None` where there is none.
+    /// The options as a query, in the order and with the `%XX` of the URL; `None` if there are no options.
     pub kept: Option<String>,
     pub traps: Vec<String>,
 }
 
 impl MongodbOptions {
-    /// Sorts the options of a URL; `is_one_of_several` says that it names several servers, or one of a set.
+    /// Sorts the options of a URL; `is_one_of_several` means that it names several servers, or one server of a set.
     pub fn on_a_socket(query: &str, is_one_of_several: bool) -> Self {
         let mut kept: Vec<&str> = Vec::new();
         let mut traps = Vec::new();
@@ -57,7 +57,7 @@ impl MongodbOptions {
     }
 }
 
-/// Whether an option demands TLS, or says how it is done; its name is in small letters.
+/// Whether an option demands TLS, or configures it; its name is in lower case.
 fn is_about_tls(name: &str, value: &str) -> bool {
     let is_refusal = matches!(name, "tls" | "ssl") && value == "false";
     ["tls", "ssl"].iter().any(|it| name.starts_with(it)) && !is_refusal

@@ -1,12 +1,12 @@
-//! What libpq is told to insist on, and whether a connection over the socket meets it.
+//! Conditions that libpq must meet, and whether a connection over the socket meets them.
 
 use looptax_model::dsn::{Condition, OverSocket};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 const METHOD_ASKED: &str = "read the parameter; logged in over the socket and noted the server's method";
 
-/// A point for each condition. `method` is how the server asks over the socket, in the words of `require_auth`, and
-/// `server_user` is the user of its process; `None` if that is not known.
+/// A point for each condition. `method` is the server's method over the socket, in the words of `require_auth`, and
+/// `server_user` is the user of its process; `None` if unknown.
 ///
 /// # Source
 /// `cargo lab oracle libpq`: libpq 13 to 18.

@@ -1,9 +1,9 @@
-//! The way to the socket, component by component, as the client.
+//! The path to the socket, component by component, as the client.
 
 use looptax_model::dsn::Protocol;
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
 
-/// One component of a path, as the client meets it.
+/// One component of a path, as the client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Step {
     pub path: String,
@@ -16,26 +16,26 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum End {
     Connected,
-    /// The last step may not be passed: no search permission on a folder, no write permission on the
+    /// The client lacks a permission for the last step: search permission on a folder, or write permission on the
     /// socket.
     Denied,
-    /// There is nothing of that name.
+    /// Nothing has that name.
     Missing {
         path: String,
     },
-    /// What is there is no socket.
+    /// The file there is not a socket.
     NotASocket,
-    /// A socket that nobody listens on.
+    /// A socket on which no process listens.
     Refused,
-    /// The queue of connections is full.
+    /// The connection queue is full.
     Full,
-    /// The path is longer than the kernel takes.
+    /// The path is longer than the kernel accepts.
     TooLong {
         bytes: usize,
-        /// What the kernel takes.
+        /// The most bytes that the kernel accepts.
         most: usize,
     },
-    /// Permission was there, and yet the connection was denied: a security module.
+    /// The permissions allow it, but the connection was denied: a security module.
     Confined,
     /// Something else, in the kernel's words.
     Failed {
@@ -43,28 +43,29 @@ pub enum End {
     },
 }
 
-/// What a client met on its way to a socket.
+/// The path of a client to a socket, and its end.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reach {
-    /// Each component that could be looked at, the last one where it ended.
+    /// Each component that could be examined, up to the one where it ended.
     pub steps: Vec<Step>,
     pub end: End,
 }
 
-/// Nobody should join these to reach a database.
+/// No user should join these groups to reach a database.
 const POWERFUL_GROUPS: [&str; 9] = ["root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm"];
 
-/// Whether to be in a group is much more than to reach a database.
+/// Whether membership in a group gives far more than access to a database.
 pub fn is_powerful_group(name: &str) -> bool {
     POWERFUL_GROUPS.contains(&name)
 }
 
-/// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
+/// Whether the client can connect to the socket. `client` describes the client, `user` is the name of its user.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
 }
 
-/// The same with the lines of the server's own file that let the client in, where what is spoken there has such.
+/// The same, with the lines of the server's own file that allow the client, if servers of this protocol have such
+/// lines.
 pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
 }
@@ -121,12 +122,12 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
     }
 }
 
-/// Whether it is where services have folders of their own.
+/// Whether the socket is in a folder that services have for themselves.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
 
-/// The lines of the server's own file that let a user in, of one that is reached by a web server.
+/// The lines of the server's own file that allow a user, for a server behind a web server.
 fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     match protocol {
         Protocol::Fastcgi => Some(format!(
@@ -154,8 +155,8 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         (PointCode::FolderDenied, "search permission (x) on the folder", 0o010)
     };
     let what = format!("{client} has no {wants} `{}` ({}:{} {:04o})", step.path, step.owner, step.group, step.mode);
-    // The least change: the group has the permission already, so joining it is enough; but some groups
-    // give far more than a socket.
+    // The smallest change: if the group already has the permission, it is enough to join it; but some groups give far
+    // more than a socket.
     let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
     if step.owner == user && !is_socket {
         let mend = format!("chmod u+x {}", quoted(&step.path));
@@ -201,7 +202,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
     }
 }
 
-/// Which settings of a server say whose its socket is, in brackets.
+/// The settings of a server that decide who may use its socket, in brackets.
 fn by_setting(protocol: Option<Protocol>) -> &'static str {
     match protocol {
         Some(Protocol::Redis) => " (Redis: unixsocketperm 770, and Group= of its unit)",
@@ -210,7 +211,7 @@ fn by_setting(protocol: Option<Protocol>) -> &'static str {
     }
 }
 
-/// As a shell takes it for one word.
+/// Quotes a path as one word of a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
     if path.chars().all(is_plain) {

@@ -1,35 +1,36 @@
-//! The server's side: is it the same one behind both, has it room for a burst, and what is lost.
+//! The server's side: whether both endpoints lead to one server, whether its queue has room for a burst, and what is
+//! lost.
 
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use crate::connects::{Connects, on_full_socket};
 
-/// What comes at once when the clients start.
+/// The connections that come at once when the clients start.
 #[derive(Debug, Clone, Copy)]
 pub struct Burst<'a> {
-    /// What listen(2) was called with, as the kernel has it.
+    /// The backlog passed to listen(2), as the kernel reports it.
     pub backlog: u32,
-    /// Connections that come at the same time; `None` if nothing counts them.
+    /// Connections that come at the same time; `None` if their number is unknown.
     pub n_connections: Option<u32>,
-    /// What counted them.
+    /// The source of that number.
     pub from: &'a str,
-    /// `net.core.somaxconn` where the server listens, which caps every backlog; `None` if it cannot be read.
+    /// `net.core.somaxconn` in the server's namespace, which limits every backlog; `None` if it cannot be read.
     pub somaxconn: Option<u32>,
-    /// The clients that may be meant, if it is known how they connect.
+    /// The clients that may be meant, if looptax knows how they connect.
     pub clients: &'a [&'static Connects],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confinement {
-    /// Nothing: an unconfined label.
+    /// Not confined: an unconfined label.
     None,
-    /// Nothing, and nobody else: the kernel has no module for it.
+    /// Not confined, as every process: the kernel has no module for it.
     Absent,
     Label(String),
     Unknown,
 }
 
-/// Whether both endpoints lead to one server, by what it says of itself over each.
+/// Whether both endpoints lead to one server, by its own answers over each.
 pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
@@ -50,10 +51,10 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     }
 }
 
-/// Whether a burst of connections finds room while the server does not accept: a full queue means EAGAIN at once on a
-/// socket, where TCP tries again.
+/// Whether the queue has room for a burst of connections while the server does not accept: if it is full, a socket
+/// returns EAGAIN at once, while TCP tries again.
 ///
-/// `setting` is what the server calls its backlog, `how` says where the backlog comes from.
+/// `setting` is the server's setting for its backlog, `how` the source of the backlog.
 ///
 /// # Source
 /// The kernel's `net/unix/af_unix.c`, `unix_recvq_full`: one more than the backlog may wait.
@@ -113,7 +114,7 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
     }
 }
 
-/// What works on TCP and not on a socket, whatever the server.
+/// Features of TCP that a socket does not have, with any server.
 pub fn losses() -> Point {
     Point::new(
         Topic::Losses,

@@ -1,16 +1,16 @@
-//! TLS: who demands it, and what becomes of that on a socket.
+//! TLS: the demand for it, and its effect on a socket.
 
 use std::fmt;
 
 use looptax_model::dsn::{Address, Protocol};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
-/// What TLS over TCP means on the socket, where the URL demands it or the server takes the login with it alone;
-/// nothing otherwise.
+/// The effect of TLS over TCP on the socket, if the URL demands TLS or the server accepts the login only with it;
+/// otherwise `None`.
 ///
 /// # Source
-/// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); what the drivers
-/// make of that is in their own code.
+/// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); the reaction of the drivers is
+/// in their own code.
 pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     let (demand, next, how) = match address.tls.as_deref() {
         Some(demand) => (
@@ -58,7 +58,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
 }
 
-/// What libpq makes of `sslnegotiation=direct`, if the demand has it.
+/// The effect of `sslnegotiation=direct` in libpq, if the demand contains it.
 ///
 /// # Source
 /// psql 17.12: with sslmode `require` or stricter it connects over the socket without TLS, with a weaker one it refuses
@@ -70,7 +70,7 @@ fn direct(demand: &str) -> Option<&'static str> {
     )
 }
 
-/// `require_secure_transport` of MySQL and MariaDB lets sockets in; nothing where it is off or unknown.
+/// `require_secure_transport` of MySQL and MariaDB accepts sockets; `None` if it is off or unknown.
 ///
 /// # Source
 /// dev.mysql.com, server system variables; mariadb.com, the variable of that name.
@@ -89,18 +89,18 @@ pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
 /// A session of this machine that the server lists as encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedSession {
-    /// Over TCP otherwise.
+    /// If false, the session uses TCP.
     pub is_on_socket: bool,
     pub user: String,
-    /// The name that the program gave; may be empty.
+    /// The name that the program reported; may be empty.
     pub program: String,
     /// The driver and its version, as it reported them; may be empty.
     pub library: String,
 }
 
 impl SealedSession {
-    /// MariaDB's own programs ask for TLS by themselves and give their name; its library, which others use too, asks for
-    /// it only if it is told to.
+    /// MariaDB's own programs ask for TLS by themselves and report their name; its library, which other programs use
+    /// too, asks for TLS only on demand.
     fn is_of_mariadbs_programs(&self) -> bool {
         let is_named = ["mariadb", "mysql"].iter().any(|name| self.program.starts_with(name));
         is_named && self.library.starts_with("libmariadb")
@@ -151,8 +151,8 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
 
 const INSISTS: &str = "remove the setting that makes their driver insist on TLS";
 
-/// What ends TLS within the machine, by the name of the server's kind. MariaDB's own programs have no option for one
-/// transport only.
+/// The options that end TLS within the machine, by the name of the server's kind. MariaDB's own programs have no option
+/// for only one transport.
 ///
 /// # Source
 /// As [`sealed_sessions`]; the groups of option files were tried with mariadb 11.8.9.
@@ -172,7 +172,7 @@ pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
     }
 }
 
-/// Which commands measure what TLS costs a server of this kind and URL.
+/// The commands that measure the cost of TLS for a server of this kind and URL.
 pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
     let arms = if is_on_socket { "unix,tls-unix" } else { "unix,tls" };
     let of_request = format!("`looptax compare {target} --arms {arms}` measures how much a request saves");

@@ -1,4 +1,4 @@
-//! What the logins show, beside what the rules say: one cause is one point.
+//! Combines the results of logins with the rules: one cause makes one point.
 
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace};
 
@@ -8,7 +8,7 @@ use crate::check::Refusal;
 
 /// The points of a login that was tried over both transports, and of the rules for the socket.
 ///
-/// `refusal` is what the server said over the socket; `line` would let the client in there as over TCP.
+/// `refusal` is the server's answer over the socket; `line` would accept the client there as over TCP.
 pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, line: SocketLine) -> Vec<Point> {
     match (login.code, refusal) {
         (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],
@@ -23,7 +23,7 @@ pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, li
     }
 }
 
-/// Whoever was let in needs no rule that is known.
+/// A client that could log in needs no known rule.
 fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
         Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },
@@ -35,7 +35,7 @@ fn beside_a_login(rules: Point) -> Point {
     }
 }
 
-/// The rules that are in force do not let the client in, whatever the file says.
+/// The rules in force reject the client, whatever the file contains.
 ///
 /// # Source
 /// postgresql.org/docs/current/errcodes-appendix.html

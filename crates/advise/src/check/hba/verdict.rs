@@ -1,4 +1,4 @@
-//! What the lines mean for a switch to the socket.
+//! The effect of the lines on a switch to the socket.
 
 use std::net::IpAddr;
 
@@ -8,13 +8,13 @@ use super::Hba;
 use super::line::HbaLine;
 use super::socket_line::quoted;
 
-/// Has the server read the file anew.
+/// Makes the server read the file again.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
 const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, then need one \
      too";
 
-/// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
-/// that the client comes from today, `system_user` the name of the user it runs as.
+/// The line that accepts the account over the socket, and its difference to TCP. `tcp` is the client's address today,
+/// `system_user` the name of the user that the client runs as.
 pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system_user: &str, file: &str) -> Point {
     let how = format!("read {file}, as the file is now");
     let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());

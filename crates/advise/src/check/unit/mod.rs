@@ -1,6 +1,7 @@
-//! What a systemd unit does to a socket that its program would use: which lines take it away, and what gives it back.
+//! The effect of a systemd unit on a socket that its program would use: the lines that hide or forbid it, and the
+//! change that gives access.
 //!
-//! The lines are the unit's own and its drop-ins'; no systemd is asked. Facts in, points out.
+//! The lines are those of the unit and its drop-ins; systemd is not asked. Facts in, points out.
 
 mod read;
 
@@ -10,7 +11,7 @@ pub use read::{Home, UnitSettings};
 
 const HOW: &str = "read the unit and its drop-ins";
 
-/// The points about a socket at that path; none if nothing in the unit is in its way.
+/// The points about a socket at that path; empty if the unit does not hinder it.
 pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
     let point = |code, what: String, next: String| {
         Point::new(Topic::Confinement, code, Outcome::Fail, what, HOW).with_next(next)
@@ -25,7 +26,7 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
         };
         points.push(point(PointCode::UnitForbidsSockets, what, next));
     }
-    // What is bound there is there, whatever else hides its folder.
+    // A bind mount is visible even if another line hides its folder.
     let is_bound = unit.bound.iter().any(|(_, target)| is_below(socket, target.trim_start_matches('+')));
     let folder = socket.rsplit_once('/').map_or("/", |it| it.0);
     if let Some(line) = hiding(unit, socket).filter(|_| !is_bound) {
@@ -54,7 +55,7 @@ fn hiding(unit: &UnitSettings, socket: &str) -> Option<String> {
     if unit.home == Home::Hidden && is_home {
         return Some("ProtectHome=yes".to_owned());
     }
-    // A minus stands for "if it is there", a plus for "below the unit's root".
+    // A minus means "if it exists", a plus "below the unit's root".
     let covers =
         |it: &&String| is_below(socket, it.trim_start_matches(['-', '+']).split(':').next().unwrap_or_default());
     let inaccessible = unit.inaccessible.iter().find(covers).map(|it| format!("InaccessiblePaths={it}"));
