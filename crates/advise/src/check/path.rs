@@ -197,7 +197,9 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         ))
     } else {
         point
-            .with_next("give {user} search permission as below, or keep the socket in a folder that others may search")
+            .with_next(
+                "give the client search permission as below, or keep the socket in a folder that others may search",
+            )
             .with_steps(StepPlace::Shell, [format!("setfacl -m u:{user}:x {}", quoted(&step.path))])
     }
 }

@@ -10,8 +10,7 @@ use super::socket_line::quoted;
 
 /// Makes the server read the file again.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
-const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, then need one \
-     too";
+const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, then need one too";
 
 /// The line that accepts the account over the socket, and its difference to TCP. `tcp` is the client's address today,
 /// `system_user` the name of the user that the client runs as.
@@ -28,8 +27,7 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
         let others = line.caution.as_deref().unwrap_or(others);
         point
             .with_next(format!(
-                "put this line above the others of {file}: it lets the client log in as over \
-                                TCP{others}"
+                "put this line above the others of {file}: it lets the client log in as over TCP{others}"
             ))
             .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
