@@ -25,7 +25,8 @@ pub(super) trait Project {
     /// The container whose setting a connection is.
     fn own(&self, found: &Found) -> Option<usize>;
 
-    /// The container that a connection of `own` leads to, or why there is no such container; `None` if it leads elsewhere.
+    /// The container that a connection of `own` leads to, or why there is no such container; `None` if it leads
+    /// elsewhere.
     fn server(&self, own: usize, found: &Found) -> Option<Result<usize, String>>;
 
     /// Why a new volume cannot have that name.

@@ -10,7 +10,8 @@ use super::socket_line::quoted;
 
 /// Makes the server read the file again.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
-const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, then need one too";
+const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, \
+                     then need one too";
 
 /// The line that accepts the account over the socket, and its difference to TCP. `tcp` is the client's address today,
 /// `system_user` the name of the user that the client runs as.
