@@ -69,8 +69,8 @@ fn hidden(socket: &str) -> &'static str {
         "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
          (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
     } else {
-        "the client has other folders (container, chroot, a mount namespace): make the socket's folder visible to it; \
-         `looptax find` shows what hides it from which program"
+        "the client sees other folders (container, chroot, a mount namespace): make the socket's folder visible to \
+         it; `looptax find` shows what hides it from which program"
     }
 }
 

@@ -85,7 +85,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
              (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
         } else {
-            "if the server does not listen there yet, change and restart it first; if it does, the client has other \
+            "if the server does not listen there yet, change and restart it first; if it does, the client sees other \
              folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` shows \
              what hides it from which program"
         }),

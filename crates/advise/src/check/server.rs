@@ -42,7 +42,7 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
             Outcome::Fail,
             format!("two servers: over TCP {tcp}, over the socket {unix}"),
         )
-        .with_next("find out which of them the application means: `looptax find` lists both"),
+        .with_next("find out which of them the application uses: `looptax find` lists both"),
         _ => point(
             PointCode::ServerSameUnknown,
             Outcome::Unknown,

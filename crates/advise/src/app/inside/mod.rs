@@ -35,7 +35,7 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
             *from = plain_path(&folder.join(&*from)).to_string_lossy().into_owned();
         }
     }
-    inside.name = format!("{} (which reads this file, according to {name})", inside.name);
+    inside.name = format!("{} (which uses this file, according to {name})", inside.name);
     Some(inside)
 }
 

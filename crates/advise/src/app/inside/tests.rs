@@ -176,7 +176,7 @@ fn a_file_that_a_service_takes_is_that_services() {
     let text = "services:\n  app:\n    image: shop\n    env_file: .env\n    volumes: ['./src:/var/www', 'data:/data']\n  db:\n    image: mysql:8\n    env_file: [{path: ./db.env}]\n  metrics:\n    image: m\n    network_mode: host\n    env_file:\n      - metrics.env\n";
     let compose = Path::new("/srv/shop/docker-compose.yml");
     let handed = |path: &str| handed_to(Path::new(path), compose, text).map(|it| (it.name, it.loopback));
-    let by = "(which reads this file, according to docker-compose.yml)";
+    let by = "(which uses this file, according to docker-compose.yml)";
     let own = Loopback::Own(Vec::new());
     assert_eq!(handed("/srv/shop/.env"), Some((format!("the service `app` {by}"), own.clone())));
     assert_eq!(handed("/srv/shop/src/config/database.php"), Some((format!("the service `app` {by}"), own.clone())));

@@ -50,7 +50,7 @@ impl<'a> File<'a> {
         }
         let services = root.get(SERVICES).filter(|_| root.all(SERVICES).count() == 1);
         let services = services.filter(|it| !is_shared(it) && !it.entries().is_empty());
-        let services = services.ok_or("its services are not plain lines")?;
+        let services = services.ok_or("its services are not written in plain lines")?;
         let (settings, _) = yaml::read(text);
         let containers = services.entries().iter();
         let containers = containers.map(|(key, own)| {

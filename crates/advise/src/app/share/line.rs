@@ -80,7 +80,7 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
     if volumes.get(name).is_some() {
         return Ok(None);
     }
-    let by_hand = || "the volumes of the file are not plain lines".to_owned();
+    let by_hand = || "the volumes of the file are not written in plain lines".to_owned();
     if volumes.is_marked || !volumes.ends_simply() {
         return Err(by_hand());
     }
@@ -122,7 +122,7 @@ pub(super) fn words(
         let own = insertion(below, format!("{newline}{indent}{key}: {whole}"));
         return Ok((vec![own], edit(line, &format!("{key}: {whole}  # of {title}"))));
     };
-    let by_hand = || format!("the {key} of `{title}` is not one plain line or list");
+    let by_hand = || format!("the {key} of `{title}` is not written as one plain line or list");
     let is_foreign = |it: &Node| it.is_marked || matches!(it.kind, Shape::Alias);
     if own.all(key).count() > 1 || command.any(&is_foreign) {
         return Err(by_hand());
@@ -169,7 +169,7 @@ fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, u
             return Ok((end, line_of(text, end)));
         }
     }
-    let name = name.ok_or("a container does not name its image on a separate line")?;
+    let name = name.ok_or("the image of a container is not on a separate line")?;
     let end = line_end(text, name.at.end);
     let first = own.entries().first().map_or(0, |it| it.0.at.start);
     if first < end {

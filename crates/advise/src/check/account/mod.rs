@@ -60,7 +60,7 @@ fn same_account(
     accounts: &[MysqlAccount],
 ) -> Point {
     if let Some(why) = &tcp.database_refusal {
-        let what = format!("over TCP the login works only without its database: {why}");
+        let what = format!("over TCP the login works only without the database: {why}");
         return point(PointCode::AccountUnknown, Outcome::Unknown, what)
             .with_next("check user and database: the client cannot log in today");
     }
