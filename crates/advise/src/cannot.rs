@@ -1,15 +1,15 @@
-//! What a dialect has no way to write: a grammar without an escape, or a driver that reads it wrongly.
+//! The values that a dialect cannot write: its grammar has no escape for them, or its driver reads them wrongly.
 
 use serde::Deserialize;
 
 use crate::template::Fields;
 
-/// One such thing, as the table says it.
+/// A value that cannot be written, as the table describes it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cannot {
     part: Part,
-    /// Any of these characters; any value at all where nothing is said.
+    /// Any of these characters; if neither this nor `beyond` is given, every value.
     with: Option<String>,
     beyond: Option<Beyond>,
     why: String,
@@ -29,7 +29,7 @@ enum Part {
 #[serde(rename_all = "lowercase")]
 enum Beyond {
     Ascii,
-    /// What UTF-16 has one unit for: no emoji.
+    /// Characters with one unit in UTF-16: no emoji.
     Bmp,
     Lowercase,
 }

@@ -1,6 +1,6 @@
-//! How real clients connect where a server does not accept, as traced (`crates/advise/data/connects.toml`).
+//! How real clients connect while a server does not accept, as traced (`crates/advise/data/connects.toml`).
 //!
-//! A storm of an experiment connects as one of them does.
+//! A storm of an experiment connects like one of them.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct Connects {
     name: String,
     #[serde(default)]
     library: String,
-    /// More words for it.
+    /// More words that mean it.
     #[serde(default)]
     like: Vec<String>,
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Connects {
     pub blocks: bool,
     #[serde(default)]
     pauses_ms: Vec<f64>,
-    /// Whether it tries no more once the clock shows another second than at its first try.
+    /// Whether it stops trying when the clock shows another second than at its first try.
     #[serde(default)]
     pub ends_with_second: bool,
     #[serde(default)]
@@ -46,7 +46,7 @@ struct Table {
     connect: Vec<Connects>,
 }
 
-/// Lists the clients whose connecting is known.
+/// Lists the clients whose way of connecting was traced.
 pub fn connects() -> &'static [Connects] {
     static TABLE_ONCE: LazyLock<Vec<Connects>> = LazyLock::new(|| {
         let table: Table = unpack(TABLE);
@@ -55,15 +55,15 @@ pub fn connects() -> &'static [Connects] {
     &TABLE_ONCE
 }
 
-/// The clients of a kind of server whose connecting is known: those that a word means, or all if it means none.
+/// The traced clients of a kind of server: those that a word means, or all if it means none of them.
 pub fn connects_to(kind: &str, word: Option<&str>) -> Vec<&'static Connects> {
     let meant = connects().iter().filter(|it| word.is_some_and(|word| it.is_meant(word, kind)));
     let meant: Vec<_> = meant.collect();
     if meant.is_empty() { connects().iter().filter(|it| it.talks_to(kind)).collect() } else { meant }
 }
 
-/// What clients do on a full socket: `fails at once: PHP's mysqlnd, go-sql-driver; tries again, for
-/// 1.05 s at most: libmariadb`.
+/// The reaction of clients to a full socket: `fails at once: PHP's mysqlnd, go-sql-driver; tries again, for 1.05 s at
+/// most: libmariadb`.
 pub(crate) fn on_full_socket(clients: &[&Connects]) -> String {
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for client in clients {
@@ -84,12 +84,12 @@ impl Connects {
         if self.client.is_empty() { &self.name } else { &self.client }
     }
 
-    /// As it is in a sentence.
+    /// Its name within a sentence.
     pub fn library(&self) -> &str {
         self.real().map_or(&self.library, |it| &it.library)
     }
 
-    /// Whether this word means it for servers of this kind.
+    /// Whether this word means it, for servers of this kind.
     pub fn is_meant(&self, word: &str, kind: &str) -> bool {
         match self.real() {
             Some(real) => real.is_called(word) && real.talks_to(kind),
@@ -111,7 +111,7 @@ impl Connects {
         self.limit_s.map(|seconds| Duration::from_secs(seconds.into()))
     }
 
-    /// What it does on a full socket, in some words.
+    /// Its reaction to a full socket, in a few words.
     fn on_full_socket(&self) -> String {
         let waits: Duration = self.pauses().sum();
         if self.blocks {

@@ -1,4 +1,4 @@
-//! The table of dialects, and what one of them says.
+//! The table of dialects, and the facts in one row.
 
 use std::sync::LazyLock;
 
@@ -21,17 +21,17 @@ pub struct Dialect {
     pub name: String,
     pub language: String,
     pub kind: Kind,
-    /// Where the text goes.
+    /// The place where the text is written.
     pub place: String,
     text: String,
-    /// What `localhost` means to it.
+    /// The transport that it uses for `localhost`.
     pub localhost: Takes,
     nowhere: Option<Takes>,
     loopback: Option<Takes>,
     pub why: String,
     #[serde(default)]
     traps: Vec<String>,
-    /// What its text has no way to hold.
+    /// Values that its text cannot contain.
     #[serde(default)]
     cannot: Vec<Cannot>,
 }
@@ -41,7 +41,7 @@ struct Table {
     dialect: Vec<Dialect>,
 }
 
-/// All of them, in the order in which they are shown.
+/// All dialects, in the order in which they are shown.
 pub fn dialects() -> &'static [Dialect] {
     static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         let table: Table = unpack(TABLE);
@@ -51,23 +51,22 @@ pub fn dialects() -> &'static [Dialect] {
 }
 
 impl Dialect {
-    /// What has to be written, and where it goes is [`Dialect::place`].
+    /// The text to write at [`Dialect::place`].
     ///
     /// # Panics
-    /// When the table has a mistake, which a test finds.
+    /// If the table has a mistake, which a test finds.
     pub fn text(&self, fields: &Fields) -> String {
         let text = filled(&self.text, fields);
         text.expect("a test fills in every template").trim_matches('\n').to_owned()
     }
 
-    /// Why the text would be wrong with these fields; nothing where it is right. The password has to be
-    /// the real one.
+    /// Why the text would be wrong with these fields; empty if it is right. The password must be the real one.
     pub fn cannot(&self, fields: &Fields) -> Vec<&str> {
         let apply = self.cannot.iter().filter(|it| it.applies(fields));
         apply.map(Cannot::why).collect()
     }
 
-    /// What goes wrong with a text of it: a trap whose way out is to add what is in the text is none.
+    /// The traps of a text, without those whose remedy is to add words that the text already contains.
     pub fn traps_of<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a String> {
         let is_open = |trap: &&String| {
             let added = trap.rsplit_once(": add ");
@@ -76,18 +75,18 @@ impl Dialect {
         self.traps.iter().filter(is_open)
     }
 
-    /// The driver that has connected with its texts; `None` where none was tried.
+    /// The driver that has connected with its texts; `None` if no driver was tried.
     pub fn proof(&self) -> Option<&'static Proof> {
         Proof::find(self.kind, &self.name, &self.text(&proof::sample()))
     }
 
-    /// Whether `word` means it: its name, or its language.
+    /// Whether `word` is its name or its language.
     pub fn is_called(&self, word: &str) -> bool {
         let word = usual(word);
         self.name.eq_ignore_ascii_case(word) || self.language.eq_ignore_ascii_case(word)
     }
 
-    /// Which transport it takes for this address as it stands.
+    /// The transport that it uses for this address as it is written.
     pub fn takes(&self, address: &Address) -> Takes {
         if address.socket.is_some() {
             return Takes::Unix;
@@ -95,7 +94,7 @@ impl Dialect {
         self.takes_host(address.host.as_deref())
     }
 
-    /// Which transport it takes for this host, where no socket is named.
+    /// The transport that it uses for this host, if no socket is given.
     pub fn takes_host(&self, host: Option<&str>) -> Takes {
         match host {
             None => self.nowhere.unwrap_or(self.localhost),
@@ -106,7 +105,7 @@ impl Dialect {
     }
 }
 
-/// The table's word for what people also call it.
+/// The table's word for a common synonym.
 fn usual(word: &str) -> &str {
     const OTHERS: [(&str, &str); 11] = [
         ("nodejs", "Node"),

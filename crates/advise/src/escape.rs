@@ -1,14 +1,15 @@
-//! How a value is escaped where it stands: between a language's quotes, in a URL, in a shell.
+//! How a value is escaped in its place: between a language's quotes, in a URL, in a shell.
 //!
-//! Quotes themselves are in the templates.
+//! The quotes themselves are in the templates.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What a URL takes as it is, wherever it stands.
+/// Characters that a URL leaves unescaped in every place.
 const URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// What a path in a URL escapes: slashes stay.
+/// Characters that are escaped in the path of a URL: slashes stay.
 const PATH: &AsciiSet = &URL.remove(b'/');
-/// What a query escapes that is percent-encoded already, and may stand between quotes: what divides its parts stays.
+/// Characters that are escaped in a query that is already percent-encoded and may be between quotes: the separators of
+/// its parts stay.
 const QUERY: &AsciiSet =
     &PATH.remove(b'%').remove(b'&').remove(b'=').remove(b'+').remove(b':').remove(b',').remove(b';');
 
@@ -17,33 +18,34 @@ pub(crate) enum Escape {
     Raw,
     /// Percent-encoded.
     Url,
-    /// Percent-encoded but for slashes.
+    /// Percent-encoded, except for slashes.
     Path,
-    /// A query whose parts are percent-encoded: what else may not stand between quotes.
+    /// A query with percent-encoded parts: also encodes characters that must not be between quotes.
     Query,
     /// In double quotes: JSON, JavaScript, YAML, Java.
     Json,
     /// In single quotes: PHP, Ruby. Only the quote and the backslash are special.
     Single,
     Python,
-    /// A whole literal: Python, for a driver that takes text for Latin-1.
+    /// A whole literal: Python, for a driver that encodes text as Latin-1.
     PythonBytes,
-    /// A whole literal: Python, the text whose Latin-1 is the right bytes, for one that takes no bytes.
+    /// A whole literal: Python, a text whose Latin-1 encoding gives the right bytes, for a driver that accepts no
+    /// bytes.
     PythonLatin,
     Conninfo,
     Shell,
     /// In double quotes: an option file of MySQL.
     OptionFile,
-    /// In double quotes where `$` begins a variable: PHP, `.env`.
+    /// In double quotes in which `$` begins a variable: PHP, `.env`.
     Dollar,
-    /// A semicolon ends a value of PDO's; two are one.
+    /// PDO: a semicolon ends a value, and two semicolons mean one.
     Pdo,
-    /// A value of an ADO.NET connection string: quoted where it has to be.
+    /// A value of an ADO.NET connection string: quoted if necessary.
     AdoNet,
 }
 
 impl Escape {
-    /// By its word in a template.
+    /// Finds an escape by its word in a template.
     pub(crate) fn named(word: &str) -> Option<Self> {
         Some(match word {
             "raw" | "go" => Self::Raw,
@@ -87,7 +89,7 @@ impl Escape {
     }
 }
 
-/// A backslash before each of `special`; control characters in their own way.
+/// A backslash before each of `special`; `control` writes control characters.
 fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> String {
     let mut text = String::with_capacity(value.len());
     for c in value.chars() {
@@ -103,14 +105,14 @@ fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> S
     text
 }
 
-/// A whole literal; beyond ASCII something is done to it.
+/// A whole literal, followed by `beyond_ascii` if the value is not only ASCII.
 fn python(value: &str, beyond_ascii: &str) -> String {
     let quoted = Escape::Python.apply(value);
     let end = if value.is_ascii() { "" } else { beyond_ascii };
     format!("'{quoted}'{end}")
 }
 
-/// A line ends the value; what has no word stands as it is.
+/// A line break would end the value; a character without an escape stays as it is.
 fn option_file_control(c: char) -> String {
     match c {
         '\n' => "\\n".to_owned(),

@@ -1,9 +1,9 @@
 //! Moving to the socket: how each driver, framework and application spells it.
 //!
-//! Text in, text out: nothing here connects, reads a file or looks at the machine. The table of
-//! dialects is data (`data/dialects.toml`), and so is which of them real drivers have connected with
-//! (`data/proved.toml`); `template` fills it in; `looptax_model::dsn` reads what people have.
-//! Called by the command line.
+//! Text in, text out: this crate does not connect, read files or examine the machine. The table of dialects is data
+//! (`data/dialects.toml`), and so is the list of those that real drivers have connected with (`data/proved.toml`);
+//! `template` fills in the texts; `looptax_model::dsn` reads the addresses that people have. Called by the command
+//! line.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 pub mod app;

@@ -1,20 +1,20 @@
-//! What becomes of the options in a `MongoDB` URL's query on a socket.
+//! The options in a `MongoDB` URL's query, adapted to a socket.
 
 use looptax_model::dsn::{Pair, Query};
 
-/// What keeps a driver at the one server that it was given.
+/// The option that keeps a driver at the one server that it was given.
 const DIRECT: &str = "directConnection=true";
 
-/// The options for a socket, and what is said of those that are left out.
+/// The options for a socket, and warnings about those that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MongodbOptions {
-    /// As a query, in the order and with the `%XX` of the URL; `None` where there is none.
+    /// The options as a query, in the order and with the `%XX` of the URL; `None` if there are no options.
     pub kept: Option<String>,
     pub traps: Vec<String>,
 }
 
 impl MongodbOptions {
-    /// Sorts the options of a URL; `is_one_of_several` says that it names several servers, or one of a set.
+    /// Sorts the options of a URL; `is_one_of_several` means that it names several servers, or one server of a set.
     pub fn on_a_socket(query: &str, is_one_of_several: bool) -> Self {
         let mut kept: Vec<&str> = Vec::new();
         let mut traps = Vec::new();
@@ -35,26 +35,29 @@ impl MongodbOptions {
         }
         if has_set {
             traps.push(format!(
-                "replicaSet is left out for {DIRECT}: a set sends its clients back to hosts and ports; this server takes writes only while it is the set's primary"
+                "{DIRECT} replaces replicaSet: a set sends its clients back to hosts and ports; this server accepts \
+                 writes only while it is the primary of the set"
             ));
         } else if is_one_of_several {
-            traps.push(format!("only the first server is behind this socket, so the others are left out for {DIRECT}"));
+            traps.push(format!("this socket leads only to the first server, so {DIRECT} replaces the others"));
         }
         if !of_tls.is_empty() {
             traps.push(format!(
-                "left out: {}; FerretDB's socket speaks no TLS, and a mongod's takes clients without it, but not under requireTLS before version 8.3",
+                "left out: {}; FerretDB's socket has no TLS, and a mongod's socket accepts clients without it, except \
+                 under requireTLS before version 8.3",
                 of_tls.join(", ")
             ));
         }
         if Query::new(query).pairs().any(|pair| is_by_certificate(&pair)) {
-            traps
-                .push("MONGODB-X509 logs in with the certificate of TLS, which a socket without it has not".to_owned());
+            traps.push(
+                "MONGODB-X509 logs in with the TLS certificate, which a socket without TLS does not have".to_owned(),
+            );
         }
         Self { kept: (!kept.is_empty()).then(|| kept.join("&")), traps }
     }
 }
 
-/// Whether an option demands TLS, or says how it is done; its name is in small letters.
+/// Whether an option demands TLS, or configures it; its name is in lower case.
 fn is_about_tls(name: &str, value: &str) -> bool {
     let is_refusal = matches!(name, "tls" | "ssl") && value == "false";
     ["tls", "ssl"].iter().any(|it| name.starts_with(it)) && !is_refusal
@@ -96,13 +99,13 @@ mod tests {
     #[test]
     fn a_set_gives_way_to_a_direct_connection_and_says_so() {
         let direct = "authSource=admin&directConnection=true";
-        let set = ["replicaSet is left out"];
+        let set = ["replaces replicaSet"];
         check("authSource=admin&replicaSet=rs0", true, direct, &set);
         check("replicaset=rs0&authSource=admin", true, direct, &set);
         check("directConnection=false&replicaSet=rs0&w=1", true, "w=1&directConnection=true", &set);
         check("directConnection=true&replicaSet=rs0&w=1", true, "directConnection=true&w=1", &set);
-        check("authSource=admin", true, direct, &["only the first server"]);
-        check("", true, DIRECT, &["only the first server"]);
+        check("authSource=admin", true, direct, &["only to the first server"]);
+        check("", true, DIRECT, &["only to the first server"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Which dialects real drivers have connected with: data that `cargo lab dialects --write` keeps.
+//! The dialects that real drivers have connected with: data that `cargo lab dialects --write` keeps.
 //!
-//! Each proof holds a text of its dialect; a test finds by it what has changed since.
+//! Each proof contains a text of its dialect, by which a test finds later changes.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ pub struct Proof {
     /// How many awkward URLs were tried.
     pub urls: u32,
     pub connected: u32,
-    /// How many of them cannot be written, as the dialect itself says.
+    /// How many of them the dialect itself declares impossible.
     pub refused: u32,
     sample: String,
 }
@@ -40,14 +40,14 @@ fn proofs() -> &'static Proofs {
 }
 
 impl Proof {
-    /// That of a dialect, whose text for [`sample`] is `text`; one of an older text proves nothing.
+    /// The proof of a dialect whose text for [`sample`] is `text`; a proof for an older text does not count.
     pub(crate) fn find(kind: Kind, name: &str, text: &str) -> Option<&'static Self> {
         let proof = proofs().get(kind.name())?.get(name)?;
         (proof.sample == text).then_some(proof)
     }
 }
 
-/// What the samples were made of: the same as in `cargo lab dialects`.
+/// The fields of the samples: the same as in `cargo lab dialects`.
 pub(crate) fn sample() -> Fields {
     Fields {
         user: Some("u'\"\\ü".to_owned()),

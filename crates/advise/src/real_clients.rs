@@ -1,6 +1,6 @@
 //! Real clients and how each waits for answers, as traced (`crates/advise/data/clients.toml`).
 //!
-//! The report names them in its headings, and an experiment waits as one of them does.
+//! The report has their names in its headings, and an experiment waits like one of them.
 
 use std::sync::LazyLock;
 
@@ -16,18 +16,18 @@ const TABLE: &[u8] = packed!("clients");
 pub struct RealClient {
     /// One word: `pgjdbc`.
     pub name: String,
-    /// As it is in a sentence.
+    /// Its name within a sentence.
     pub library: String,
-    /// Who sits on it and so waits like it; may be empty.
+    /// Programs that use it and therefore wait like it; may be empty.
     #[serde(default)]
     pub users: String,
-    /// More words that mean it where it fits the server: `java`.
+    /// More words that mean it if the server fits: `java`.
     #[serde(default)]
     pub like: Vec<String>,
-    /// Kinds of server that it talks to.
+    /// Kinds of server that it connects to.
     pub servers: Vec<String>,
     pub model: ClosestModel,
-    /// What it does that the model does not; may be empty.
+    /// Its behaviour that the model does not have; may be empty.
     #[serde(default)]
     pub differs: String,
 }
@@ -57,7 +57,7 @@ impl RealClient {
         self.name == word || self.like.iter().any(|other| other == word)
     }
 
-    /// Whether it talks to servers of this kind.
+    /// Whether it connects to servers of this kind.
     pub fn talks_to(&self, kind: &str) -> bool {
         self.servers.iter().any(|server| server == kind)
     }

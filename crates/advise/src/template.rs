@@ -1,16 +1,15 @@
-//! A dialect's text, filled in.
+//! Fills in a dialect's text.
 //!
-//! `«field|escape|escape»` is a field, escaped once after the other; `‹…›` is left out when a field
-//! that stands directly in it is not known; of `‹…¦…›` the second half stands then. Sections may be
-//! nested.
+//! `«field|escape|escape»` is a field, with the escapes applied in order; `‹…›` is left out if a field directly in it
+//! is unknown; in `‹…¦…›` the second half then replaces the first. Sections may be nested.
 
 use crate::escape::Escape;
 
-/// What a template can be filled with.
+/// The fields of a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
     pub user: Option<String>,
-    /// Password, or what is shown in its place.
+    /// Password, or the text shown in its place.
     pub password: Option<String>,
     pub database: Option<String>,
     pub socket: String,
@@ -19,7 +18,7 @@ pub struct Fields {
     pub port: u16,
     /// `MongoDB`: the options of a driver as a query, with their `%XX`.
     pub options: Option<String>,
-    /// Path and query of a page of HTTP, where the address names more than the root.
+    /// Path and query of an HTTP page, if the address names more than the root.
     pub page: Option<String>,
 }
 
@@ -40,7 +39,7 @@ impl Fields {
     }
 }
 
-/// A template that is wrong in itself: a mistake in the table, which a test finds.
+/// An invalid template: a mistake in the table, which a test finds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     #[error("there is no field `{0}`")]
@@ -56,9 +55,9 @@ pub(crate) enum TemplateError {
 #[derive(Default)]
 struct Section {
     text: String,
-    /// A field of it is not known.
+    /// Whether a field in it is unknown.
     is_lacking: bool,
-    /// Its first half, where the second has begun.
+    /// Its first half, after the second has begun.
     first: Option<Box<Self>>,
 }
 

@@ -1,16 +1,16 @@
-//! Whether what TCP costs is worth a change, at the rate of requests that somebody really has.
+//! Whether the cost of TCP is worth a change, at a real rate of requests.
 //!
-//! Counts CPU time alone: at a rate below the server's capacity nothing else is lost. What one request waits
-//! longer stands beside it in the reports.
+//! Counts only CPU time: at a rate below the server's capacity nothing else is lost. The reports show the longer wait
+//! of one request next to it.
 
 use looptax_model::record::{Estimate, Figure};
 
-/// A loss that is below this, in percent of one core, vanishes in what else goes on in a machine.
+/// A loss below this, in percent of one core, vanishes among the other work of a machine.
 const NOTHING_PCT: f64 = 1.0;
-/// A loss that lies above this, in percent of one core, is felt.
+/// A loss above this, in percent of one core, is noticeable.
 const MUCH_PCT: f64 = 10.0;
 
-/// What TCP costs in CPU time at a rate.
+/// The CPU time that TCP costs at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighed {
     /// Percent of one core.
@@ -21,15 +21,15 @@ pub struct Weighed {
 /// Whether a change is worth it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worth {
-    /// Even the upper end of the interval is next to nothing.
+    /// Even the upper end of the interval is close to zero.
     NotWorthIt,
-    /// Something, if the change costs nothing.
+    /// A small loss: worth it if the change costs nothing.
     Little,
-    /// Even the lower end of the interval is much.
+    /// Even the lower end of the interval is a large loss.
     Much,
 }
 
-/// The share of a core that goes into TCP at this rate; `None` where the cost of a request is not known.
+/// The share of a core that TCP uses at this rate; `None` if the cost of a request is unknown.
 ///
 /// # Units
 /// `cpu_us_per_request` in microseconds of CPU time at both ends, `requests_per_s` per second.

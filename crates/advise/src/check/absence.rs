@@ -1,62 +1,64 @@
-//! What a missing socket means: nobody has made it, or this client does not see it.
+//! Explains a missing socket: no server has made it, or this client does not see it.
 
 use looptax_model::dsn::Protocol;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
-/// What is known of a socket that a client does not find at its path.
+/// The facts about a socket that a client does not find at its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Absence {
     /// The first part of the path that is missing.
     pub missing: String,
-    /// Whether we see it where the client does not.
+    /// Whether looptax sees it although the client does not.
     pub is_there_for_us: bool,
     pub listener: Listener,
     /// Names of other sockets in its folder.
     pub others: Vec<String>,
-    /// Whether we are the client, and not somebody who may see more.
+    /// Whether looptax itself is the client, and not another process that may see more.
     pub is_us: bool,
 }
 
-/// Who listens on a socket of that name, as the kernel lists them.
+/// The listener of a socket of that name, as the kernel lists them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Listener {
-    /// Nobody on this machine.
+    /// No process on this machine.
     #[default]
     Nobody,
-    /// Nobody that is seen; some namespaces were not looked into.
+    /// No process that is visible; some namespaces were not read.
     NobodySeen,
     /// This process: `mariadbd, pid 812`.
     Process(String),
 }
 
-/// What a client is told that sees no socket at its path.
+/// The point for a client that sees no socket at its path.
 pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol) -> Point {
     let how = format!("connected, or tried to, as {client}; asked the kernel for all listening sockets");
     let missing = &absence.missing;
     let point = |code, what: String| Point::new(Topic::Path, code, Outcome::Fail, what, how.clone());
     match &absence.listener {
         _ if absence.is_there_for_us && !absence.is_us => {
-            point(PointCode::SocketNotVisible, format!("{client} sees no `{missing}`, which is there for others"))
+            point(PointCode::SocketNotVisible, format!("{client} does not see `{missing}`, but other processes do"))
                 .with_next(hidden(socket))
         }
         Listener::Process(name) if is_temporary(socket) => {
-            let what = format!("{name} listens on `{socket}` in a separate folder: {client} sees no `{missing}`");
+            let what = format!("{name} listens on `{socket}` in its own folder: {client} does not see `{missing}`");
             point(PointCode::SocketNotVisible, what).with_next(
-                "with PrivateTmp=true a service has its own /tmp: have the server make its socket below /run (RuntimeDirectory= of its unit)",
+                "with PrivateTmp=true a service has its own /tmp: let the server make its socket below /run \
+                 (RuntimeDirectory= of its unit)",
             )
         }
         Listener::Process(name) => {
-            let what = format!("{name} listens on `{socket}`, and {client} sees no `{missing}`");
+            let what = format!("{name} listens on `{socket}`, but {client} does not see `{missing}`");
             point(PointCode::SocketNotVisible, what).with_next(
-                "if the file was deleted while the server runs, restart the server; if the server runs in a container or a chroot, make the socket's folder visible to the client",
+                "if the file was deleted while the server runs, restart the server; if the server runs in a container \
+                 or a chroot, make the socket's folder visible to the client",
             )
         }
         Listener::Nobody | Listener::NobodySeen => {
             let whom = match absence.listener {
                 Listener::Nobody => "no process on this machine listens",
-                _ => "no process that is seen here listens",
+                _ => "no process that looptax can see listens",
             };
-            let what = format!("{whom} on `{socket}`, and {client} sees no `{missing}`{}", beside(absence));
+            let what = format!("{whom} on `{socket}`, and {client} does not see `{missing}`{}", beside(absence));
             point(PointCode::SocketAbsent, what).with_next(instead(absence, socket, protocol))
         }
     }
@@ -67,12 +69,12 @@ fn hidden(socket: &str) -> &'static str {
         "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
          (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
     } else {
-        "the client has other folders (container, chroot, a mount namespace): make the socket's folder visible to it; \
-         `looptax find` shows what hides it from which program"
+        "the client sees other folders (container, chroot, a mount namespace): make the socket's folder visible to \
+         it; `looptax find` shows what hides it from which program"
     }
 }
 
-/// Whether it is where services may have folders of their own.
+/// Whether the socket is in a folder that services may have for themselves.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
@@ -87,7 +89,7 @@ fn beside(absence: &Absence) -> String {
     format!("; its folder has {them} {}", names.join(", "))
 }
 
-/// What to do: name another socket, or start the server.
+/// The next step: pass another socket, or start the server.
 fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     let ports: Vec<&str> = absence.others.iter().filter_map(|it| it.strip_prefix(".s.PGSQL.")).collect();
     if protocol == Protocol::Postgres
@@ -95,12 +97,13 @@ fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     {
         let wanted = socket.rsplit_once(".s.PGSQL.").map_or("", |it| it.1);
         return format!(
-            "the port is part of the socket's name: `{wanted}` is asked for, and port {} is there; write port {first} if that server is meant",
+            "the port is part of the socket's name: you asked for port `{wanted}`, and the folder has a socket for \
+             port {}; write port {first} if you mean that server",
             ports.join(" or ")
         );
     }
     if !absence.others.is_empty() {
-        return "name the one that is meant: `looptax find` says whose each of them is".to_owned();
+        return "pass the socket that you mean: `looptax find` shows the server of each of them".to_owned();
     }
     "start the server, or look where it makes its socket: `looptax find` lists the sockets of all servers".to_owned()
 }
@@ -125,18 +128,18 @@ mod tests {
         let socket = "/tmp/pg/.s.PGSQL.6432";
         let absence =
             Absence { missing: socket.to_owned(), others: vec![".s.PGSQL.25432".to_owned()], ..Absence::default() };
-        let words = ["no process on this machine listens", "`.s.PGSQL.25432`", "port 25432 is there"];
+        let words = ["no process on this machine listens", "`.s.PGSQL.25432`", "a socket for port 25432"];
         check(&absence, socket, PointCode::SocketAbsent, &words, "PrivateTmp");
         let nothing = Absence { others: Vec::new(), ..absence.clone() };
         check(&nothing, socket, PointCode::SocketAbsent, &["start the server"], "PrivateTmp");
         let unsure = Absence { listener: Listener::NobodySeen, ..nothing };
-        check(&unsure, socket, PointCode::SocketAbsent, &["that is seen here"], "PrivateTmp");
+        check(&unsure, socket, PointCode::SocketAbsent, &["that looptax can see"], "PrivateTmp");
     }
 
     #[test]
     fn a_tmp_of_its_own_is_named_where_it_can_be_the_cause() {
         let seen = |socket: &str| Absence { missing: socket.to_owned(), is_there_for_us: true, ..Absence::default() };
-        check(&seen("/tmp/s"), "/tmp/s", PointCode::SocketNotVisible, &["sees no `/tmp/s`", "PrivateTmp"], "");
+        check(&seen("/tmp/s"), "/tmp/s", PointCode::SocketNotVisible, &["does not see `/tmp/s`", "PrivateTmp"], "");
         check(&seen("/run/s"), "/run/s", PointCode::SocketNotVisible, &["container, chroot"], "PrivateTmp");
         let held = Listener::Process("mariadbd, pid 812".to_owned());
         let of_server =

@@ -1,12 +1,12 @@
-//! What libpq is told to insist on, and whether a connection over the socket meets it.
+//! Conditions that libpq must meet, and whether a connection over the socket meets them.
 
 use looptax_model::dsn::{Condition, OverSocket};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
-const METHOD_ASKED: &str = "read the parameter; logged in over the socket and looked how the server asked";
+const METHOD_ASKED: &str = "read the parameter; logged in over the socket and noted the server's method";
 
-/// A point for each condition. `method` is how the server asks over the socket, in the words of `require_auth`, and
-/// `server_user` is the user of its process; `None` if that is not known.
+/// A point for each condition. `method` is the server's method over the socket, in the words of `require_auth`, and
+/// `server_user` is the user of its process; `None` if unknown.
 ///
 /// # Source
 /// `cargo lab oracle libpq`: libpq 13 to 18.
@@ -31,35 +31,39 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             }
             Some(user) => {
                 let what = format!("over the socket libpq refuses the server, whose process runs as `{user}`");
-                made(Some(false), what, "read the parameter and the process").with_next(format!("write `{user}` there"))
+                made(Some(false), what, "read the parameter and the process").with_next(format!("set it to `{user}`"))
             }
-            None => made(None, "the user of the server's process is not known".to_owned(), "read the parameter")
-                .with_next("run it as root"),
+            None => made(
+                None,
+                "looptax cannot see which user the server's process runs as".to_owned(),
+                "read the parameter",
+            )
+            .with_next("run looptax as root"),
         },
         OverSocket::Methods => match method {
             Some(method) if condition.admits_method(method) => {
-                made(Some(true), format!("over the socket the server asks with `{method}`"), METHOD_ASKED)
+                made(Some(true), format!("over the socket the server's method is `{method}`"), METHOD_ASKED)
             }
             Some(method) => {
                 let what =
-                    format!("over the socket the server asks with `{method}`, and libpq 16 and later refuse that");
+                    format!("over the socket the server's method is `{method}`, and libpq 16 and later refuse that");
                 made(Some(false), what, METHOD_ASKED).with_next(
-                    "let its line in pg_hba.conf for sockets ask as the one for TCP does, or take the parameter out",
+                    "give its line for sockets in pg_hba.conf the method of its line for TCP, or remove the parameter",
                 )
             }
             None => made(
                 None,
-                "how the server asks over the socket is not known, because looptax did not log in there".to_owned(),
+                "looptax does not know the server's method over the socket, because it did not log in there".to_owned(),
                 "read the parameter",
             )
-            .with_next("give user and password, so that a login can be tried"),
+            .with_next("give user and password, so that looptax can try a login"),
         },
         OverSocket::FailsUnless(_) | OverSocket::Same | OverSocket::Place | OverSocket::Ignored => made(
             Some(false),
-            "libpq refuses every connection over a socket with it".to_owned(),
+            "with it libpq refuses every connection over a socket".to_owned(),
             "read the parameter; libpq 13 to 18 do so",
         )
-        .with_next(format!("take `{written}` out for the socket, whose data does not leave this machine")),
+        .with_next(format!("remove `{written}` for the socket, whose data does not leave this machine")),
     }
 }
 

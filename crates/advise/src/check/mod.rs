@@ -1,7 +1,7 @@
-//! Would the switch to the socket work? Points with an answer, and how it is known.
+//! Would the switch to the socket work? Points with an answer, and the way in which it was found.
 //!
-//! Facts in, points out: the facts are gathered by the command line. A point that fails says what
-//! would have to change, as the statement or the line itself where there is one.
+//! Facts in, points out: the command line gathers the facts. A point that fails shows the necessary change, as the
+//! statement or the line itself if possible.
 
 mod absence;
 mod account;

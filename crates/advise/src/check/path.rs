@@ -1,9 +1,9 @@
-//! The way to the socket, component by component, as the client.
+//! The path to the socket, component by component, as the client.
 
 use looptax_model::dsn::Protocol;
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
 
-/// One component of a path, as the client meets it.
+/// One component of a path, as the client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Step {
     pub path: String,
@@ -16,26 +16,26 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum End {
     Connected,
-    /// The last step may not be passed: no search permission on a folder, no write permission on the
+    /// The client lacks a permission for the last step: search permission on a folder, or write permission on the
     /// socket.
     Denied,
-    /// There is nothing of that name.
+    /// Nothing has that name.
     Missing {
         path: String,
     },
-    /// What is there is no socket.
+    /// The file there is not a socket.
     NotASocket,
-    /// A socket that nobody listens on.
+    /// A socket on which no process listens.
     Refused,
-    /// The queue of connections is full.
+    /// The connection queue is full.
     Full,
-    /// The path is longer than the kernel takes.
+    /// The path is longer than the kernel accepts.
     TooLong {
         bytes: usize,
-        /// What the kernel takes.
+        /// The most bytes that the kernel accepts.
         most: usize,
     },
-    /// Permission was there, and yet the connection was denied: a security module.
+    /// The permissions allow it, but the connection was denied: a security module.
     Confined,
     /// Something else, in the kernel's words.
     Failed {
@@ -43,28 +43,29 @@ pub enum End {
     },
 }
 
-/// What a client met on its way to a socket.
+/// The path of a client to a socket, and its end.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reach {
-    /// Each component that could be looked at, the last one where it ended.
+    /// Each component that could be examined, up to the one where it ended.
     pub steps: Vec<Step>,
     pub end: End,
 }
 
-/// Nobody should join these to reach a database.
+/// No user should join these groups to reach a database.
 const POWERFUL_GROUPS: [&str; 9] = ["root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm"];
 
-/// Whether to be in a group is much more than to reach a database.
+/// Whether membership in a group gives far more than access to a database.
 pub fn is_powerful_group(name: &str) -> bool {
     POWERFUL_GROUPS.contains(&name)
 }
 
-/// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
+/// Whether the client can connect to the socket. `client` describes the client, `user` is the name of its user.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
 }
 
-/// The same with the lines of the server's own file that let the client in, where what is spoken there has such.
+/// The same, with the lines of the server's own file that allow the client, if servers of this protocol have such
+/// lines.
 pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
 }
@@ -78,13 +79,13 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         End::Missing { path } => point(
             PointCode::SocketNotVisible,
             Outcome::Fail,
-            format!("{client} sees no `{path}`"),
+            format!("{client} does not see `{path}`"),
         )
         .with_next(if is_temporary(socket) {
             "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
              (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
         } else {
-            "if the server does not listen there yet, change and restart it first; if it does, the client has other \
+            "if the server does not listen there yet, change and restart it first; if it does, the client sees other \
              folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` shows \
              what hides it from which program"
         }),
@@ -95,17 +96,21 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         End::Full => point(
             PointCode::BacklogFull,
             Outcome::Fail,
-            format!("the queue of connections of `{socket}` is full just now: a client that does not wait gets EAGAIN"),
+            format!(
+                "the connection queue of `{socket}` is full at the moment: a client that does not wait gets EAGAIN"
+            ),
         )
         .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
-        End::TooLong { bytes, most } => {
-            point(PointCode::PathTooLong, Outcome::Fail, format!("the path has {bytes} bytes, the kernel takes {most}"))
-                .with_next("a symbolic link in a folder with a short name leads there too")
-        }
+        End::TooLong { bytes, most } => point(
+            PointCode::PathTooLong,
+            Outcome::Fail,
+            format!("the path has {bytes} bytes, the kernel accepts {most}"),
+        )
+        .with_next("use a symbolic link to it in a folder with a short name"),
         End::Confined => point(
             PointCode::ConfinementDenies,
             Outcome::Fail,
-            format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
+            format!("the permissions allow it, but {client} was denied: SELinux or AppArmor"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         End::Failed { why } => point(
@@ -117,19 +122,22 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
     }
 }
 
-/// Whether it is where services have folders of their own.
+/// Whether the socket is in a folder that services have for themselves.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
 
-/// The lines of the server's own file that let a user in, of one that is reached by a web server.
+/// The lines of the server's own file that allow a user, for a server behind a web server.
 fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     match protocol {
         Protocol::Fastcgi => Some(format!(
-            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and restart PHP-FPM: a reload keeps its socket as it is, and a chmod lasts only until the restart"
+            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and restart PHP-FPM: a reload keeps \
+             its socket as it is, and a chmod lasts only until the restart"
         )),
         Protocol::Http => Some(format!(
-            "have its server make it for a group that {user} is in, and restart it: Gunicorn `umask = 0o007` and `group`, Puma `?umask=0007` behind the path, uWSGI `chmod-socket = 660` and `chown-socket`; a chmod lasts only until then"
+            "let its server make it for a group that {user} is in, and restart the server: Gunicorn `umask = 0o007` \
+             and `group`, Puma `?umask=0007` after the path, uWSGI `chmod-socket = 660` and `chown-socket`; a chmod \
+             lasts only until the restart"
         )),
         _ => None,
     }
@@ -147,13 +155,13 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         (PointCode::FolderDenied, "search permission (x) on the folder", 0o010)
     };
     let what = format!("{client} has no {wants} `{}` ({}:{} {:04o})", step.path, step.owner, step.group, step.mode);
-    // The least change: the group has the permission already, so joining it is enough; but some groups
-    // give far more than a socket.
+    // The smallest change: if the group already has the permission, it is enough to join it; but some groups give far
+    // more than a socket.
     let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
     if step.owner == user && !is_socket {
         let mend = format!("chmod u+x {}", quoted(&step.path));
         return point
-            .with_next("it is the client's own, whose group's permissions do not count for it")
+            .with_next("the folder belongs to the client's user, so the permissions of its group do not apply")
             .with_steps(StepPlace::Shell, [mend]);
     }
     let own_lines = protocol.and_then(|it| own_lines(it, user));
@@ -168,31 +176,35 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` in a group only for this and put {user} into it{}; no user should join the \
-             group {} for it",
+            "let the server make `{}` with a group that is only for this, and add {user} to that group{}; no user \
+             should join the group {} for it",
             step.path,
             by_setting(protocol),
             step.group
         ))
     } else if may_join {
         point
-            .with_next(format!("join the group below and restart the client (a reload is not enough: groups are read at its start); every program of {user} then gets what {} has", step.group))
-            .with_steps(
-                StepPlace::Shell,
-                [format!("usermod -aG {} {user}", step.group)],
-            )
+            .with_next(format!(
+                "join the group below and restart the client (a reload is not enough: groups are read at its start); \
+                 every program of {user} then gets what {} has",
+                step.group
+            ))
+            .with_steps(StepPlace::Shell, [format!("usermod -aG {} {user}", step.group)])
     } else if is_socket {
         point.with_next(format!(
-            "let the server make its socket with mode 0770 and a group that {user} is in; a chmod lasts only until its restart"
+            "let the server make its socket with mode 0770 and a group that {user} is in; a chmod lasts only until \
+             its restart"
         ))
     } else {
         point
-            .with_next("let it search the folder as below, or keep the socket in one that others may search")
+            .with_next(
+                "give the client search permission as below, or keep the socket in a folder that others may search",
+            )
             .with_steps(StepPlace::Shell, [format!("setfacl -m u:{user}:x {}", quoted(&step.path))])
     }
 }
 
-/// Which settings of a server say whose its socket is, in brackets.
+/// The settings of a server that decide who may use its socket, in brackets.
 fn by_setting(protocol: Option<Protocol>) -> &'static str {
     match protocol {
         Some(Protocol::Redis) => " (Redis: unixsocketperm 770, and Group= of its unit)",
@@ -201,7 +213,7 @@ fn by_setting(protocol: Option<Protocol>) -> &'static str {
     }
 }
 
-/// As a shell takes it for one word.
+/// Quotes a path as one word of a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
     if path.chars().all(is_plain) {
@@ -238,7 +250,7 @@ mod tests {
         check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(vec![roots], End::Denied, Outcome::Fail, &["a group only for this"]);
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group that is only for this"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }
@@ -272,7 +284,7 @@ mod tests {
         check(vec![], End::Confined, Outcome::Fail, &["SELinux or AppArmor"]);
         check(vec![], End::NotASocket, Outcome::Fail, &["is not a socket"]);
         let missing = End::Missing { path: "/run/redis".to_owned() };
-        check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
+        check(vec![], missing, Outcome::Fail, &["does not see `/run/redis`"]);
         let hidden = Reach { steps: Vec::new(), end: End::Missing { path: "/tmp/r.sock".to_owned() } };
         let point = reached(&hidden, "/tmp/r.sock", Protocol::Redis);
         assert!(point.next.unwrap().contains("PrivateTmp=true has its own /tmp"));

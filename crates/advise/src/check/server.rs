@@ -1,55 +1,60 @@
-//! The server's side: is it the same one behind both, has it room for a burst, and what is lost.
+//! The server's side: whether both endpoints lead to one server, whether its queue has room for a burst, and what is
+//! lost.
 
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use crate::connects::{Connects, on_full_socket};
 
-/// What comes at once when the clients start.
+/// The connections that come at once when the clients start.
 #[derive(Debug, Clone, Copy)]
 pub struct Burst<'a> {
-    /// What listen(2) was called with, as the kernel has it.
+    /// The backlog passed to listen(2), as the kernel reports it.
     pub backlog: u32,
-    /// Connections that come at the same time; `None` if nothing counts them.
+    /// Connections that come at the same time; `None` if their number is unknown.
     pub n_connections: Option<u32>,
-    /// What counted them.
+    /// The source of that number.
     pub from: &'a str,
-    /// `net.core.somaxconn` where the server listens, which caps every backlog; `None` if it cannot be read.
+    /// `net.core.somaxconn` in the server's namespace, which limits every backlog; `None` if it cannot be read.
     pub somaxconn: Option<u32>,
-    /// The clients that may be meant, if it is known how they connect.
+    /// The clients that may be meant, if looptax knows how they connect.
     pub clients: &'a [&'static Connects],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confinement {
-    /// Nothing: an unconfined label.
+    /// Not confined: an unconfined label.
     None,
-    /// Nothing, and nobody else: the kernel has no module for it.
+    /// Not confined, as every process: the kernel has no module for it.
     Absent,
     Label(String),
     Unknown,
 }
 
-/// Whether both endpoints lead to one server, by what it says of itself over each.
+/// Whether both endpoints lead to one server, by its own answers over each.
 pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
         (Some(tcp), Some(unix)) if tcp == unix => {
-            point(PointCode::ServerSame, Outcome::Pass, "one server is behind both".to_owned())
+            point(PointCode::ServerSame, Outcome::Pass, "both lead to one server".to_owned())
         }
         (Some(tcp), Some(unix)) => point(
             PointCode::ServersDiffer,
             Outcome::Fail,
             format!("two servers: over TCP {tcp}, over the socket {unix}"),
         )
-        .with_next("find out which of them the application means: `looptax find` lists both"),
-        _ => point(PointCode::ServerSameUnknown, Outcome::Unknown, "not known without a login over both".to_owned()),
+        .with_next("find out which of them the application uses: `looptax find` lists both"),
+        _ => point(
+            PointCode::ServerSameUnknown,
+            Outcome::Unknown,
+            "looptax cannot tell without a login over both".to_owned(),
+        ),
     }
 }
 
-/// Whether a burst of connections finds room while the server does not accept: a full queue means EAGAIN at once on a
-/// socket, where TCP tries again.
+/// Whether the queue has room for a burst of connections while the server does not accept: if it is full, a socket
+/// returns EAGAIN at once, while TCP tries again.
 ///
-/// `setting` is what the server calls its backlog, `how` says where the backlog comes from.
+/// `setting` is the server's setting for its backlog, `how` the source of the backlog.
 ///
 /// # Source
 /// The kernel's `net/unix/af_unix.c`, `unix_recvq_full`: one more than the backlog may wait.
@@ -58,8 +63,8 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     let room = backlog.saturating_add(1);
     let point = |code, outcome, what: String| Point::new(Topic::Backlog, code, outcome, what, how);
     let Some(n) = n_connections else {
-        let what = format!("{room} connections may wait on the socket; how many come at once is not known");
-        let next = "--connections says it: the application's workers, times the connections of each";
+        let what = format!("{room} connections may wait on the socket; looptax does not know how many come at once");
+        let next = "pass the number with --connections: the application's workers times the connections of each";
         return point(PointCode::BacklogUnknown, Outcome::Note, what).with_next(next);
     };
     if n <= room {
@@ -67,16 +72,17 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
     let (code, outcome, becomes) = if clients.is_empty() {
-        let words = ", and connect(2) fails with EAGAIN for a client that does not wait, where TCP tries again";
+        let words = "; then connect(2) fails with EAGAIN for a client that does not wait, while TCP tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
-        let words = format!(", where TCP tries again (EAGAIN: {})", on_full_socket(clients));
+        let words = format!("; then clients get EAGAIN, while TCP tries again ({})", on_full_socket(clients));
         (PointCode::BacklogShort, Outcome::Fail, words)
     };
     let what = format!(
-        "the queue is too small for {n} connections at once ({from}): {room} may wait on the socket while the server does not accept{becomes}"
+        "the queue is too small for {n} connections at once ({from}): {room} may wait on the socket while the server \
+         does not accept{becomes}"
     );
     point(code, outcome, what).with_next(match somaxconn {
         Some(most) if most < n => format!(
@@ -96,26 +102,27 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
         Confinement::Label(label) => point(
             PointCode::Confined,
             Outcome::Unknown,
-            format!("{client} is confined as `{label}`: what that allows is the policy's"),
+            format!("{client} is confined as `{label}`: the policy decides what that allows"),
         )
         .with_next("after the switch look for denials: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         Confinement::Unknown => point(
             PointCode::ConfinementUnknown,
             Outcome::Unknown,
-            format!("whether something confines {client} cannot be seen"),
+            format!("looptax cannot see whether something confines {client}"),
         )
-        .with_next("name its process with --pid"),
+        .with_next("pass its process with --pid"),
     }
 }
 
-/// What works on TCP and not on a socket, whatever the server.
+/// Features of TCP that a socket does not have, with any server.
 pub fn losses() -> Point {
     Point::new(
         Topic::Losses,
         PointCode::TcpToolsBlind,
         Outcome::Note,
-        "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients on other machines still need TCP",
-        "known of sockets",
+        "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients \
+         on other machines still need TCP",
+        "true of every Unix socket",
     )
 }
 

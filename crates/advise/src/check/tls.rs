@@ -1,32 +1,32 @@
-//! TLS: who demands it, and what becomes of that on a socket.
+//! TLS: the demand for it, and its effect on a socket.
 
 use std::fmt;
 
 use looptax_model::dsn::{Address, Protocol};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
-/// What TLS over TCP means on the socket, where the URL demands it or the server takes the login with it alone;
-/// nothing otherwise.
+/// The effect of TLS over TCP on the socket, if the URL demands TLS or the server accepts the login only with it;
+/// otherwise `None`.
 ///
 /// # Source
-/// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); what the drivers
-/// make of that is in their own code.
+/// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); the reaction of the drivers is
+/// in their own code.
 pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     let (demand, next, how) = match address.tls.as_deref() {
         Some(demand) => (
             format!("the URL says `{demand}`"),
             match direct(demand) {
-                Some(both) => format!("take `{demand}` out for the socket, which does not leave this machine; {both}"),
-                None => format!("take `{demand}` out for the socket, which does not leave this machine"),
+                Some(both) => format!("remove `{demand}` for the socket, which does not leave this machine; {both}"),
+                None => format!("remove `{demand}` for the socket, which does not leave this machine"),
             },
             "read the URL",
         ),
         None if is_alone => (
             "over TCP the server accepts this login only with TLS".to_owned(),
-            "take out for the socket what makes the driver insist on TLS, although the connection does not leave the \
-             machine"
+            "for the socket, remove the setting that makes the driver insist on TLS although the connection does not \
+             leave the machine"
                 .to_owned(),
-            "the server refused the login over TCP without TLS, and took it with",
+            "the server refused the login over TCP without TLS, and accepted it with TLS",
         ),
         None => return None,
     };
@@ -34,13 +34,14 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         Protocol::Mysql => (
             PointCode::TlsOnSocket,
             Outcome::Note,
-            format!("{demand}: a driver that does TLS on the socket too goes on paying for it there"),
+            format!("{demand}: a driver that uses TLS on the socket too keeps paying for it there"),
         ),
         Protocol::Postgres => (
             PointCode::TlsNotOnSocket,
             Outcome::Unknown,
             format!(
-                "{demand}, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg pass over that there, node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"
+                "{demand}, and PostgreSQL has no TLS on its socket: libpq, lib/pq, pgx and asyncpg ignore the demand \
+                 there; node-pg, Npgsql, sqlx, tokio-postgres and pgjdbc fail"
             ),
         ),
         Protocol::Redis
@@ -51,24 +52,25 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         | Protocol::Echo => (
             PointCode::TlsNotOnSocket,
             Outcome::Note,
-            format!("{demand}, and there is none on its socket: a driver gets the socket's path instead of that"),
+            format!("{demand}, and its socket has no TLS: give the driver the socket's path instead"),
         ),
     };
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
 }
 
-/// What libpq makes of `sslnegotiation=direct`, if the demand has it.
+/// The effect of `sslnegotiation=direct` in libpq, if the demand contains it.
 ///
 /// # Source
 /// psql 17.12: with sslmode `require` or stricter it connects over the socket without TLS, with a weaker one it refuses
 /// every connection, over the socket too.
 fn direct(demand: &str) -> Option<&'static str> {
     demand.to_ascii_lowercase().contains("sslnegotiation=direct").then_some(
-        "`sslnegotiation=direct` cannot stay behind: libpq 17 and later refuse it, on the socket too, unless sslmode is require, verify-ca or verify-full",
+        "`sslnegotiation=direct` cannot stay either: libpq 17 and later refuse it, on the socket too, unless sslmode \
+         is require, verify-ca or verify-full",
     )
 }
 
-/// `require_secure_transport` of MySQL and MariaDB lets sockets in; nothing where it is off or unknown.
+/// `require_secure_transport` of MySQL and MariaDB accepts sockets; `None` if it is off or unknown.
 ///
 /// # Source
 /// dev.mysql.com, server system variables; mariadb.com, the variable of that name.
@@ -87,18 +89,18 @@ pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
 /// A session of this machine that the server lists as encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedSession {
-    /// Over TCP otherwise.
+    /// If false, the session uses TCP.
     pub is_on_socket: bool,
     pub user: String,
-    /// The name that the program gave; may be empty.
+    /// The name that the program reported; may be empty.
     pub program: String,
     /// The driver and its version, as it reported them; may be empty.
     pub library: String,
 }
 
 impl SealedSession {
-    /// MariaDB's own programs ask for TLS by themselves and give their name; its library, which others use too, asks for
-    /// it only if it is told to.
+    /// MariaDB's own programs ask for TLS by themselves and report their name; its library, which other programs use
+    /// too, asks for TLS only on demand.
     fn is_of_mariadbs_programs(&self) -> bool {
         let is_named = ["mariadb", "mysql"].iter().any(|name| self.program.starts_with(name));
         is_named && self.library.starts_with("libmariadb")
@@ -129,7 +131,7 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
     };
     let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
         let what = format!(
-            "encrypted {transport} now: {}; within one machine that protects nothing that root could not read anyway",
+            "encrypted {transport} now: {}; within one machine, root can read all that it protects anyway",
             counted(sessions)
         );
         let is_on_socket = code == PointCode::SessionsSealedOnSocket;
@@ -147,37 +149,38 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
     .collect()
 }
 
-const INSISTS: &str = "take out what makes their driver insist on TLS";
+const INSISTS: &str = "remove the setting that makes their driver insist on TLS";
 
-/// What ends TLS within the machine, by the name of the server's kind. MariaDB's own programs have no option for one
-/// transport only.
+/// The options that end TLS within the machine, by the name of the server's kind. MariaDB's own programs have no option
+/// for only one transport.
 ///
 /// # Source
 /// As [`sealed_sessions`]; the groups of option files were tried with mariadb 11.8.9.
 pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
     match (server_kind, is_on_socket) {
         (_, true) => {
-            "MariaDB's own programs take TLS on the socket, too: give them --skip-ssl beside --socket, or both as \
-             lines of a group such as [client-mariadb_socket] that only --defaults-group-suffix=_socket reads \
-             (skip-ssl in [client-mariadb] ends TLS to other machines, too); another program does it if its settings \
-             say so"
+            "MariaDB's own programs use TLS on the socket too: give them --skip-ssl with --socket, or write both into \
+             a group such as [client-mariadb_socket], which only --defaults-group-suffix=_socket reads (skip-ssl in \
+             [client-mariadb] ends TLS to other machines too); another program uses it if its settings say so"
         }
         ("mysql" | "mariadb" | "percona", _) => {
-            "turn TLS off for 127.0.0.1 (MySQL's programs: --ssl-mode=DISABLED, MariaDB's: --skip-ssl); the socket ends it for MySQL's programs, while MariaDB's take it there too until they have --skip-ssl"
+            "turn TLS off for 127.0.0.1 (MySQL's programs: --ssl-mode=DISABLED, MariaDB's: --skip-ssl); on the socket \
+             MySQL's programs do not use it, but MariaDB's do until they have --skip-ssl"
         }
-        ("postgres", _) => "sslmode=disable for 127.0.0.1, or the socket, on which PostgreSQL has no TLS",
-        _ => "turn TLS off for 127.0.0.1, or take the socket if the server has one without TLS",
+        ("postgres", _) => "set sslmode=disable for 127.0.0.1, or use the socket, on which PostgreSQL has no TLS",
+        _ => "turn TLS off for 127.0.0.1, or use the socket if the server has one without TLS",
     }
 }
 
-/// Which commands measure what TLS costs a server of this kind and URL.
+/// The commands that measure the cost of TLS for a server of this kind and URL.
 pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
     let arms = if is_on_socket { "unix,tls-unix" } else { "unix,tls" };
-    let of_request = format!("`looptax compare {target} --arms {arms}` measures what a request saves");
+    let of_request = format!("`looptax compare {target} --arms {arms}` measures how much a request saves");
     match server_kind {
         "mysql" | "mariadb" | "postgres" => {
             format!(
-                "{of_request}, `looptax compare private:{server_kind} --arms {arms} --workload connect` what a connection does"
+                "{of_request}, `looptax compare private:{server_kind} --arms {arms} --workload connect` how much a \
+                 connection saves"
             )
         }
         _ => of_request,
@@ -223,13 +226,13 @@ mod tests {
         let (maria, mysql) = ("libmariadb 3.4.10", "libmysql 9.7.4");
         for (kind, sessions, expected) in [
             ("mysql", vec![], &[][..]),
-            ("mysql", vec![session(true, maria); 2], &["--skip-ssl beside --socket"]),
+            ("mysql", vec![session(true, maria); 2], &["--skip-ssl with --socket"]),
             ("mysql", vec![session(true, mysql)], &["insist on TLS"]),
             ("mariadb", vec![other], &["insist on TLS"]),
-            ("mysql", vec![session(false, mysql)], &["the socket ends it for MySQL's"]),
+            ("mysql", vec![session(false, mysql)], &["on the socket MySQL's programs do not"]),
             ("mysql", vec![session(false, maria)], &["until they have --skip-ssl"]),
             ("postgres", vec![session(false, "")], &["on which PostgreSQL has no TLS"]),
-            ("mysql", vec![session(true, maria), session(false, mysql)], &["--skip-ssl beside", "the socket ends"]),
+            ("mysql", vec![session(true, maria), session(false, mysql)], &["--skip-ssl with", "on the socket MySQL's"]),
         ] {
             let points = sealed_sessions(kind, "mysql://u@127.0.0.1/", &sessions);
             assert_eq!(points.len(), expected.len(), "{sessions:?}");
@@ -266,10 +269,7 @@ mod tests {
     fn direct_negotiation_goes_with_its_sslmode() {
         let next = |url: &str| demanded_tls(&Address::parse(url).unwrap(), false).unwrap().next.unwrap();
         let both = next("host=h sslmode=require sslnegotiation=direct");
-        assert!(
-            both.contains("take `sslmode=require sslnegotiation=direct` out") && both.contains("libpq 17"),
-            "{both}"
-        );
+        assert!(both.contains("remove `sslmode=require sslnegotiation=direct`") && both.contains("libpq 17"), "{both}");
         assert!(!next("host=h sslmode=require").contains("libpq 17"));
     }
 

@@ -1,11 +1,12 @@
-//! What the points of a check come to.
+//! The verdict from the points of a check.
 
 use looptax_model::record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
 
-/// What has to be known before anybody may say that it would work.
+/// Topics that must be known before the verdict can be that the switch would work.
 const ESSENTIAL: [Topic; 5] = [Topic::Server, Topic::Path, Topic::Account, Topic::Login, Topic::Configuration];
 
-/// No where one point says no; open where an essential one is. What takes the socket already has nothing to move.
+/// "Would not work" if a point fails; open if an essential point is unknown. A client that already uses the socket has
+/// nothing to move.
 pub fn verdict(points: &[Point]) -> SwitchVerdict {
     let is_essential = |it: &Point| ESSENTIAL.contains(&it.topic) || it.code == PointCode::AccountDemandsTls;
     let is_open = |it: &Point| it.outcome == Outcome::Unknown && is_essential(it);

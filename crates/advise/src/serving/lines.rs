@@ -1,4 +1,4 @@
-//! The settings of a server's file, line by line, and where one is written.
+//! The settings of a server's file, line by line, and the place where one is written.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use looptax_model::record::Edit;
 
 use crate::app::Rewrite;
 
-/// How a server's file is written.
+/// The syntax of a server's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `unixsocket /run/redis/redis-server.sock`
@@ -22,7 +22,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Sections whose settings are the server's; `None` if a file has no sections.
+    /// Sections that the server reads; `None` if a file has no sections.
     fn sections(self) -> Option<&'static [&'static str]> {
         match self {
             Self::Sections(names) => Some(names),
@@ -35,14 +35,14 @@ impl Form {
 /// How a unit sets a variable.
 const ENVIRONMENT: &str = "Environment=";
 
-/// What is written, and how it is shown.
+/// The changes as they are written, and as they are shown.
 #[derive(Debug, Default)]
 pub struct Written {
     pub rewrites: Vec<Rewrite>,
     pub edits: Vec<Edit>,
 }
 
-/// A setting, which has a line for itself.
+/// A setting on its own line.
 #[derive(Debug)]
 pub(super) struct Setting<'a> {
     pub(super) key: &'a str,
@@ -58,10 +58,10 @@ pub(super) struct Setting<'a> {
 pub(super) struct Lines<'a> {
     form: Form,
     text: &'a str,
-    /// Where each line begins and ends, without its end.
+    /// The bytes of each line, without its line break.
     places: Vec<Range<usize>>,
     settings: Vec<Setting<'a>>,
-    /// Lines that name a section of the server's.
+    /// Lines with the name of a section that the server reads.
     heads: Vec<usize>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Lines<'a> {
         self.settings.iter().filter(|it| it.is_active)
     }
 
-    /// The setting that counts: the last one.
+    /// The setting that takes effect: the last one.
     pub(super) fn active(&self, keys: &[&str]) -> Option<&Setting<'a>> {
         self.settings.iter().rfind(|it| it.is_active && self.is_one_of(it.key, keys))
     }
@@ -102,12 +102,13 @@ impl<'a> Lines<'a> {
     }
 
     fn is_one_of(&self, key: &str, keys: &[&str]) -> bool {
-        // An option's letter means another thing as a capital.
+        // An option's letter has another meaning as a capital.
         let is_same = |own: &&str| if self.form == Form::Options { key == *own } else { key.eq_ignore_ascii_case(own) };
         keys.iter().any(is_same)
     }
 
-    /// Writes a setting: in its own place, below the comment that proposes it, or at the end of the file or section.
+    /// Writes a setting: in place of its old value, below the comment that proposes it, or at the end of the file or
+    /// section.
     pub(super) fn set(&self, keys: &[&str], value: &str, written: &mut Written) {
         let value = match self.form {
             Form::Assignments => format!("'{value}'"),
@@ -118,7 +119,7 @@ impl<'a> Lines<'a> {
             let place = &self.places[old.line_idx];
             let line = &self.text[place.clone()];
             let (start, end) = (old.at.start - place.start, old.at.end - place.start);
-            // A setting without a value has no sign before it that parts the two.
+            // A setting without a value has no separator before it.
             let space = if start == end && !line[..start].ends_with([' ', '=', '\t']) { " " } else { "" };
             let value = format!("{space}{value}");
             let after = format!("{}{value}{}", &line[..start], &line[end..]);
@@ -130,7 +131,7 @@ impl<'a> Lines<'a> {
             written.rewrites.push(Rewrite { at: old.at.clone(), text: value });
             return;
         }
-        // Of several names the one that the file proposes is that of its version.
+        // If a setting has several names, the name in the file is that of its version.
         let key = self.commented(keys).map_or(keys[0], |it| it.key);
         let line = match self.form {
             Form::Words | Form::Options => format!("{key} {value}"),
@@ -146,7 +147,7 @@ impl<'a> Lines<'a> {
         let (at, text) = match below {
             Some(idx) => {
                 let end = self.places[idx].end;
-                // A line without an end gets one before, and stays without one after.
+                // A line without a line break gets one before the new line, which then ends without one.
                 let is_cut = end == self.text.len();
                 let at = if is_cut { end } else { end + self.text[end..].find('\n').map_or(0, |it| it + 1) };
                 let lacks_head = self.form.sections().is_some() && self.heads.is_empty();
@@ -160,7 +161,7 @@ impl<'a> Lines<'a> {
         written.rewrites.push(Rewrite { at: at..at, text });
     }
 
-    /// The line below which a new setting counts for the server: the last of its last section, or of the file.
+    /// The line below which a new setting takes effect: the last of the server's last section, or of the file.
     fn last_line(&self) -> Option<usize> {
         let Some(head) = self.heads.last() else {
             return self.places.len().checked_sub(1);
@@ -191,12 +192,12 @@ fn setting(form: Form, line: &str, start: usize, line_idx: usize) -> Option<Sett
     let value = match form {
         Form::Assignments | Form::Sections(_) | Form::Unit if has_sign => value[1..].trim_start(),
         Form::Options => value.trim_start_matches('=').trim_start(),
-        // PostgreSQL takes a setting without the sign as well; in a comment that is a sentence.
+        // PostgreSQL also accepts a setting without the sign; in a comment such a line is a sentence.
         Form::Assignments if is_active => value,
         Form::Words => value,
         Form::Assignments | Form::Sections(_) | Form::Unit => return None,
     };
-    // A comment of Redis that is a setting has one word behind the key; a sentence has more.
+    // A Redis comment that is a setting has one word after the key; a sentence has more.
     if !is_active && matches!(form, Form::Words | Form::Options) && value.split_whitespace().count() != 1 {
         return None;
     }

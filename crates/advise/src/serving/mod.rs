@@ -1,6 +1,8 @@
-//! A server's own configuration file: what makes the server listen on a socket, and the bytes that write it.
+//! A server's own configuration file: the setting that makes the server listen on a socket, and the bytes that write
+//! it.
 //!
-//! One row of `ALL` for each family of servers. `lines` reads and writes the settings of each form that such files have. Called by `switch`; nothing here looks at the machine.
+//! `ALL` has one row for each family of servers. `lines` reads and writes the settings in each syntax. Called by
+//! `switch`; nothing here examines the machine.
 
 mod lines;
 #[cfg(test)]
@@ -10,28 +12,28 @@ pub use lines::Written;
 use lines::{Form, Lines, Setting};
 use looptax_model::dsn::Kind;
 
-/// The own file of a family of servers.
+/// The configuration file of a family of servers.
 #[derive(Debug)]
 pub struct ServerFile {
     pub kinds: &'static [Kind],
     form: Form,
-    /// The setting that names the socket, or its folder; the first is the one that is written.
+    /// The setting for the socket, or for its folder; the first name is the one that is written.
     socket: &'static [&'static str],
-    /// The setting of the socket's mode; `None` if the server has none.
+    /// The setting for the socket's mode; `None` if the server does not have such a setting.
     mode: Option<Mode>,
-    /// Whether the setting names the folder that the socket is in.
+    /// Whether the setting is the folder of the socket.
     pub is_folder: bool,
-    /// Whether a server that listens on a socket listens at no port.
+    /// Whether a server that listens on a socket does not listen on a port.
     pub is_exclusive: bool,
-    /// Settings that such a file has: two of them, or one and a name that fits.
+    /// Settings of such a file: it has two of them, or one and a matching name.
     marks: &'static [&'static str],
     names: &'static [&'static str],
     backlog: Backlog,
-    /// Where packages put the socket, or its folder.
+    /// The socket's usual path in packages, or its folder.
     pub usual_socket: &'static str,
-    /// Where the packages keep it: a server reads these without being told.
+    /// The usual paths of the file in packages: a server reads these by default.
     pub usual_places: &'static [&'static str],
-    /// Options of the server's command line that name another file in their place.
+    /// Options of the server's command line that name another file instead.
     pub elsewhere: &'static [&'static str],
 }
 
@@ -41,15 +43,15 @@ struct Mode {
     form: ModeForm,
 }
 
-/// What says how many connections may wait on the socket.
+/// The setting for the number of connections that may wait on the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Backlog {
-    /// A setting, which the port has, too.
+    /// A setting that also applies to the port.
     Setting(&'static [&'static str]),
-    /// As many as at the port, by what is no setting of its own: PostgreSQL takes twice its `max_connections`, `FerretDB`
-    /// what the kernel allows.
+    /// As many as at the port, without a separate setting: PostgreSQL uses twice its `max_connections`, `FerretDB` the
+    /// kernel's limit.
     AsAtPort,
-    /// A number in its source. Pgpool-II takes 10,000 for the socket, and settings for the port (seen with 4.3.5).
+    /// A number in its source. Pgpool-II uses 10,000 for the socket, and settings for the port (seen with 4.3.5).
     Fixed,
 }
 
@@ -59,7 +61,7 @@ enum ModeForm {
     Bare,
     /// `0770`
     Padded,
-    /// `0007`: what the server's process takes away from whatever it makes.
+    /// `0007`: the bits that the server's process removes from every file that it makes.
     Mask,
 }
 
@@ -178,7 +180,8 @@ static ALL: [ServerFile; 7] = [
 ];
 
 impl ServerFile {
-    /// The family whose own file a text is, by its name and settings. A file that several families have has several.
+    /// The families whose configuration file a text may be, by its name and settings. A file of several families gives
+    /// several.
     pub fn of(name: &str, text: &str) -> impl Iterator<Item = &'static Self> {
         let name = name.to_lowercase();
         ALL.iter().filter(move |it| {
@@ -189,7 +192,7 @@ impl ServerFile {
         })
     }
 
-    /// The family of a kind of server, if its file is known.
+    /// The family of a kind of server, if looptax knows its file.
     pub fn family_of(kind: Kind) -> Option<&'static Self> {
         ALL.iter().find(|it| it.kinds.contains(&kind))
     }
@@ -199,7 +202,7 @@ impl ServerFile {
         Lines::read(self.form, text).active(&[key]).map(|it| it.value.clone())
     }
 
-    /// The socket that the file sets, as it is written there; empty if it is switched off.
+    /// The socket that the file sets, as written there; empty if it is switched off.
     pub fn socket(&self, text: &str) -> Option<String> {
         Lines::read(self.form, text).active(self.socket).map(|it| it.value.clone())
     }
@@ -211,29 +214,29 @@ impl ServerFile {
         proposed.filter(|it| it.starts_with('/'))
     }
 
-    /// The mode that the file sets for its socket; `None` if it sets none, or the server knows none.
+    /// The mode that the file sets for its socket; `None` if the file or the server has no mode.
     pub fn mode(&self, text: &str) -> Option<u32> {
         let Mode { key, form } = self.mode?;
         let value = u32::from_str_radix(&self.value(text, key)?, 8).ok()?;
         Some(if form == ModeForm::Mask { 0o777 & !value } else { value })
     }
 
-    /// Whether the mode is that of every file that the server makes, too.
+    /// Whether the mode also applies to every other file that the server makes.
     pub fn is_mode_of_all(&self) -> bool {
         self.mode.is_some_and(|it| it.form == ModeForm::Mask)
     }
 
-    /// Whether the server gives its socket the mode that its file says; without that every user may connect, as far as
-    /// the folder lets them.
+    /// Whether the server gives its socket the mode of its file; otherwise every user may connect who can reach the
+    /// folder.
     pub fn has_mode(&self) -> bool {
         self.mode.is_some()
     }
 
-    /// What a server's command line has besides to test its file and end; empty if it has no such test.
+    /// Words that make a server's command line test its file and end; empty if the server has no such test.
     ///
     /// # Source
     /// mariadbd(8), `--help --verbose`; dev.mysql.com, "Server Configuration Validation"; postgres(1), `-C`. Each ends
-    /// with a code if the file holds a setting that is not known (seen with 10.11, 9.7 and 15).
+    /// with a code if the file contains an unknown setting (seen with 10.11, 9.7 and 15).
     pub fn test_words(kind: Kind) -> &'static [&'static str] {
         match kind {
             Kind::Mariadb => &["--help", "--verbose"],
@@ -243,24 +246,24 @@ impl ServerFile {
         }
     }
 
-    /// How many connections may wait on the socket, as the file says; `None` if it does not say.
+    /// How many connections may wait on the socket, according to the file; `None` if it does not set it.
     pub fn backlog(&self, text: &str) -> Option<u32> {
         let Backlog::Setting(keys) = self.backlog else { return None };
         let own: u32 = Lines::read(self.form, text).active(keys)?.value.parse().ok()?;
         Some(own).filter(|it| *it > 0)
     }
 
-    /// Whether the file has a setting for that.
+    /// Whether the file has a setting for the backlog.
     pub fn has_backlog(&self) -> bool {
         matches!(self.backlog, Backlog::Setting(_))
     }
 
-    /// Whether as many may wait on the socket as at the port.
+    /// Whether the same number may wait on the socket as at the port.
     pub fn has_one_backlog(&self) -> bool {
         self.backlog != Backlog::Fixed
     }
 
-    /// What lets so many connections wait; nothing if the file has no setting for that.
+    /// The changes that let `n` connections wait; empty if the file has no setting for it.
     pub fn waiting(&self, text: &str, n: u32) -> Written {
         let mut written = Written::default();
         if let Backlog::Setting(keys) = self.backlog {
@@ -269,7 +272,7 @@ impl ServerFile {
         written
     }
 
-    /// What makes the server listen on this socket, or in this folder, with this mode if it has one.
+    /// The changes that make the server listen on this socket, or in this folder, with this mode if it has one.
     pub fn listening(&self, text: &str, socket: &str, mode: u32) -> Written {
         let lines = Lines::read(self.form, text);
         let mut written = Written::default();
@@ -301,7 +304,7 @@ impl ServerFile {
         self.form == Form::Unit
     }
 
-    /// The words of a command line that a file of options or a unit makes; empty in other forms.
+    /// The command-line words in a file of options or a unit; empty for other syntaxes.
     pub fn options(&self, text: &str) -> Vec<String> {
         if self.is_unit() {
             let started = self.value(text, "ExecStart").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is written into servers' files, as packages ship them.
+//! Changes to servers' files, as packages ship them.
 
 use super::*;
 use crate::app::rewritten;
@@ -8,7 +8,7 @@ fn check(name: &str, text: &str, socket: &str, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");
     let written = file.listening(text, socket, 0o770);
     assert_eq!(rewritten(text, &written.rewrites).as_deref(), Some(expected));
-    // What it sets is what is wanted, and nothing is left to write.
+    // The file then has the wanted settings, and needs no further change.
     let again = file.listening(expected, socket, 0o770);
     assert!(again.rewrites.is_empty(), "{again:?}");
     let set = file.socket(expected).unwrap();
@@ -117,7 +117,7 @@ fn ferretdb_gets_a_variable_in_its_unit() {
     assert!(ServerFile::of("other.service", unit).next().is_none());
 }
 
-/// How long the queue of a file is, and what it becomes with room for 700.
+/// Checks the queue of a file, and the file after a change to 700.
 #[track_caller]
 fn check_backlog(name: &str, text: &str, now: Option<u32>, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");

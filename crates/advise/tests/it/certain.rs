@@ -39,7 +39,7 @@ fn what_php_sets_under_a_condition_in_a_function_or_a_loop_is_open() {
         ("switch (A) { case 1: define('DB_HOST', '127.0.0.1'); }", condition),
         ("foreach ($x as $y) { define('DB_HOST', '127.0.0.1'); }", "set in a loop"),
         ("function set_up() { define('DB_HOST', '127.0.0.1'); }", "set in a function"),
-        ("define_once('DB_HOST', '127.0.0.1');", "handed to define_once()"),
+        ("define_once('DB_HOST', '127.0.0.1');", "passed to define_once()"),
         ("define('DB_HOST', '127.0.0.1');\ndefine('DB_HOST', 'db');", "set in line 2 and again in line 3"),
         ("define('DB_HOST', A ? '127.0.0.1' : 'localhost');", "an expression"),
         ("define('DB_HOST', getenv('X') ? getenv('X') : '127.0.0.1');", "an expression"),
@@ -56,7 +56,7 @@ fn what_another_file_may_set_again_is_open_and_an_applications_own_files_set_not
     check_open(
         "/srv/sites/default/settings.php",
         &format!("<?php\n{drupal}\nif (file_exists('x')) {{ include 'settings.local.php'; }}"),
-        "'settings.local.php' as well, which is read after it",
+        "also set by 'settings.local.php', which is read after it",
     );
     check_certain("/srv/sites/default/settings.php", &format!("<?php\ninclude 'before.php';\n{drupal}"));
     check_certain(

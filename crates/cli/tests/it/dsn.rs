@@ -146,7 +146,7 @@ fn the_web_stack_is_spelled_and_servers_are_that_looptax_does_not_speak_to() {
     let of_a_set = said(&[set, "--for", "python"]);
     let text = "27017.sock/shop?authSource=admin&proxyPassword=****&directConnection=true')";
     assert!(of_a_set.contains(text), "{of_a_set}");
-    for words in ["beware: replicaSet is left out", "beware: left out: tls;"] {
+    for words in ["beware: directConnection=true replaces replicaSet", "beware: left out: tls;"] {
         assert!(of_a_set.contains(words), "{of_a_set}");
     }
     assert!(!of_a_set.contains("hush") && !of_a_set.contains(": add direct"), "{of_a_set}");

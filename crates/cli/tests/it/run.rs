@@ -246,7 +246,7 @@ fn rules_that_ask_for_the_system_user_leave_postgres_on_tcp() {
     };
     let peer = rules("peer");
     peer.expect_code(1);
-    assert!(peer.stdout.contains("over the socket line 1 says `local all all peer`"), "{}", peer.stdout);
+    assert!(peer.stdout.contains("over the socket line 1 applies (`local all all peer`)"), "{}", peer.stdout);
     rules("scram-sha-256").expect_code(0);
 }
 

@@ -85,25 +85,25 @@ fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
     for (rules, words) in [
         (
             host.to_owned(),
-            "line 1 says `host all all 127.0.0.1/32 scram-sha-256`, and over the socket no line lets anybody in",
+            "line 1 applies (`host all all 127.0.0.1/32 scram-sha-256`), and over the socket no line allows a login",
         ),
         (
             format!("local shop all scram-sha-256\n{host}"),
-            "for a database that no line names and a user that no line names, over TCP line 2 says",
+            "for a database that no line names and a user that no line names: over TCP line 2 applies",
         ),
-        (format!("local all bob scram-sha-256\n{host}"), "a user that no line names, over TCP line 2 says"),
+        (format!("local all bob scram-sha-256\n{host}"), "a user that no line names: over TCP line 2 applies"),
         (
             format!("local all all scram-sha-256\n{host}host replication all samehost scram-sha-256\n"),
-            "for replication and a user that no line names, over TCP line 3 says `host replication all samehost scram-sha-256`",
+            "for replication and a user that no line names: over TCP line 3 applies (`host replication all samehost scram-sha-256`)",
         ),
-        (format!("local all all trust\n{host}"), "and over the socket line 1 says `local all all trust`"),
+        (format!("local all all trust\n{host}"), "and over the socket line 1 applies (`local all all trust`)"),
         (
             "local all all trust\nhost all bob 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n".to_owned(),
-            "user `bob`, over TCP line 2 says `host all bob 127.0.0.1/32 reject`, and over the socket line 1",
+            "user `bob`: over TCP line 2 applies (`host all bob 127.0.0.1/32 reject`), and over the socket line 1",
         ),
         (
             "local all all scram-sha-256\nhost all all 127.0.0.1/32 trust\n".to_owned(),
-            "over TCP line 2 says `host all all 127.0.0.1/32 trust`, and over the socket line 1",
+            "over TCP line 2 applies (`host all all 127.0.0.1/32 trust`), and over the socket line 1",
         ),
         (format!("local all +bob scram-sha-256\nlocal all all scram-sha-256\n{host}"), "line 1 of"),
     ] {
@@ -369,14 +369,14 @@ fn r18_an_account_that_gets_more_over_the_socket_stays_on_tcp() {
     );
     check(
         &["GRANT INSERT ON mysql.* TO 'app'@'localhost'"],
-        Some("stays on TCP: `app`: over the socket one is `app@localhost`"),
+        Some("stays on TCP: `app`: over the socket the account is `app@localhost`"),
     );
     check(
         &[
             "REVOKE INSERT ON mysql.* FROM 'app'@'localhost'",
             "ALTER USER 'app'@'localhost' IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD('pw')",
         ],
-        Some("in place of a password"),
+        Some("instead of a password"),
     );
 }
 

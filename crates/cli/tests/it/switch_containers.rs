@@ -155,7 +155,7 @@ fn without_the_option_and_where_it_cannot_be_written_it_is_said_by_hand() {
     let run = other.switch(&["--containers", "--yes"]);
     run.expect_code(1);
     let words = run.words();
-    for part in ["`own/mariadb` has its socket is not known", "['sockets-db:/var/run/mysqld']"] {
+    for part in ["does not know where the image `own/mariadb` has its socket", "['sockets-db:/var/run/mysqld']"] {
         assert!(words.contains(part), "{words}");
     }
     assert_eq!((scene.now(), other.now()), (BEFORE.to_owned(), text));
@@ -183,7 +183,7 @@ fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
         "+ REDIS_PORT: 0",
         "+ --unixsocket /run/valkey/redis.sock --unixsocketperm 777 # at the end of the args of cache",
         "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
-        "nothing of the file keeps its data at /data",
+        "no line of the file keeps its data in /data",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }

@@ -87,7 +87,7 @@ fn both_ends_and_the_volume_are_written_and_come_back() {
         "+ - sockets-app:/run/php # volumes of web",
         "+ - sockets-app:/run/php # volumes of app",
         "docker compose up -d, which recreates both containers",
-        "PHP-FPM listens only on the socket then: who else uses its port is not seen from the files",
+        "PHP-FPM then listens only on the socket, and the files do not show which other clients use its port",
     ] {
         assert!(plan.words().contains(part), "{part}: {}", plan.stdout);
     }
@@ -141,7 +141,7 @@ fn a_pools_file_is_written_where_the_program_takes_it_from_any_image() {
         assert_eq!(is_written, IMAGES.iter().all(counts), "{name}: {}", run.stderr);
         if !is_written {
             let said = written.switch(&["--containers", "--dry-run"]).words();
-            assert!(said.contains("whether it counts is not known: mount it at"), "{name}: {said}");
+            assert!(said.contains("does not know which takes effect: mount it at"), "{name}: {said}");
         }
     }
 }
@@ -155,31 +155,31 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
         "./pools:/usr/local/etc/php-fpm.d",
         "php-fpm -tt` shows it",
     ),
-    (0, "./pool.conf", "../pool.conf", "zz-socket.conf is not read"),
-    (0, "php-fpm.d/zz-socket.conf", "php-fpm.conf", "php-fpm.conf is not read"),
+    (0, "./pool.conf", "../pool.conf", "zz-socket.conf, so looptax does not know"),
+    (0, "php-fpm.d/zz-socket.conf", "php-fpm.conf", "php-fpm.conf, so looptax does not know"),
     (
         0,
         "      - ./pool.conf:/usr/local/etc/php-fpm.d/zz-socket.conf:ro\n",
         "",
-        "no file of the project says where the pool",
+        "no file of the project sets where the pool",
     ),
     (0, "    image: php:8.3-fpm\n", "    build: .\n", "the server has `build`"),
-    (0, "php:8.3-fpm", "own/php:8.3-fpm", "is not known"),
-    (0, "php:8.3-fpm", "php:8.3-apache", "is not known"),
+    (0, "php:8.3-fpm", "own/php:8.3-fpm", "does not know where the image"),
+    (0, "php:8.3-fpm", "php:8.3-apache", "does not know where the image"),
     (0, "    image: php:8.3-fpm\n", "    image: php:8.3-fpm\n    command: php-fpm -y /app.conf\n", "command"),
-    (0, "    image: php:8.3-fpm\n", "    image: php:8.3-fpm\n    scale: 2\n", "may be several"),
-    (0, "    image: php:8.3-fpm\n", "    image: php:8.3-fpm\n    deploy: {replicas: 2}\n", "may be several"),
+    (0, "    image: php:8.3-fpm\n", "    image: php:8.3-fpm\n    scale: 2\n", "may have several"),
+    (0, "    image: php:8.3-fpm\n", "    image: php:8.3-fpm\n    deploy: {replicas: 2}\n", "may have several"),
     (
         0,
         "    image: php:8.3-fpm\n",
         "    image: php:8.3-fpm\n    ports: ['9000:9000']\n",
-        "`ports` of `app` has port 9000",
+        "`ports` of `app` uses port 9000",
     ),
     (
         0,
         "    image: php:8.3-fpm\n",
         "    image: php:8.3-fpm\n    healthcheck: {test: cgi-fcgi -bind -connect 127.0.0.1:9000}\n",
-        "`healthcheck` of `app` has port 9000",
+        "`healthcheck` of `app` uses port 9000",
     ),
     (
         0,
@@ -187,22 +187,22 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
         "    image: php:8.3-fpm\n    tmpfs: /run\n",
         "`app` has something else at /run/php",
     ),
-    (0, "  app:\n", "  cron:\n    image: own\n    environment: [FPM=app:9000]\n  app:\n", "elsewhere too"),
+    (0, "  app:\n", "  cron:\n    image: own\n    environment: [FPM=app:9000]\n  app:\n", "in another place too"),
     (
         0,
         "  app:\n",
         "  cron:\n    image: own\n    volumes: ['./pool.conf:/pool.conf']\n  app:\n",
-        "have one file mounted",
+        "mount the same file",
     ),
     (0, "image: nginx:1.27-alpine", "image: own/nginx", "its image is not one of nginx's own"),
     (0, "image: nginx:1.27-alpine", "image: nginx\n    command: nginx -c /etc/other.conf", "its command may read"),
     (0, "      - .:/var/www/html\n  app", "      - ./more:/etc/nginx/more\n  app", "/etc/nginx/more is not read"),
-    (1, "location = /status { fastcgi_pass app:9000; }", "set $up app:9000;", "names app:9000 elsewhere too"),
+    (1, "location = /status { fastcgi_pass app:9000; }", "set $up app:9000;", "uses app:9000 in another place too"),
     (
         1,
         "location = /status { fastcgi_pass app:9000; }",
         "location = /status { fastcgi_pass $up; }",
-        "leads is not known",
+        "does not know where",
     ),
     (
         1,
@@ -210,11 +210,11 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
         "upstream php { server app:9000; server app2:9000; }\nserver { location /p { fastcgi_pass php; }",
         "one of several servers",
     ),
-    (1, "app:9000", "app:9001", "port 9001 is not the one"),
-    (2, "listen = 9000", "listen = 127.0.0.1:9001", "listens at 127.0.0.1:9001"),
-    (2, "listen = 9000", "", "no file of the project says where the pool"),
-    (2, "[www]", "[other]", "no file of the project says where the pool"),
-    (2, "listen.mode = 0600", "listen.acl_users = nginx", "who may use its socket"),
+    (1, "app:9000", "app:9001", "does not listen on port 9001"),
+    (2, "listen = 9000", "listen = 127.0.0.1:9001", "listens on 127.0.0.1:9001"),
+    (2, "listen = 9000", "", "no file of the project sets where the pool"),
+    (2, "[www]", "[other]", "no file of the project sets where the pool"),
+    (2, "listen.mode = 0600", "listen.acl_users = nginx", "which users may use its socket"),
 ];
 
 #[test]
@@ -239,7 +239,7 @@ fn what_is_in_the_image_or_in_another_project_is_said() {
         ["", "      - ./sites:/etc/nginx/conf.d\n", "      - ./site.conf:/etc/nginx/templates/a.conf.template\n"]
     {
         let scene = scene(&COMPOSE.replace(mount, other), SITE, POOL);
-        let words = ["whether it uses PHP-FPM is not known", "docker compose exec web nginx -T"];
+        let words = ["cannot see whether it uses PHP-FPM", "docker compose exec web nginx -T"];
         scene.switch(&["--containers", "--yes"]).expect_error(2, &words);
     }
     let alone = &COMPOSE[..COMPOSE.find("  app:\n").unwrap()];

@@ -1,4 +1,4 @@
-//! Where a program's text does not always run: branches, loops and functions, as bytes of the text.
+//! Finds the parts of a program's text that do not always run, in bytes: branches, loops and functions.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use super::Language;
 use super::lexer::{Kind, Token};
 use crate::app::setting::LineStarts;
 
-/// Bytes that do not always count, and what they are, behind "it is set …".
+/// Bytes that do not always run, and the reason, which completes "it is …".
 pub(super) type Condition = (Range<usize>, &'static str);
 
-/// Most branches of a text that are told apart.
+/// Most branches of a text that are distinguished.
 const MOST_CONDITIONS: usize = 500;
 
 pub(super) const BRANCH: &str = "set under a condition";
 const LOOP: &str = "set in a loop";
-const SETTINGS: &str = "set as the default of a variable of the environment";
-pub(super) const FUNCTION: &str = "set in a function, if that is called";
+const SETTINGS: &str = "set as the default of an environment variable";
+pub(super) const FUNCTION: &str = "set in a function, which may never be called";
 
-const ATTEMPT: &str = "set in an attempt that may fail";
+const ATTEMPT: &str = "set in a `try` block that may fail";
 const AS_PROGRAM: &str = "set if the file is run as a program";
 
 pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Vec<Condition> {
@@ -28,7 +28,7 @@ pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Ve
         Language::Ruby => program.ended(),
     };
     if found.len() >= MOST_CONDITIONS {
-        // What is left is not looked at, and so not certain either.
+        // The rest is not read, so it is not certain either.
         found = vec![(0..text.len(), BRANCH)];
     }
     found
@@ -41,7 +41,7 @@ fn reason(word: &str, language: Language) -> Option<&'static str> {
         "foreach" | "for" | "while" | "until" => LOOP,
         "def" => FUNCTION,
         "sub" if language == Language::Perl => FUNCTION,
-        // Of Pydantic, whose fields are variables of the environment first.
+        // Pydantic reads its fields from environment variables first.
         "class" if language == Language::Python => SETTINGS,
         "function" if language == Language::Php => FUNCTION,
         _ => return None,
@@ -52,9 +52,9 @@ pub(super) struct Program<'a> {
     text: &'a str,
     tokens: &'a [Token],
     starts: LineStarts,
-    /// For each opening bracket the token behind the one that closes it.
+    /// For each opening bracket, the token after its closing one.
     behind: Vec<usize>,
-    /// For each token where the statement ends that it is in.
+    /// For each token, the end of its statement.
     ends: Vec<usize>,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Program<'a> {
             let Some(reason) = reason(self.word(idx), language) else {
                 continue;
             };
-            // What OTRS and its forks call of every such file.
+            // OTRS and its forks give this name to the function of every such file.
             let is_called = self.word(idx) == "sub" && self.word(idx + 1) == "Load";
             let is_name = matches!(before, "." | "->" | "::" | "function" | "$")
                 || is_called
@@ -132,7 +132,7 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// The block or statement behind a keyword that is before `at`.
+    /// The block or statement after a keyword that is before `at`.
     fn block(&self, at: usize, reason: &'static str, language: Language) -> Option<Condition> {
         let mut at = at;
         if reason == FUNCTION || language == Language::Go {
@@ -172,7 +172,7 @@ impl<'a> Program<'a> {
         idx
     }
 
-    /// Each token that begins a line outside brackets, and how far it is indented.
+    /// Each token that begins a line outside brackets, and the indentation of the line.
     fn statements(&self) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         let mut depth = 0_usize;

@@ -1,15 +1,15 @@
-//! What stands where a literal could stand: a string, a number, the environment, or more than we know.
+//! Reads an expression in the place of a literal: a string, a number, the environment, or more than we know.
 
 use super::lexer::{Kind, Token};
 use crate::app::setting::Value;
 
-/// The value of an expression; `None` for nothing: `null`, `None`, `nil`.
+/// The value of an expression; `None` if it is empty: `null`, `None`, `nil`.
 pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
     let word = |token: &Token| text[token.at.clone()].to_owned();
     match tokens {
         [] => None,
         [Token { kind: Kind::Text(found), .. }] => {
-            // A template's place holder is no value.
+            // The placeholder of a template is not a value.
             let found = found.clone().filter(|it| !it.contains("{{"));
             Some(found.map_or(Value::Hidden, Value::Text))
         }
@@ -70,12 +70,12 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     } else {
         texts.next()?
     };
-    // Two texts at most: anything beyond is put together by code.
+    // Two texts at most: code builds anything longer.
     let fallback = texts.next().or_else(|| number(text, rest));
     Some(Value::Variable { name, fallback })
 }
 
-/// The number that counts without the variable: `env('X', 6379)`, and no place in a list.
+/// The number that is used if the variable is not set: `env('X', 6379)`, and not an index of a list.
 fn number(text: &str, tokens: &[Token]) -> Option<String> {
     let word = |token: &Token| &text[token.at.clone()];
     let is_number = |token: &Token| token.kind == Kind::Word && word(token).bytes().all(|it| it.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Files that a program reads beside its own: which they are, and what they set.
+//! Files that a program reads along with its own: which they are, and what they set.
 
 use super::Language;
 use super::walk::{Sets, walked};
@@ -7,15 +7,15 @@ use crate::app::setting::Read;
 /// A file that another one reads.
 #[derive(Debug, Clone)]
 pub struct Included {
-    /// As the other one names it.
+    /// Its name as the other file writes it.
     pub words: String,
     pub text: String,
 }
 
-/// Words of programs that set things which are in no assignment.
+/// Words of programs that set variables without an assignment.
 const HIDDEN: [&str; 8] = ["eval", "extract", "exec(", "GLOBALS", "globals()", "locals()", "setattr", "$$"];
 
-/// Names and files, as far as these are literal: beside the file that reads them, or from the root.
+/// Names and files, if they are literals: in the folder of the file that reads them, or from the root.
 pub(crate) fn files(text: &str, language: Language) -> Vec<(String, String)> {
     let walk = walked(text, language);
     let named = walk.includes.into_iter().filter_map(|(_, words)| {
@@ -55,7 +55,7 @@ fn file(words: &str, language: Language) -> Option<String> {
     })
 }
 
-/// The settings of a program's text; those that a file which it reads sets too are in doubt.
+/// Reads the settings of a program's text, with a doubt at those that an included file sets too.
 pub(crate) fn read(text: &str, language: Language, included: &[Included]) -> Read {
     let mut walk = walked(text, language);
     let sets = |(_, words): &(usize, String)| {
@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str, language: Language, included: &[Included]) -> Rea
     (walk.settings, walk.problems)
 }
 
-/// What an included file sets; `None` where that may be anything.
+/// The settings of an included file; `None` if these may be anything.
 fn sets(included: &Included, language: Language) -> Option<Sets> {
     if HIDDEN.iter().any(|it| included.text.contains(it)) {
         return None;

@@ -6,7 +6,7 @@ use super::Language;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A string; `None` where a variable is in it.
+    /// A string; `None` if it contains a variable.
     Text(Option<String>),
     /// A name or a number, with PHP's `$`.
     Word,
@@ -20,7 +20,7 @@ pub(super) struct Token {
     pub(super) at: Range<usize>,
 }
 
-/// The tokens of a text; a string without an end ends the text.
+/// The tokens of a text. A string without an end ends the text.
 pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     let mut lexer = Lexer { text, at: 0, language };
     if language == Language::Php {
@@ -33,7 +33,7 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     found
 }
 
-/// The text of a token that is no string; empty behind the last.
+/// The text of a token that is not a string; empty after the last.
 pub(super) fn word<'a>(text: &'a str, tokens: &[Token], at: usize) -> &'a str {
     let token = tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_)));
     token.map_or("", |it| &text[it.at.clone()])
@@ -50,7 +50,7 @@ impl Lexer<'_> {
         &self.text[self.at..]
     }
 
-    /// Where the text goes on after the next `mark`.
+    /// The place after the next `mark`.
     fn after(&self, mark: &str) -> Option<usize> {
         Some(self.at + self.rest().find(mark)? + mark.len())
     }
@@ -88,7 +88,7 @@ impl Lexer<'_> {
             let rest = &rest[blank..];
             let comments = self.language.line_comments();
             let skipped = if comments.iter().any(|it| rest.starts_with(it)) {
-                // PHP leaves its mode even from within a comment.
+                // PHP ends its mode even within a comment.
                 let line = rest.find('\n').unwrap_or(rest.len());
                 let end = rest[..line].find("?>");
                 end.filter(|_| self.language == Language::Php).unwrap_or(line)
@@ -130,7 +130,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The string that begins here; in a raw one a backslash means itself, and yet a quote behind it ends nothing.
+    /// The string that begins here. In a raw string a backslash means itself, but a quote after it still does not end
+    /// the string.
     fn string(&mut self, is_raw: bool) -> Kind {
         let rest = self.rest();
         let quote = rest.chars().next().unwrap_or('"');
@@ -173,7 +174,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a variable or expression stands here within a string.
+    /// Whether a variable or expression begins here within a string.
     fn is_variable(&self, quote: char, rest: &str) -> bool {
         match self.language {
             Language::Php | Language::Perl => {
@@ -190,8 +191,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// What a backslash makes of the next character; `None` for what only the language itself knows. Itself where it
-    /// means nothing before that.
+    /// The character that a backslash and the next character mean; `None` if only the language itself knows. The
+    /// character itself if a backslash before it has no meaning.
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;
         let language = self.language;
@@ -225,7 +226,7 @@ impl Lexer<'_> {
         found
     }
 
-    /// The character of `u0026`, as JSON and most languages write it behind a backslash.
+    /// The character of `u0026`, as JSON and most languages write it after a backslash.
     fn by_number(&self) -> Option<char> {
         if matches!(self.language, Language::Php | Language::Perl) {
             return None;

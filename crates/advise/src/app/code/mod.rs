@@ -1,11 +1,10 @@
-//! Configuration that is written in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON; programs in these,
-//! in Go and in Java and its like.
+//! Configuration that is written in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON; and programs in
+//! these, in Go, and in Java and similar languages.
 //!
-//! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and
-//! escapes; `condition` tells what does not always run; `walk` follows assignments, `define` and nested lists to their literals; `expression`
-//! says what is in a literal's place; `calls` finds the calls of
-//! database drivers. No lexer of these languages keeps to their literals alone,
-//! and none of them tells all four.
+//! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and escapes; `condition`
+//! finds the parts that do not always run; `walk` follows assignments, `define` and nested lists to their literals;
+//! `expression` reads an expression in the place of a literal; `calls` finds the calls of database drivers. No existing
+//! lexer of these languages stops at their literals, and none distinguishes all four.
 
 mod calls;
 mod condition;
@@ -32,7 +31,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// What begins a comment that ends with its line.
+    /// The signs that begin a comment up to the end of its line.
     const fn line_comments(self) -> &'static [&'static str] {
         match self {
             Self::Php => &["//", "#"],
@@ -45,7 +44,7 @@ impl Language {
         matches!(self, Self::Php | Self::Script | Self::Go | Self::Java)
     }
 
-    /// What makes, behind a backslash in a string, something that is not worked out here.
+    /// Characters that, after a backslash in a string, begin an escape that only the language itself can evaluate.
     const fn knows_alone(self) -> &'static str {
         match self {
             Self::Php | Self::Perl => "efvux01234567",

@@ -19,7 +19,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         return None;
     }
     let (settings, _) = yaml::read(file.text);
-    // The first form of these files has the services at its top.
+    // The first version of these files has the services at the top level.
     let depth = usize::from(has_services);
     let mut services: BTreeMap<&str, Vec<&Setting>> = BTreeMap::new();
     for setting in &settings {
@@ -44,7 +44,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
 
 fn service(name: &str, settings: &[&Setting], depth: usize) -> Container {
     let mut service = Container::new(name, format!("the service `{name}`"));
-    // Parts of a long mount, by its place in the list.
+    // Parts of a mount in the long syntax, by its place in the list.
     let mut long: BTreeMap<&str, [Option<&str>; 3]> = BTreeMap::new();
     for setting in settings {
         service.lines.insert(setting.line);

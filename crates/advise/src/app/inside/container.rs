@@ -1,33 +1,33 @@
-//! A container as a file describes it: its name, network and mounts, before it is known which settings are its own.
+//! A container as a file describes it: its name, network and mounts, before its own settings are known.
 
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
 pub(super) struct Container {
-    /// The file's own name for it.
+    /// The name that the file gives it.
     pub(super) key: String,
-    /// For a person.
+    /// The name that a person reads.
     pub(super) name: String,
     pub(super) image: Option<String>,
     pub(super) network: Network,
-    /// Targets with what is mounted there.
+    /// Targets of mounts, with their content.
     pub(super) mounts: Vec<(String, Content)>,
     pub(super) may_have_more_mounts: bool,
-    /// Files that set its environment, as the file names them.
+    /// Files that set its environment, by their names in the file.
     pub(super) environment_files: Vec<String>,
     pub(super) has_machines_files: bool,
     /// The lines of its own settings, counted from one.
     pub(super) lines: BTreeSet<usize>,
-    /// Which document or Pod it belongs to: names count within one.
+    /// The document or Pod that it belongs to: a name is valid within one group.
     pub(super) group: usize,
-    /// Whether all of its group have one network: a Pod.
+    /// Whether all containers of its group share one network: a Pod.
     pub(super) shares_group: bool,
 }
 
 /// The containers of a file.
 pub(in crate::app) struct File {
     pub(super) containers: Vec<Container>,
-    /// What every setting is in that belongs to none of them.
+    /// The container of every setting that belongs to none of the others.
     pub(super) rest: Option<Container>,
     pub(super) volume: &'static str,
 }
@@ -35,10 +35,10 @@ pub(in crate::app) struct File {
 /// A file that may describe containers.
 pub(super) struct FileText<'a> {
     pub(super) path: &'a str,
-    /// The last part of its path.
+    /// The last component of its path.
     pub(super) name: &'a str,
     pub(super) text: &'a str,
-    /// Names of files that are beside it.
+    /// Names of the other files in its folder.
     pub(super) beside: &'a [String],
 }
 
@@ -49,7 +49,7 @@ impl FileText<'_> {
 }
 
 impl Container {
-    /// One with its own network and without mounts.
+    /// A container with its own network and without mounts.
     pub(super) fn new(key: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -71,11 +71,11 @@ impl Container {
 pub(super) enum Network {
     Machine,
     Own,
-    /// That of another container of the same file.
+    /// The network of another container of the same file.
     Of(String),
-    /// That of something else, in words: the container `vpn`.
+    /// The network of something else, in words: the container `vpn`.
     Other(String),
-    /// Why it is not known.
+    /// Why the network is unknown.
     Unknown(String),
 }
 
@@ -84,14 +84,14 @@ pub(super) enum Content {
     /// A path of the machine.
     Machine(String),
     Volume(String),
-    /// Nothing that anybody else has: a tmpfs.
+    /// Content that no other container has: a tmpfs.
     Own,
     Unknown,
 }
 
-/// Source and target of `source:target`, `source:target:ro` or a target alone, as Compose and Podman have it.
+/// Source and target of `source:target`, `source:target:ro` or only a target, as Compose and Podman write it.
 pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
-    // A variable may hold anything, colons too.
+    // A variable may contain anything, including colons.
     if text.contains('$') {
         let rest = text.rsplit('}').next().unwrap_or(text);
         let target = rest.split(':').rfind(|it| it.starts_with('/') && it.len() > 1)?;
@@ -105,7 +105,7 @@ pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
     Some((target.to_owned(), content_of(first)))
 }
 
-/// What a source of a mount is: a path, or the name of a volume.
+/// The content that the source of a mount means: a path, or the name of a volume.
 pub(super) fn content_of(source: &str) -> Content {
     if source.starts_with('/') || source.starts_with('.') {
         Content::Machine(source.to_owned())

@@ -1,8 +1,8 @@
-//! Whose 127.0.0.1 and whose folders a file speaks of, if it describes containers.
+//! Finds whose 127.0.0.1 and whose folders a file means, if it describes containers.
 //!
 //! A Compose service, a Pod, a unit of Podman and an OCI bundle have their own loopback and their own tree of files,
-//! unless they share the machine's. Text in, facts out: what other files set (an override, a `.pod`) is not read. Called by
-//! `placed`; `looptax_switch` decides what it means for a check.
+//! unless they share the machine's. Text in, facts out: settings in other files (an override, a `.pod`) are not read.
+//! Called by `placed`; `looptax_switch` decides what the facts mean for a check.
 
 mod bundle;
 mod compose;
@@ -22,8 +22,8 @@ pub use unit::has_volume;
 pub use whose::{Brought, Inside, Loopback, Neighbour, is_loopback};
 use whose::{Mount, Mounts};
 
-/// The services of a Compose file that take a file as their environment, or mount a folder that it is in; `None` if none
-/// does. `path` is the file's, `compose` that of the Compose file.
+/// The services of a Compose file that use a file as their environment, or mount a folder that contains it; `None` if
+/// no service does. `path` is the path of the file, `compose` that of the Compose file.
 pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     let folder = compose.parent()?;
     let name = compose.file_name()?.to_string_lossy().into_owned();
@@ -35,15 +35,15 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
             *from = plain_path(&folder.join(&*from)).to_string_lossy().into_owned();
         }
     }
-    inside.name = format!("{} (which takes this file, by {name})", inside.name);
+    inside.name = format!("{} (which uses this file, according to {name})", inside.name);
     Some(inside)
 }
 
-/// What a service of a Compose file has of the machine.
+/// The parts of the machine that a service of a Compose file uses.
 pub(super) struct Service {
     pub(super) name: String,
     pub(super) image: Option<String>,
-    /// Paths of the machine that are mounted, as the file has them, each behind its place.
+    /// Paths of the machine that are mounted, as the file writes them, each after its target.
     pub(super) mounted: Vec<(String, String)>,
 }
 
@@ -59,8 +59,8 @@ pub(super) fn services(name: &str, text: &str) -> Vec<Service> {
     file.map_or_else(Vec::new, |it| it.containers.into_iter().map(service).collect())
 }
 
-/// How many services of a Compose file take a file as their environment, or mount a folder that it is in; `file` is as the
-/// Compose file names it.
+/// The number of services of a Compose file that use a file as their environment, or mount a folder that contains it;
+/// `file` is its name in the Compose file.
 pub(super) fn n_takers(compose: &Path, text: &str, file: &str) -> usize {
     let name = compose.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let read = compose::read(&FileText { path: &name, name: &name, text, beside: &[] });
@@ -80,7 +80,7 @@ fn takers<'a>(file: &'a File, folder: &Path, path: &Path) -> Vec<&'a Container> 
     file.containers.iter().filter(takes).collect()
 }
 
-/// Without `.` and `..`, by its words alone.
+/// Removes `.` and `..`, by the text only.
 fn plain_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -96,15 +96,15 @@ fn plain_path(path: &Path) -> PathBuf {
 }
 
 impl File {
-    /// Reads it; `None` if it describes no container.
+    /// Reads a file; `None` if it does not describe a container.
     pub(super) fn read(path: &str, text: &str, beside: &[String]) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        // Jobs have `services:` as Compose files do.
+        // Jobs have `services:`, as Compose files do.
         let readers = [bundle::read, compose::read, pod::read, unit::read, image::read];
         readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
     }
 
-    /// The containers that these lines are in, as one: what they have in common.
+    /// The containers that contain these lines, as one: the facts that they share.
     pub(super) fn inside(&self, lines: &BTreeSet<usize>, service: Option<&str>) -> Option<Inside> {
         let is_named = |it: &&Container| service.is_some_and(|name| it.key == name);
         let has_line = |it: &&Container| !it.lines.is_disjoint(lines);
@@ -116,23 +116,24 @@ impl File {
             own = match &self.rest {
                 Some(rest) if rest.has_machines_files => return None,
                 Some(rest) => vec![rest],
-                // What no container has by itself may be for any of them.
+                // A setting that is in no container may be for any of them.
                 None => self.containers.iter().collect(),
             };
         }
         self.common(&own)
     }
 
-    /// What several containers have in common.
+    /// The facts that several containers share.
     fn common(&self, own: &[&Container]) -> Option<Inside> {
         let first = own.first()?;
         let mut loopbacks = own.iter().map(|it| self.loopback(it));
         let loopback = loopbacks.next()?;
         let is_one = loopbacks.all(|it| it == loopback);
-        let several = || Loopback::Unknown("the containers that take these settings have several networks".to_owned());
+        let several =
+            || Loopback::Unknown("the containers that read these settings are in different networks".to_owned());
         let names: BTreeSet<&str> = own.iter().map(|it| &*it.name).collect();
         let is_shared = |it: &Loopback| matches!(it, Loopback::Own(_));
-        // Each of several has its own, and none the machine's.
+        // Each of several has its own loopback, and none the machine's.
         let all_own = own.iter().all(|it| is_shared(&self.loopback(it)));
         Some(Inside {
             name: names.into_iter().collect::<Vec<_>>().join(" and "),
@@ -170,7 +171,7 @@ impl File {
                 Network::Machine => Loopback::Machine,
                 Network::Other(whose) => Loopback::Other(whose),
                 Network::Unknown(why) => Loopback::Unknown(why),
-                Network::Own | Network::Of(_) => Loopback::Unknown("its containers name each other".to_owned()),
+                Network::Own | Network::Of(_) => Loopback::Unknown("its containers refer to each other".to_owned()),
             };
         };
         let is_near = |it: &&Container| {
@@ -182,12 +183,12 @@ impl File {
         Loopback::Own(neighbours.collect())
     }
 
-    /// Whose network it is in the end, and what kind of network that is.
+    /// Follows the network to its owner, and returns the owner with the kind of network.
     fn root(&self, container: &Container) -> (String, Network) {
         let mut at = container;
         for _ in 0..=self.containers.len() {
             let Network::Of(name) = &at.network else {
-                // All containers of a Pod share one.
+                // All containers of a Pod share one network.
                 let key = if at.shares_group { String::new() } else { at.key.clone() };
                 return (key, at.network.clone());
             };
@@ -197,7 +198,7 @@ impl File {
             };
             at = other;
         }
-        (at.key.clone(), Network::Unknown("its containers name each other in a circle".to_owned()))
+        (at.key.clone(), Network::Unknown("its containers refer to each other in a circle".to_owned()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pods and what makes them, in Kubernetes' manifests and files of `podman kube play`; charts of Helm.
+//! Pods and the objects that create them, in Kubernetes' manifests and files of `podman kube play`; charts of Helm.
 //!
 //! # Source
 //! kubernetes.io, API reference: `PodSpec.hostNetwork`, `Container.volumeMounts`, `Volume`.
@@ -9,7 +9,7 @@ use super::super::setting::{Setting, Value};
 use super::super::yaml;
 use super::container::{Container, Content, File, FileText, Network};
 
-/// Kinds whose manifests have that of a Pod in them.
+/// Kinds whose manifests contain the manifest of a Pod.
 const PODS: [&str; 7] = ["Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"];
 
 pub(super) const VOLUME: &str = "a hostPath volume of FOLDER, or an emptyDir that the server's container has too";
@@ -22,14 +22,14 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         return None;
     }
     let mut containers = Vec::new();
-    // A chart's values are in no document of a Pod.
+    // The values of a chart are not in a document of a Pod.
     let documents = if is_manifest { documents(file.text) } else { Vec::new() };
     for (group, (first_line, _, text)) in documents.into_iter().enumerate() {
         containers.extend(of_document(text, first_line, group));
     }
-    let name = if is_chart { "the Pods of this chart" } else { "the Pods that take this manifest" };
+    let name = if is_chart { "the Pods of this chart" } else { "the Pods that use this manifest" };
     let mut rest = Container::new("", name);
-    rest.network = Network::Unknown("only the Pod's own manifest has its `hostNetwork`".to_owned());
+    rest.network = Network::Unknown("its `hostNetwork` is only in the Pod's own manifest".to_owned());
     rest.may_have_more_mounts = true;
     Some(File { containers, rest: Some(rest), volume: VOLUME })
 }
@@ -50,7 +50,7 @@ pub(in crate::app) fn documents(text: &str) -> Vec<(usize, usize, &str)> {
     found
 }
 
-/// The containers of a document; where a template breaks its YAML, one for all of its lines.
+/// The containers of a document; if a template breaks its YAML, one container for all of its lines.
 fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
     let (settings, problems) = yaml::read(text);
     let value = |path: &[&str]| settings.iter().find(|it| it.path == path).and_then(text_of);
@@ -62,7 +62,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         (kind, name) if kind != "Pod" && PODS.contains(&kind) => format!("the Pod of the {kind} `{name}`"),
         (kind, name) => format!("the {kind} `{name}`"),
     };
-    // The containers of each Pod, by what is before them in the path.
+    // The containers of each Pod, by the part of the path before them.
     let mut pods: BTreeMap<&[String], Vec<&Setting>> = BTreeMap::new();
     for setting in &settings {
         let is_list = |it: &String| matches!(&**it, "containers" | "initContainers");
@@ -109,13 +109,13 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         } else if is_pods && !says_host {
             Network::Other("the Pod itself".to_owned())
         } else {
-            Network::Unknown("only the Pod's own manifest has its `hostNetwork`".to_owned())
+            Network::Unknown("its `hostNetwork` is only in the Pod's own manifest".to_owned())
         };
         whole.group = group * 1000 + 999;
         if found.is_empty() {
             found.push(whole);
         } else {
-            // What was read counts for its lines, and the rest of the document for the others.
+            // The containers that were read cover their own lines, the rest of the document for all others.
             let known: Vec<usize> = found.iter().flat_map(|it| it.lines.iter().copied()).collect();
             whole.lines.retain(|it| !known.contains(it));
             found.push(whole);

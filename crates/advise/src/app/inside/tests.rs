@@ -1,4 +1,4 @@
-//! Containers of files, with whose loopback they have and what their mounts bring in.
+//! Containers of files: whose loopback they have, and which files their mounts bring in.
 
 use super::super::read::{read, read_as};
 use super::super::source::Source;
@@ -20,7 +20,7 @@ fn inside(path: &str, text: &str) -> Vec<Inside> {
     found.into_iter().filter_map(|it| it.inside).collect()
 }
 
-/// The one container of a file, as `name: loopback`.
+/// Expects exactly one container of a file, as `name: loopback`.
 #[track_caller]
 fn check(path: &str, text: &str, expected: &str) -> Inside {
     let all = inside(path, text);
@@ -57,8 +57,8 @@ fn a_service_has_its_own_loopback_unless_it_says_otherwise() {
     check(path, &compose("    network_mode: container:vpn\n"), "the service `app`: the container `vpn`");
     check(path, &compose("    network_mode: ${MODE}\n"), "the service `app`: ? `network_mode` is a variable");
     let circle = compose("    network_mode: service:db\n") + "    network_mode: service:app\n";
-    check(path, &circle, "the service `app`: ? its containers name each other in a circle");
-    // The other one has joined the network of this one.
+    check(path, &circle, "the service `app`: ? its containers refer to each other in a circle");
+    // The other service has joined the network of this one.
     let joined = compose("") + "    network_mode: 'service:app'\n";
     check(path, &joined, "the service `app`: own `db` (image postgres:16)");
 }
@@ -156,7 +156,7 @@ fn jobs_and_charts_speak_of_other_machines() {
     check("/srv/own/.github/workflows/ci.yml", job, &format!("this job: {whose}"));
     let map =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  DATABASE_URL: postgres://u:p@127.0.0.1/d\n";
-    let why = "only the Pod's own manifest has its `hostNetwork`";
+    let why = "its `hostNetwork` is only in the Pod's own manifest";
     check("/srv/map.yaml", map, &format!("the ConfigMap `shop`: ? {why}"));
     assert!(inside("/srv/own.yaml", &map.replace("kind", "x")).is_empty());
 }
@@ -176,7 +176,7 @@ fn a_file_that_a_service_takes_is_that_services() {
     let text = "services:\n  app:\n    image: shop\n    env_file: .env\n    volumes: ['./src:/var/www', 'data:/data']\n  db:\n    image: mysql:8\n    env_file: [{path: ./db.env}]\n  metrics:\n    image: m\n    network_mode: host\n    env_file:\n      - metrics.env\n";
     let compose = Path::new("/srv/shop/docker-compose.yml");
     let handed = |path: &str| handed_to(Path::new(path), compose, text).map(|it| (it.name, it.loopback));
-    let by = "(which takes this file, by docker-compose.yml)";
+    let by = "(which uses this file, according to docker-compose.yml)";
     let own = Loopback::Own(Vec::new());
     assert_eq!(handed("/srv/shop/.env"), Some((format!("the service `app` {by}"), own.clone())));
     assert_eq!(handed("/srv/shop/src/config/database.php"), Some((format!("the service `app` {by}"), own.clone())));

@@ -1,6 +1,7 @@
 //! Whose loopback and folders a container has, as its file shows them.
 //!
-//! Plain data with questions about paths. Filled in by `inside`, read by whoever asks what a path or 127.0.0.1 is there.
+//! Plain data with questions about paths. Filled in by `inside`, read by the callers that ask what a path or 127.0.0.1
+//! means in the container.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -10,29 +11,29 @@ use looptax_model::dsn::{Kind, Protocol};
 use super::container::Content;
 use crate::app::keys;
 
-/// A container that a connection's settings are for.
+/// The container whose settings a connection comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inside {
     /// In words: the service `app`, the Pod `shop`.
     pub name: String,
     pub loopback: Loopback,
-    /// How the folder of a socket is brought in, with `FOLDER` in its place.
+    /// The setting that mounts the folder of a socket, with `FOLDER` in its place.
     pub volume: &'static str,
-    /// Whether its folders are the machine's: only its network is its own.
+    /// Whether its folders are the machine's, and only its network is separate.
     pub(super) has_machines_files: bool,
     pub(super) mounts: Vec<Mounts>,
 }
 
-/// Whose 127.0.0.1 it is.
+/// The owner of the 127.0.0.1 that the container sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loopback {
     /// The machine's: `network_mode: host`, `hostNetwork: true`, `Network=host`.
     Machine,
     /// Its own, which these other containers of the file share.
     Own(Vec<Neighbour>),
-    /// That of something that the file only names, in words: the container `vpn`.
+    /// The loopback of something that the file only names, in words: the container `vpn`.
     Other(String),
-    /// The file does not settle it; why.
+    /// The file does not decide it; the reason.
     Unknown(String),
 }
 
@@ -43,16 +44,16 @@ pub struct Neighbour {
     pub image: Option<String>,
 }
 
-/// What is at a path within a container.
+/// The content at a path within a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Brought {
-    /// This path of the machine. A relative one counts from the folder of the file.
+    /// This path of the machine. A relative path starts at the folder of the file.
     FromMachine(PathBuf),
     /// A volume, which these other containers of the file have too.
     Volume { name: String, others: Vec<String> },
-    /// Whatever the image has there.
+    /// The content of the image.
     Nothing,
-    /// The file does not settle it.
+    /// The file does not decide it.
     Unknown,
 }
 
@@ -68,15 +69,15 @@ pub(super) struct Mounts {
 pub(super) struct Mount {
     pub(super) target: String,
     pub(super) content: Content,
-    /// Other containers of the file that have the same volume.
+    /// Other containers of the file that mount the same volume.
     pub(super) others: Vec<String>,
 }
 
 impl Neighbour {
-    /// The kind of server that its image is of.
+    /// The kind of server in its image.
     pub fn kind(&self) -> Option<Kind> {
         let image = self.image.as_deref()?;
-        // A proxy of a provider in a sidecar is not the server.
+        // A provider's proxy in a sidecar is not the server.
         let name = image.rsplit('/').next().unwrap_or(image);
         let name = name.split([':', '@']).next().unwrap_or(name);
         keys::kind_in(name).filter(|_| !name.contains("proxy") && !name.contains("exporter"))
@@ -92,12 +93,12 @@ impl Neighbour {
 }
 
 impl Inside {
-    /// Whether it is one of a Pod's.
+    /// Whether the container is in a Pod.
     pub fn is_in_pod(&self) -> bool {
         self.volume == super::pod::VOLUME
     }
 
-    /// The only other container of the same network that runs a server of that protocol, by its image.
+    /// The only other container of the same network that runs a server of that protocol, judged by its image.
     pub fn server_beside(&self, protocol: Protocol) -> Option<&str> {
         let Loopback::Own(others) = &self.loopback else {
             return None;
@@ -107,7 +108,7 @@ impl Inside {
         servers.next().is_none().then_some(&*first.name)
     }
 
-    /// What a path leads to, in all containers that may be meant.
+    /// The content at a path, if it is the same in all containers that may be meant.
     pub fn at(&self, path: &str) -> Brought {
         if self.has_machines_files {
             return Brought::FromMachine(PathBuf::from(path));
@@ -117,7 +118,8 @@ impl Inside {
         if all.all(|it| it == first) { first } else { Brought::Unknown }
     }
 
-    /// Where a path of the machine lies within the container; `None` if nothing brings it in, or the file does not settle it.
+    /// The place of a path of the machine within the container; `None` if no mount brings it in, or the file does not
+    /// decide it.
     pub fn path_within(&self, path: &str) -> Option<String> {
         if self.has_machines_files {
             return Some(path.to_owned());
@@ -127,7 +129,7 @@ impl Inside {
         all.all(|it| it.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// The sentence about a host that is the loopback. `None` if that is the machine's.
+    /// The sentence about a host that is the loopback. `None` if it is the machine's loopback.
     pub fn whose(&self, host: &str) -> Option<String> {
         let name = &self.name;
         Some(match &self.loopback {
@@ -138,12 +140,12 @@ impl Inside {
             Loopback::Own(others) => {
                 let others: Vec<String> = others.iter().map(Neighbour::words).collect();
                 format!(
-                    "`{host}` in {name} is that container and those that share its network, not this machine: {}",
+                    "`{host}` in {name} is that container, not this machine; these containers share its network: {}",
                     others.join(", ")
                 )
             }
             Loopback::Other(whose) => format!("`{host}` in {name} is {whose}, not this machine"),
-            Loopback::Unknown(why) => format!("`{host}` in {name}: whose that is is not known, for {why}"),
+            Loopback::Unknown(why) => format!("looptax cannot tell what `{host}` in {name} is: {why}"),
         })
     }
 }
@@ -178,7 +180,7 @@ impl Mounts {
     }
 }
 
-/// Whether a host is the loopback of whatever program connects to it.
+/// Whether a host is the loopback of every program that connects to it.
 pub fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let bare = bare.strip_prefix("::ffff:").unwrap_or(bare);
@@ -194,7 +196,7 @@ fn plain(path: &str) -> &str {
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)
 }
 
-/// What is left of a path below a folder: `/a.sock` of `/run/a.sock` below `/run`; empty for the folder itself.
+/// The rest of a path below a folder: `/a.sock` of `/run/a.sock` below `/run`; empty for the folder itself.
 fn rest_below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let rest = plain(path).strip_prefix(plain(folder))?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)

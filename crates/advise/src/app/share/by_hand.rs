@@ -1,14 +1,14 @@
-//! What a person writes so that two containers share the folder of a socket: the volumes and modes that `--containers`
-//! writes, in words.
+//! The lines that a person writes so that two containers share the folder of a socket: the volumes and modes that
+//! `--containers` writes, in words.
 //!
-//! Called for files that are not written, and beside the command that writes them.
+//! Called for files that looptax does not write, and along with the command that writes the others.
 
 use looptax_model::dsn::Protocol;
 
 use super::compose::OPTIONS;
 use super::image::{MODE, MYSQL, PHP, POSTGRES, REDIS};
 
-/// Where the usual images have their socket, or may have one.
+/// The folder where the usual images have their socket, or may have one.
 pub fn usual_folder(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql => MYSQL.0,
@@ -21,26 +21,27 @@ pub fn usual_folder(protocol: Protocol) -> &'static str {
     }
 }
 
-/// What has `server` and its application share a socket: two containers of a Pod, or two services of a Compose file.
+/// Explains how `server` and its application share a socket: two containers of a Pod, or two services of a Compose
+/// file.
 pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     let folder = usual_folder(protocol);
     let volume = format!("sockets-{server}");
     let shared = if is_in_pod {
         format!("volumeMounts: [{{name: {volume}, mountPath: {folder}}}], and {volume} is an emptyDir of the Pod")
     } else {
-        format!("volumes: ['{volume}:{folder}'], and under the file's own volumes {volume}: {{{OPTIONS}}}")
+        format!("volumes: ['{volume}:{folder}'], and {volume}: {{{OPTIONS}}} below the file's own `volumes`")
     };
     let turned_on = match protocol {
         Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb | Protocol::Http | Protocol::Echo => String::new(),
         Protocol::Fastcgi => " set `listen` of its pool to a path in that folder,".to_owned(),
         Protocol::Redis => format!(" start the server with --unixsocket {} --unixsocketperm {MODE},", REDIS.1),
         Protocol::Memcached => {
-            format!(" start the server with -s {folder}/memcached.sock -a {MODE}, which ends its TCP,")
+            format!(" start the server with -s {folder}/memcached.sock -a {MODE} (it then no longer listens on TCP),")
         }
     };
     format!(
-        "share the folder of the server's socket: give `{server}` and the application the same volume there ({shared}; \
-         never the socket file itself),{turned_on} and name the socket in the application; then check it with --socket \
-         PATH and the container's address"
+        "share the folder of the server's socket: give `{server}` and the application the same volume there \
+         ({shared}; never the socket file itself),{turned_on} and configure the socket in the application; then check \
+         it with --socket PATH and the container's address"
     )
 }

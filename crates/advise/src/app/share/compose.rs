@@ -18,12 +18,12 @@ use crate::app::inside::is_loopback;
 use crate::app::whole::Whole;
 use crate::app::yaml;
 
-/// What a part of Compose's `deploy` may be where all containers are on one machine, one of each.
+/// Keys of Compose's `deploy` that keep all containers on one machine, with one container for each service.
 const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 
-/// A new volume as a tmpfs that everybody may make sockets in. Docker gives an empty volume the owner and mode of the
-/// image's folder, if the image has one; Podman those of the container that starts first, so that the server may have no
-/// right to its own folder, unless the volume has an owner (seen with podman 4.3.1, 2026-11-28; parse.go and
+/// A new volume as a tmpfs in which every user may make sockets. Docker gives an empty volume the owner and mode of the
+/// image's folder, if the image has one; Podman gives it those of the container that starts first, so the server may
+/// have no right to its own folder, unless the volume has an owner (seen with podman 4.3.1, 2026-11-28; parse.go and
 /// `fixVolumePermissions` in 5.4).
 pub(super) const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
 
@@ -32,7 +32,7 @@ pub(super) struct File<'a> {
     text: &'a str,
     root: Node,
     containers: Vec<Container>,
-    /// Where the files of variables are: what is to stay as it is there has been told apart.
+    /// The files of variables, without those whose variables must stay as they are.
     files: Vec<Range<usize>>,
 }
 
@@ -43,14 +43,14 @@ impl<'a> File<'a> {
         let root = root.ok_or("the file is not one plain document of YAML")?;
         let is_override = |it: &&String| it.contains("compose.override.y");
         if let Some(name) = beside.iter().find(is_override) {
-            return Err(format!("{name} beside it may say otherwise"));
+            return Err(format!("{name} in the same folder may override it"));
         }
         if root.get("include").is_some() || is_shared(&root) {
             return Err("the file includes others, or is merged from parts".to_owned());
         }
         let services = root.get(SERVICES).filter(|_| root.all(SERVICES).count() == 1);
         let services = services.filter(|it| !is_shared(it) && !it.entries().is_empty());
-        let services = services.ok_or("its services are not plain lines")?;
+        let services = services.ok_or("its services are not written in plain lines")?;
         let (settings, _) = yaml::read(text);
         let containers = services.entries().iter();
         let containers = containers.map(|(key, own)| {
@@ -64,19 +64,19 @@ impl<'a> File<'a> {
     }
 
     fn service(&self, idx: usize) -> (Option<&Node>, &Node) {
-        let services = self.root.get(SERVICES).expect("a file without services is refused");
+        let services = self.root.get(SERVICES).expect("Compose rejects a file without services");
         let (key, own) = &services.entries()[idx];
         (Some(key), own)
     }
 
-    /// The names by which others find a service.
+    /// The names under which other services reach a service.
     pub(super) fn names(&self, idx: usize) -> Vec<&str> {
         let (key, own) = self.service(idx);
         let others = ["container_name", "hostname"].map(|key| own.get(key));
         key.into_iter().chain(others.into_iter().flatten()).filter_map(Node::text).collect()
     }
 
-    /// What of a service has a port: it is published, or asked whether all is well.
+    /// The key of a service that uses a port: it is published, or its health check asks it.
     pub(super) fn says_port(&self, idx: usize, port: u16) -> Option<&'static str> {
         let port = port.to_string();
         let has_port = |it: &Node| it.text().is_some_and(|it| it.contains(&port));
@@ -98,7 +98,7 @@ impl Project for File<'_> {
     fn server(&self, _: usize, found: &Found) -> Option<Result<usize, String>> {
         let address = found.address.as_ref()?;
         let host = address.host.as_deref()?;
-        // The loopback of a network that both have.
+        // The loopback of a network that both share.
         let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
         let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
         let mut all = (0..self.containers.len()).filter(|it| self.names(*it).contains(&host));
@@ -156,7 +156,7 @@ impl Project for File<'_> {
                 it.title != container.title && it.mounts.iter().any(|it| it.from.as_ref() == Some(file))
             };
             if let Some(other) = self.containers.iter().find(has_it) {
-                return Err(format!("`{}` and `{}` have one file mounted: {file}", container.title, other.title));
+                return Err(format!("`{}` and `{}` mount the same file: {file}", container.title, other.title));
             }
         }
         web::listening((both[0], both[1]), self.whole, (&socket.file(), socket.port))
@@ -173,13 +173,15 @@ impl Project for File<'_> {
         let title = &self.containers[server].title;
         Named {
             is: format!("`{title}` is a service of the same file"),
-            volume: "a volume of both",
-            restart: format!("docker compose up -d, which recreates both containers: `{title}` is away for that time"),
+            volume: "a volume that both mount",
+            restart: format!(
+                "docker compose up -d, which recreates both containers: `{title}` is down during that time"
+            ),
         }
     }
 }
 
-/// A service by its own settings.
+/// A service according to its own settings.
 pub(super) fn container_of(title: &str, service: &Node) -> Container {
     let has = |key: &&str| service.get(key).is_some();
     let environment = service.get("environment");
@@ -238,7 +240,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
             target: target.map(str::to_owned),
         };
     };
-    // A variable may hold anything, colons too.
+    // A variable may contain anything, including colons.
     if text.contains('$') {
         let target = text.rsplit('}').next().and_then(|it| it.split(':').rfind(|it| it.starts_with('/')));
         return Mount { target: target.map(str::to_owned), ..Mount::default() };
@@ -249,7 +251,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
         [target, ..] => (None, target, String::new()),
         [] => (None, "", String::new()),
     };
-    // With `Z` only this container may use it, where SELinux is on.
+    // With `Z` only this container may use it, if SELinux is on.
     let is_shared = |_: &&str| !options.split(',').any(|it| it == "ro" || it == "Z");
     Mount {
         volume: source.filter(is_name).filter(is_shared).map(str::to_owned),
@@ -258,7 +260,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
     }
 }
 
-/// Where a container's variables are, which no other container has.
+/// The places of a container's variables, which no other container uses.
 pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Vec<Range<usize>>, String> {
     if own.get(key).is_none() {
         return Ok(Vec::new());
@@ -273,23 +275,23 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
     Ok(std::iter::once(node.at.start..line::line_end(text, node.at.end)).collect())
 }
 
-/// What cannot be told of a service from its own lines.
+/// Facts about a service that its own lines do not show.
 fn unclear(key: &Node, service: &Node) -> Option<String> {
     let title = key.text().unwrap_or_default();
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {
         return Some(format!("`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"));
     }
-    is_spread(service).then(|| format!("the containers of `{title}` may be several, or on several machines"))
+    is_spread(service).then(|| format!("`{title}` may have several containers, or run on several machines"))
 }
 
-/// Whether containers of that service may be several, or on another machine.
+/// Whether that service may have several containers, or containers on other machines.
 fn is_spread(service: &Node) -> bool {
     let deploy = service.get("deploy").map_or(&[][..], Node::entries);
     let is_harmless = |key: &Node| key.text().is_some_and(|it| HARMLESS.contains(&it));
     service.get("scale").is_some() || deploy.iter().any(|(key, _)| !is_harmless(key))
 }
 
-/// Whether a mapping counts elsewhere too, or has parts from there.
+/// Whether a mapping is also used elsewhere, or takes parts from elsewhere.
 pub(super) fn is_shared(node: &Node) -> bool {
     let is_plain = matches!(node.kind, Shape::Map { is_flow: false, .. });
     !is_plain || node.is_marked || node.get("<<").is_some()

@@ -1,45 +1,45 @@
-//! A container as its own settings describe it, whatever form of file they are in.
+//! A container according to its own settings, in any form of file.
 //!
-//! Filled in by `compose`, `pods` and `quadlet`; `image` and `mount` ask it. Nothing is written here.
+//! Filled in by `compose`, `pods` and `quadlet`; asked by `image` and `mount`. Nothing is written here.
 
 use super::taken::Given;
 
 #[derive(Debug, Default)]
 pub(super) struct Container {
-    /// The file's own name for it.
+    /// The name that the file gives it.
     pub(super) title: String,
     pub(super) image: Option<String>,
-    /// A setting in the place of what the image starts: it may start anything.
+    /// A setting that replaces the program of the image: it may start anything.
     pub(super) replaced_by: Option<&'static str>,
-    /// What is started or handed to it; empty for the image's own command.
+    /// The command, or the arguments of the image's command; empty for the image's own command.
     pub(super) words: Vec<String>,
     /// `NAME=value` each.
     pub(super) variables: Vec<String>,
     pub(super) mounts: Vec<Mount>,
     /// Whether it has configuration that is not a mount.
     pub(super) has_configs: bool,
-    /// What cannot be told of it from its own lines, as a sentence.
+    /// Facts about it that its own lines do not show, as a sentence.
     pub(super) unclear: Option<String>,
-    /// The same of the variables that it takes from elsewhere.
+    /// The same for the variables that it takes from elsewhere.
     pub(super) unread: Option<String>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Mount {
-    /// The name of a volume that is mounted whole and to be written; `None` for anything else.
+    /// The name of a volume that is mounted whole and writable; `None` for anything else.
     pub(super) volume: Option<String>,
-    /// The path of the machine, as the file has it; `None` where that is not known.
+    /// The path on the machine, as the file writes it; `None` if it is unknown.
     pub(super) from: Option<String>,
-    /// `None` if it may be any place.
+    /// `None` if it may be any path.
     pub(super) target: Option<String>,
 }
 
-/// What a container has at a folder.
+/// The mount of a container at a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mounted<'a> {
     Nothing,
     Volume(&'a str),
-    /// Something else there, above it, or in it; or something that the file does not tell.
+    /// Another mount there, above it, or in it; or a mount that the file does not describe.
     Other,
 }
 
@@ -62,12 +62,12 @@ impl Container {
         found
     }
 
-    /// What is mounted at a folder, above it, or in it.
+    /// The mounts at a folder, above it, or in it.
     pub(super) fn mounts_at<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a Mount> {
         self.mounts.iter().filter(move |it| it.target.as_deref().is_none_or(|it| touches(it, folder)))
     }
 
-    /// Whether it has configuration of its own at one of the places where servers look.
+    /// Whether it mounts its own configuration at one of the places that servers read.
     pub(super) fn has_own_configuration(&self) -> bool {
         let places = ["/etc/mysql", "/etc/my.cnf", "/etc/postgres", "/etc/pgbouncer", "/bitnami/pgbouncer"];
         let is_place = |target: &Option<String>| {
@@ -77,7 +77,7 @@ impl Container {
         self.has_configs || self.mounts.iter().any(|it| is_place(&it.target))
     }
 
-    /// Adds the variables that it takes from elsewhere: its own win, and the last of the others.
+    /// Adds the variables that it takes from elsewhere. Its own take precedence, then the last of the others.
     pub(super) fn take(&mut self, given: Given) {
         self.unread = given.problems.first().cloned();
         let instead = given.instead.into_iter().filter_map(|it| it.1);
@@ -90,13 +90,13 @@ impl Container {
     }
 }
 
-/// `/var/run` is `/run`, in these images and nearly everywhere.
+/// `/var/run` is `/run` in these images, and nearly everywhere.
 fn plain(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)
 }
 
-/// Whether one is in the other.
+/// Whether one folder contains the other.
 fn touches(one: &str, other: &str) -> bool {
     let (one, other) = (plain(one), plain(other));
     let is_in = |inner: &str, outer: &str| {

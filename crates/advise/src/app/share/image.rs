@@ -1,4 +1,4 @@
-//! Where the images of servers that are known have their socket, and whether a container leaves it there.
+//! The sockets of the images of known servers, and whether a container keeps its socket there.
 
 use looptax_model::dsn::Protocol;
 
@@ -6,40 +6,40 @@ use super::container::Container;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Socket {
-    /// The folder that both share, which belongs to nothing else.
+    /// The folder that both containers share, and that contains nothing else.
     pub(super) mount: String,
-    /// The one that the socket is in: that, or one in it.
+    /// The folder of the socket: the shared one, or one in it.
     pub(super) folder: String,
     pub(super) name: String,
     /// The port of the same server.
     pub(super) port: u16,
 }
 
-/// A server's socket, and what has to be added for it.
+/// A server's socket, and the settings that have to be added for it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Serving {
     pub(super) socket: Socket,
-    /// Words at the end of its command, behind `program` if it has none.
+    /// Words at the end of its command, after `program` if it has no command.
     pub(super) options: Vec<String>,
     pub(super) program: &'static str,
-    /// A variable of its environment that it lacks, with its value.
+    /// A variable that is missing in its environment, with its value.
     pub(super) variable: Option<(&'static str, String)>,
 }
 
 /// An image of `PgBouncer` whose environment is its configuration.
 struct Pooler {
     images: &'static [&'static str],
-    /// The variable for its socket's folder, and that for its port.
+    /// The variables for the folder of its socket, and for its port.
     folder: &'static str,
     port: &'static str,
     usual_port: u16,
-    /// The variable for the socket's mode, if there is one; without it everybody may use the socket.
+    /// The variable for the socket's mode, if there is one; without it every user may use the socket.
     mode: Option<&'static str>,
 }
 
 /// # Source
 /// edoburu/docker-pgbouncer, entrypoint.sh; bitnami/containers, pgbouncer-env.sh and libpgbouncer.sh; pgbouncer.org,
-/// `unix_socket_dir`, `unix_socket_mode` (0777). The folder that bitnami's has by itself, /tmp, is not its own.
+/// `unix_socket_dir`, `unix_socket_mode` (0777). The default folder of bitnami's image, /tmp, is not a separate folder.
 const POOLERS: [Pooler; 2] = [
     Pooler {
         images: &["edoburu/pgbouncer"],
@@ -57,34 +57,34 @@ const POOLERS: [Pooler; 2] = [
     },
 ];
 
-/// The folder that the sockets of Google's proxy usually are in.
+/// The usual folder of the sockets of Google's proxy.
 const CLOUD_SQL: &str = "/cloudsql";
 
 /// # Source
-/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: nothing else is in the
-/// folder.
+/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: the folder contains
+/// nothing else.
 pub(super) const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
 pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
 
-/// The folder that PHP-FPM's socket gets, the socket, and the port that its images listen at.
+/// The folder for PHP-FPM's socket, the socket, and the port on which its images listen.
 pub(super) const PHP: (&str, &str, u16) = ("/run/php", "php-fpm.sock", 9000);
 
-/// Images with PHP-FPM of docker-library/php, and the words of a command that leave its files where they are.
+/// Images of docker-library/php with PHP-FPM, and the words of a command that do not change their files.
 const FPM: [&str; 4] = ["php", "wordpress", "nextcloud", "drupal"];
 const PLAIN: [&str; 6] = ["-F", "--nodaemonize", "-R", "--allow-to-run-as-root", "-O", "--force-stderr"];
 
-/// The folder that Redis' socket gets, and the socket.
+/// The folder for Redis' socket, and the socket.
 pub(super) const REDIS: (&str, &str) = ("/run/redis", "/run/redis/redis.sock");
 
-/// Words of a command that may put the socket elsewhere, or have another configuration read.
+/// Words of a command that may move the socket, or name another configuration.
 const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
 
-/// The mode of a Redis' socket. The users of two containers have no group in common, and a socket without a mode is its
-/// server's only (docker-entrypoint.sh: umask 0077). Who mounts the volume may use it, as who is on the network may use
-/// the port.
+/// The mode of a Redis socket. The users of two containers share no group, and only its server can use a socket without
+/// a mode (docker-entrypoint.sh: umask 0077). A container that mounts the volume may use the socket, as a container on
+/// the network may use the port.
 pub(super) const MODE: &str = "777";
 
-/// The socket of a container's server, or why that is not known.
+/// The socket of a container's server, or why it is unknown.
 pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Serving, String> {
     let image = server.image.as_deref();
     let family = image.map(repository).and_then(|it| match it {
@@ -92,24 +92,22 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });
-    // The words of a command of Kubernetes are known.
+    // The words of Kubernetes' `command` are known.
     let is_proxy = image.map(repository).is_some_and(is_cloud_sql)
         && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
     let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
     if let Some(key) = server.replaced_by.filter(|it| !is_known(it)) {
-        return Err(format!("the server has `{key}`, which may say where its socket is"));
+        return Err(format!("the server has `{key}`, which may set where its socket is"));
     }
-    let image = image.ok_or("the server names no image")?;
+    let image = image.ok_or("the server has no `image`")?;
     let (folder, name, port) = match (repository(image), protocol) {
         ("mysql" | "mariadb", Protocol::Mysql) => MYSQL,
         ("postgres", Protocol::Postgres) => {
             if !asks_for_passwords(server) {
-                return Err(
-                    "the image accepts every login at its socket without a password, so that every program in \
-                     the application's container could take every role: first have pg_hba.conf say `local all all \
-                            scram-sha-256`, and POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
-                        .to_owned(),
-                );
+                return Err("the image accepts every login at its socket without a password, so every program in the \
+                            application's container could log in as every role: first put `local all all \
+                            scram-sha-256` into pg_hba.conf, and set POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256"
+                    .to_owned());
             }
             POSTGRES
         }
@@ -130,28 +128,28 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         }
         ("memcached", _) => {
             return Err(
-                "memcached listens on a socket or at a port, never at both, and who else uses its port is not \
-                        seen from the file"
+                "memcached listens on a socket or on a port, never on both, and the file does not show which other \
+                 clients use its port"
                     .to_owned(),
             );
         }
         ("percona" | "percona/percona-server", _) => {
-            return Err("that image's socket is in its data folder".to_owned());
+            return Err("this image has its socket in its data folder".to_owned());
         }
         _ => {
-            return Err(format!("where the image `{image}` has its socket is not known"));
+            return Err(format!("looptax does not know where the image `{image}` has its socket"));
         }
     };
     if server.variable("MYSQL_UNIX_PORT").is_some() {
-        return Err("MYSQL_UNIX_PORT says where the server's socket is".to_owned());
+        return Err("MYSQL_UNIX_PORT sets where the server's socket is".to_owned());
     }
     if server.words.iter().any(|word| MOVING.iter().any(|it| word.contains(it))) {
-        return Err("the server's command may say where its socket is".to_owned());
+        return Err("the server's command may set where its socket is".to_owned());
     }
     Ok(Serving { socket: Socket::of(folder, name, port), options: Vec::new(), program: "", variable: None })
 }
 
-/// Whether PHP-FPM is started by an image, by its tag.
+/// Whether an image starts PHP-FPM, judged by its tag.
 pub(super) fn is_fpm(image: &str) -> bool {
     let tag = image.rsplit('/').next().and_then(|it| it.split(['@', '$']).next()?.split_once(':'));
     FPM.contains(&repository(image)) && tag.is_some_and(|it| it.1.split('-').any(|it| it == "fpm"))
@@ -182,7 +180,7 @@ fn is_cloud_sql(image: &str) -> bool {
     own.is_some_and(|it| hosts.contains(&it))
 }
 
-/// Whether a container is in front of a server that may be anywhere, and speaks its protocol.
+/// Whether a container runs a proxy for a server that may be anywhere, with the server's protocol.
 pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     let image = container.image.as_deref().map(repository).unwrap_or_default();
     match protocol {
@@ -192,32 +190,33 @@ pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     }
 }
 
-/// The socket that a `PgBouncer`'s environment names, or gets; it asks for passwords there as at its port.
+/// The socket that the environment of a `PgBouncer` sets, or gets. It asks for passwords there as at its port.
 fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
-    let pooler = server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("its image is not known")?;
+    let pooler =
+        server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("looptax does not know its image")?;
     if !server.words.is_empty() {
-        return Err("the server's command may say where its socket is".to_owned());
+        return Err("the server's command may set where its socket is".to_owned());
     }
     let port = match server.variable(pooler.port) {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
         None => pooler.usual_port,
     };
     if let Some(mode) = pooler.mode.and_then(|it| server.variable(it)).filter(|it| !it.ends_with(['2', '3', '6', '7']))
     {
-        return Err(format!("its socket has mode {mode}, which keeps out the users of other containers"));
+        return Err(format!("its socket has mode {mode}, which excludes the users of other containers"));
     }
     let own = server.variable(pooler.folder).filter(|it| !it.is_empty());
     let folder = own.unwrap_or("/var/run/pgbouncer").trim_end_matches('/').to_owned();
     if !is_own_folder(&folder) {
-        return Err(format!("its socket's folder `{folder}` is not a separate folder"));
+        return Err(format!("its socket is in `{folder}`, which is not a separate folder"));
     }
     let variable = own.is_none().then(|| (pooler.folder, folder.clone()));
     let socket = Socket::of(&folder, &format!(".s.PGSQL.{port}"), port);
     Ok(Serving { socket, options: Vec::new(), program: "", variable })
 }
 
-/// The socket that Google's proxy has beside its port, or gets: each of its arguments is a place of its own where it listens,
-/// so the same database may be there twice. Everybody may use the socket.
+/// The socket that Google's proxy has in addition to its port, or gets. Each of its arguments is a separate place where
+/// it listens, so the same database may be there twice. Every user may use the socket.
 ///
 /// # Source
 /// GoogleCloudPlatform/cloud-sql-proxy, README ("`unix-socket` query param") and internal/proxy/proxy.go: `networkType`,
@@ -241,23 +240,24 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     };
     let elsewhere = ["--unix-socket", "-u", "--fuse", "--config-file"];
     if words.iter().any(|word| word.contains('$') || elsewhere.iter().any(|it| word.starts_with(it))) {
-        return Err("the proxy's command says otherwise where it listens".to_owned());
+        return Err("the proxy's command sets in another form where it listens".to_owned());
     }
     let by_port: Vec<_> = databases.iter().filter(|it| !it.1.contains("unix-socket")).collect();
     let [(name, query)] = by_port[..] else {
         return Err(
-            "the proxy has several databases, or none: which one the port is, is not seen from the file".to_owned()
+            "the proxy has several databases or no database: the file does not show which database the port leads to"
+                .to_owned(),
         );
     };
     let usual = if protocol == Protocol::Mysql { 3306 } else { 5432 };
     let port = match of_query(query, "port").or_else(|| option(&["--port", "-p"])) {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
         None => usual,
     };
     let own = databases.iter().find_map(|it| of_query(it.1, "unix-socket").filter(|_| it.0 == *name));
     let mount = own.as_deref().unwrap_or(CLOUD_SQL).trim_end_matches('/').to_owned();
     if !is_own_folder(&mount) {
-        return Err(format!("its socket's folder `{mount}` is not a separate folder"));
+        return Err(format!("its socket is in `{mount}`, which is not a separate folder"));
     }
     let options = if own.is_none() { vec![format!("{name}?unix-socket={mount}")] } else { Vec::new() };
     let socket = match protocol {
@@ -267,14 +267,14 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     Ok(Serving { socket, options, program: "", variable: None })
 }
 
-/// Whether nothing else is usually in a folder.
+/// Whether a folder usually contains nothing else.
 fn is_own_folder(folder: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
     let is_others = ["/tmp", "/data", "/run", "/var/run"].contains(&folder);
     folder.starts_with('/') && !is_others && folder.chars().all(is_plain)
 }
 
-/// The socket that the command of a Redis names, or gets.
+/// The socket that the command of a Redis sets, or gets.
 ///
 /// # Source
 /// redis.io, "Passing arguments using the command line": options win over a file that is named before them.
@@ -282,10 +282,10 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
     let first = server.words.first().map_or(program, |it| it.rsplit('/').next().unwrap_or(it));
     let is_file = first.strip_suffix(".conf").is_some_and(|it| !it.is_empty());
     if !(first == program || first == "redis-server" || first.starts_with("--") || is_file) {
-        return Err("the server's command starts something else than the server".to_owned());
+        return Err("the server's command starts another program".to_owned());
     }
     if server.words.iter().any(|it| it == "--sentinel") {
-        return Err("a Sentinel tells its clients addresses, never sockets".to_owned());
+        return Err("a Sentinel gives its clients addresses, never sockets".to_owned());
     }
     let option = |name: &str| {
         let mut words = server.words.iter().map(|it| it.trim_matches(['"', '\'']));
@@ -293,7 +293,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
         Some(words.next().unwrap_or_default())
     };
     let port = match option("--port") {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`"))?,
+        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
         None => 6379,
     };
     let mut options = Vec::new();
@@ -306,8 +306,8 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
         Some(mode) if mode.ends_with(['2', '3', '6', '7']) => {}
         Some(mode) => {
             return Err(format!(
-                "its socket has mode {mode}, which keeps out the users of other containers: give it \
-                 --unixsocketperm {MODE}"
+                "its socket has mode {mode}, which excludes the users of other containers: give it --unixsocketperm \
+                 {MODE}"
             ));
         }
     }
@@ -328,13 +328,13 @@ fn repository(image: &str) -> &str {
     let name = image.rfind('/').map_or(0, |at| at + 1);
     match image[name..].find([':', '@']) {
         Some(at) => &image[..name + at],
-        // The name itself may go on.
+        // The name itself may continue in the variable.
         None if is_cut => "",
         None => image,
     }
 }
 
-/// Whether `PostgreSQL` was made so that its socket asks for a password.
+/// Whether `PostgreSQL` was initialised so that its socket asks for a password.
 fn asks_for_passwords(server: &Container) -> bool {
     let methods = ["scram-sha-256", "md5"];
     let is_safe = |it: &str| methods.iter().any(|method| it.contains(&format!("--auth-local={method}")));
@@ -365,7 +365,7 @@ mod tests {
             mysql(&format!("image: {image}\n"), Ok("/var/run/mysqld"));
         }
         for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
-            mysql(&format!("image: {image}\n"), Err("not known"));
+            mysql(&format!("image: {image}\n"), Err("does not know"));
         }
         mysql("image: percona:8\n", Err("in its data folder"));
         mysql("image: mysql\nbuild: .\n", Err("`build`"));
@@ -373,8 +373,8 @@ mod tests {
         mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
         mysql("image: mysql\ncommand: --max-connections=9\n", Ok("/var/run/mysqld"));
         mysql("build: .\n", Err("`build`"));
-        mysql("restart: always\n", Err("names no image"));
-        check("image: memcached\n", Protocol::Memcached, Err("never at both"));
+        mysql("restart: always\n", Err("has no `image`"));
+        check("image: memcached\n", Protocol::Memcached, Err("never on both"));
     }
 
     #[test]
@@ -385,7 +385,7 @@ mod tests {
             fpm(&format!("image: {image}\n"), Ok("/run/php"));
         }
         for image in ["php", "php:8-apache", "php:${V}-fpm", "own/php:8-fpm", "bitnami/php-fpm:8", "php@sha256:0"] {
-            fpm(&format!("image: {image}\n"), Err("not known"));
+            fpm(&format!("image: {image}\n"), Err("does not know"));
         }
         fpm("image: php:8-fpm\ncommand: [php-fpm, -F, -R]\n", Ok("/run/php"));
         fpm("image: php:8-fpm\ncommand: php-fpm -y /own.conf\n", Err("command"));
@@ -413,8 +413,8 @@ mod tests {
         let whole = "command: [redis-server, --unixsocket, /sockets/r.sock, --unixsocketperm, '777']";
         assert_eq!(options(whole), Ok(("/sockets".to_owned(), String::new())));
         for (command, why) in [
-            ("command: sh -c 'redis-server'", "something else"),
-            ("command: [redis-sentinel, /s.conf]", "something else"),
+            ("command: sh -c 'redis-server'", "another program"),
+            ("command: [redis-sentinel, /s.conf]", "another program"),
             ("command: redis-server /s.conf --sentinel", "Sentinel"),
             ("command: redis-server --unixsocketperm 770", "mode 770"),
             ("command: redis-server --unixsocket /tmp/r.sock", "a separate folder"),
@@ -427,7 +427,7 @@ mod tests {
             assert!(found.as_ref().is_err_and(|it| it.contains(why)), "{command}: {found:?}");
         }
         check("image: valkey/valkey:8-alpine\n", Protocol::Redis, Ok("/run/valkey"));
-        check("image: redis\n", Protocol::Mysql, Err("not known"));
+        check("image: redis\n", Protocol::Mysql, Err("does not know"));
     }
 
     #[test]
@@ -483,10 +483,10 @@ mod tests {
         }
         for (words, why) in [
             ("[p:r:i, p:r:j]", "several databases"),
-            ("[--structured-logs]", "or none"),
-            ("[--unix-socket=/cloudsql, p:r:i]", "says otherwise"),
-            ("[-u, /cloudsql, p:r:i]", "says otherwise"),
-            ("['p:r:$(I)']", "says otherwise"),
+            ("[--structured-logs]", "no database"),
+            ("[--unix-socket=/cloudsql, p:r:i]", "in another form"),
+            ("[-u, /cloudsql, p:r:i]", "in another form"),
+            ("['p:r:$(I)']", "in another form"),
             ("[p:r:i, 'p:r:i?unix-socket=/tmp']", "a separate folder"),
             ("[p:r:i?port=x]", "its port is"),
         ] {

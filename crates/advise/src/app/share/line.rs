@@ -1,27 +1,27 @@
-//! Lines that come into a YAML file: an item of a list, an entry of a mapping, words of a command.
+//! Adds lines to a YAML file: an item of a list, an entry of a mapping, words of a command.
 //!
-//! Each is an insertion at the end of what is there, and stays below it or behind it: what is there stays as it is.
+//! Each is an insertion at the end of the existing lines, which stay as they are.
 
 use looptax_model::record::Edit;
 
 use super::super::rewrite::{Rewrite, newline};
 use super::tree::{Node, Shape};
 
-/// Lines that come into a file, as they are written and as they are shown.
+/// The lines that are added to a file, as they are written and as they are shown.
 pub(super) type Inserted = (Vec<Rewrite>, Edit);
 
-/// An item that a list of some entry gets; the entry too, if there is none.
+/// A new item of the list of an entry; if the entry is missing, it is added too.
 pub(super) struct Item<'a> {
-    /// Whose entry it is, for a person.
+    /// The owner of the entry, for a person.
     pub(super) title: &'a str,
     pub(super) key: &'a str,
-    /// Without the dash; all but the first are indented like that.
+    /// Lines without the dash; all except the first have their indentation.
     pub(super) lines: &'a [String],
-    /// Below which entry a new one begins, if it is there.
+    /// The entry below which a new one begins, if it exists.
     pub(super) below: &'a str,
 }
 
-/// The lines that give a mapping an item of a list. `name` is the node that names the mapping, if it has one.
+/// The lines that add an item to a list of a mapping. `name` is the node that names the mapping, if it has one.
 pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<'_>) -> Result<Inserted, String> {
     let Item { title, key, lines, below } = item;
     let shown = format!("- {}  # {key} of {title}", shown(lines));
@@ -56,7 +56,7 @@ pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<
     Ok((vec![insertion(below, written(indent, dash))], edit(line_of(text, below), &shown)))
 }
 
-/// The lines that give the file's own `volumes` one more; `None` if it is there.
+/// The lines that add a volume to the file's own `volumes`; `None` if it is there already.
 pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) -> Result<Option<Inserted>, String> {
     let newline = newline(text);
     let shown = below.map_or_else(|| format!("{name}:"), |it| format!("{name}: {{ {it} }}"));
@@ -67,7 +67,9 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
     let Some((key, volumes)) = root.entry("volumes") else {
         let has_end = text.lines().any(|it| it.starts_with("..."));
         if !text.ends_with('\n') || has_end || indent_of(text, root) != Some(String::new()) {
-            return Err("the file's end is not the end of a line".to_owned());
+            return Err("`volumes` cannot be added at the end of the file: it has no final newline, ends with `...`, \
+                        or is indented"
+                .to_owned());
         }
         let at = text.len();
         let header = insertion(at, format!("volumes:{newline}"));
@@ -78,7 +80,7 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
     if volumes.get(name).is_some() {
         return Ok(None);
     }
-    let by_hand = || "the volumes of the file are not plain lines".to_owned();
+    let by_hand = || "the volumes of the file are not written in plain lines".to_owned();
     if volumes.is_marked || !volumes.ends_simply() {
         return Err(by_hand());
     }
@@ -95,9 +97,9 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
     Ok(Some((vec![new], edit(line_of(text, at), &shown))))
 }
 
-/// The line that gives a mapping below `key` an entry more.
+/// The line that adds an entry to the mapping below `key`.
 pub(super) fn entry(text: &str, own: &Node, (title, key): (&str, &str), new: &str) -> Result<Inserted, String> {
-    let by_hand = || format!("the {key} of `{title}` is not plain lines");
+    let by_hand = || format!("the {key} of `{title}` is not written as plain lines");
     let map = own.get(key).filter(|it| it.is_block() && it.ends_simply()).ok_or_else(by_hand)?;
     let indent = indent_of(text, map).ok_or_else(by_hand)?;
     let at = line_end(text, map.at.end);
@@ -105,7 +107,7 @@ pub(super) fn entry(text: &str, own: &Node, (title, key): (&str, &str), new: &st
     Ok((vec![inserted], edit(line_of(text, at), &format!("{new}  # {key} of {title}"))))
 }
 
-/// The words at the end of a command, which is the entry `key`; `whole` is written if there is none.
+/// Adds words at the end of a command, which is the entry `key`; writes `whole` if there is no such entry.
 pub(super) fn words(
     text: &str,
     (name, own): (Option<&Node>, &Node),
@@ -120,7 +122,7 @@ pub(super) fn words(
         let own = insertion(below, format!("{newline}{indent}{key}: {whole}"));
         return Ok((vec![own], edit(line, &format!("{key}: {whole}  # of {title}"))));
     };
-    let by_hand = || format!("the {key} of `{title}` is not one plain line or list");
+    let by_hand = || format!("the {key} of `{title}` is not written as one plain line or list");
     let is_foreign = |it: &Node| it.is_marked || matches!(it.kind, Shape::Alias);
     if own.all(key).count() > 1 || command.any(&is_foreign) {
         return Err(by_hand());
@@ -130,7 +132,7 @@ pub(super) fn words(
         Shape::Text { text: value, is_simple: true } => {
             let raw = &text[command.at.clone()];
             let is_quoted = raw.len() > 1 && raw.starts_with(['"', '\'']);
-            // A comment sign, or a quote of a shell that is open, takes what is behind it.
+            // The text after a comment sign, or after the open quote of a shell, would belong to it.
             let is_open = ['"', '\''].iter().any(|it| value.matches(*it).count() % 2 == 1);
             if is_open || value.contains(['#', '\\']) || value.trim().is_empty() {
                 return Err(by_hand());
@@ -158,7 +160,7 @@ pub(super) fn words(
     }
 }
 
-/// Below which line a mapping's new entry begins: that of its image, else the one that names it.
+/// The line below which a mapping's new entry begins: the line of its image, else the line that names the mapping.
 fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, usize), String> {
     for (name, value) in ["image", "build"].iter().filter_map(|it| own.entry(it)) {
         let end = line_end(text, name.at.end);
@@ -167,24 +169,24 @@ fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, u
             return Ok((end, line_of(text, end)));
         }
     }
-    let name = name.ok_or("a container does not name its image on a separate line")?;
+    let name = name.ok_or("the image of a container is not on a separate line")?;
     let end = line_end(text, name.at.end);
     let first = own.entries().first().map_or(0, |it| it.0.at.start);
     if first < end {
-        return Err("a service begins in the line of its name".to_owned());
+        return Err("the first setting of a service is on the line of its name".to_owned());
     }
     Ok((end, line_of(text, end)))
 }
 
-/// What a line of a mapping in a block begins with: as many blanks as are before its first key, whose line may begin with
-/// the dash of an item. `None` if it is no such block.
+/// The indentation of the lines of a block mapping: the spaces before its first key, whose line may begin with the dash
+/// of an item. `None` if it is not such a block.
 fn indent_of(text: &str, own: &Node) -> Option<String> {
     let at = own.entries().first().filter(|_| own.is_block())?.0.at.start;
     let before = &text[line_start(text, at)..at];
     before.chars().all(|it| it == ' ' || it == '-').then(|| " ".repeat(before.len()))
 }
 
-/// What is before an item in its line: blanks, and its dash with the blanks behind it.
+/// The text before an item in its line: spaces, and its dash with the spaces after it.
 fn dash_before<'a>(text: &'a str, item: &Node) -> Option<(&'a str, &'a str)> {
     let before = &text[line_start(text, item.at.start)..item.at.start];
     let dash = before.trim_start_matches(' ');
@@ -212,7 +214,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |it| it + 1)
 }
 
-/// The end of the line that holds a place, before its line break.
+/// The end of the line that contains a place, before its line break.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let line = rest.split('\n').next().unwrap_or_default();

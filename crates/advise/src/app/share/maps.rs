@@ -1,11 +1,12 @@
 //! The variables that a container of Kubernetes takes from `ConfigMap`s and Secrets of the same files.
 //!
-//! They stay as they are: others may take them that no file here shows. Called by `read`; `taken` does the same for Compose.
+//! These objects stay as they are, because containers outside these files may use them too. Called by `read`; `taken`
+//! does the same for Compose.
 //!
 //! # Source
-//! kubernetes.io, API reference: `Container.env` and `envFrom` ("When a key exists in multiple sources, the value associated
-//! with the last source will take precedence. Values defined by an Env with a duplicate key will take precedence."),
-//! `ConfigMapEnvSource.optional`, `Secret.stringData`.
+//! kubernetes.io, API reference: `Container.env` and `envFrom` ("When a key exists in multiple sources, the value
+//! associated with the last source will take precedence. Values defined by an Env with a duplicate key will take
+//! precedence."), `ConfigMapEnvSource.optional`, `Secret.stringData`.
 
 use std::ops::Range;
 
@@ -20,10 +21,10 @@ use crate::app::quotes::{Dialect, Quotes};
 use crate::app::setting::{Joins, Setting, Value};
 use crate::app::whole::Whole;
 
-/// The lists of containers of a Pod.
+/// The keys of a Pod that list containers.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
-/// An object of the files, as a tree, in its document.
+/// An object of the files, as a tree, with its document.
 pub(super) struct Document<'a> {
     text: &'a str,
     /// Lines and bytes before it.
@@ -38,11 +39,11 @@ struct Map {
     name: String,
     /// Its keys, each as a variable of that name.
     entries: Vec<Setting>,
-    /// How many containers of the files take it.
+    /// The number of containers in the files that use it.
     n_users: usize,
 }
 
-/// What names a `ConfigMap` or a Secret.
+/// A reference to a `ConfigMap` or a Secret.
 #[derive(PartialEq, Eq)]
 struct Ref<'a> {
     is_secret: bool,
@@ -81,7 +82,7 @@ impl Document<'_> {
     }
 }
 
-/// A document's object, or those of its list.
+/// The object of a document, or the objects of its list.
 pub(super) fn objects(node: Node) -> Vec<Node> {
     if !node.get("kind").and_then(Node::text).is_some_and(|it| it.ends_with("List")) {
         return vec![node];
@@ -103,7 +104,7 @@ impl Maps {
         Self(maps)
     }
 
-    /// What the container takes that has this byte of the text; `None` if it is not in plain YAML.
+    /// The variables of the container that contains this byte of the text; `None` if it is not in plain YAML.
     pub(super) fn given(&self, documents: &[Document<'_>], name: &str, at: usize) -> Option<Given> {
         documents.iter().find_map(|document| {
             let is_it = |it: &&Node| (it.at.start + document.before[1]..it.at.end + document.before[1]).contains(&at);
@@ -160,7 +161,7 @@ impl Maps {
         given
     }
 
-    /// The only one that is meant; `Err` if there are several.
+    /// The only object that is meant; `Err` if there are several.
     fn find(&self, wanted: &Ref<'_>) -> Result<Option<&Map>, ()> {
         let mut all = self.0.iter().filter(|it| it.named() == *wanted);
         let first = all.next();
@@ -176,7 +177,7 @@ impl Map {
     fn taken(&self, setting: &Setting) -> Taken {
         let others = match self.n_users {
             0 | 1 => String::new(),
-            n => format!(" (which {n} containers of the files take)"),
+            n => format!(" (which {n} containers of the files use)"),
         };
         let from = format!("the {} `{}`{others}", kind(self.is_secret), self.name);
         Taken { setting: setting.clone(), from, is_secret: self.is_secret }
@@ -215,13 +216,13 @@ fn map_of(document: &Document<'_>) -> Option<Map> {
     };
     let name = object.get("metadata").and_then(|it| text(it, "name"))?.to_owned();
     let mut entries = Vec::new();
-    // What is written as text wins.
+    // A value that is written as text takes precedence.
     for (of, is_encoded) in [("data", is_secret), ("stringData", false)] {
         for (key, value) in object.get(of).filter(|_| is_secret || of == "data").map_or(&[][..], Node::entries) {
             let Some(name) = key.text() else { continue };
             let value = value.text().unwrap_or_default();
             let value = if is_encoded { decoded(value) } else { Some(value.to_owned()) };
-            // Its name alone is shown of it.
+            // Only its name is shown.
             let value = value.map_or(Value::Hidden, Value::Text);
             entries.retain(|it: &Setting| it.path[0] != name);
             entries.push(document.setting(name, key.at.clone(), value));
@@ -235,7 +236,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }
 
-/// The containers of an object that makes Pods.
+/// The containers of an object that creates Pods.
 fn containers(object: &Node) -> Vec<&Node> {
     let Some((_, spec)) = spec_of(object) else {
         return Vec::new();
@@ -243,7 +244,7 @@ fn containers(object: &Node) -> Vec<&Node> {
     LISTS.iter().filter_map(|it| spec.get(it)).flat_map(Node::items).collect()
 }
 
-/// The key and the value of a Pod's `spec` in a document, if it makes Pods.
+/// The key and the value of a Pod's `spec` in a document, if it creates Pods.
 pub(super) fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
     let path: &[&str] = match document.get("kind")?.text()? {
         "Pod" => &["spec"],
@@ -272,7 +273,7 @@ pub(crate) fn takes_maps(text: &str) -> bool {
     ["configMapRef", "secretRef", "configMapKeyRef", "secretKeyRef"].iter().any(|it| text.contains(it))
 }
 
-/// What a `kustomization.yaml` leaves of the files that it lists; whatever else it has may change what they say.
+/// Keys of a `kustomization.yaml` that do not change the files that it lists; any other key may change them.
 const HARMLESS: [&str; 10] = [
     "apiVersion",
     "kind",
@@ -286,7 +287,7 @@ const HARMLESS: [&str; 10] = [
     "replicas",
 ];
 
-/// The files that a `kustomization.yaml` lists, if it takes them as they are.
+/// The files that a `kustomization.yaml` lists, if it uses them unchanged.
 pub fn resources(text: &str) -> Option<Vec<String>> {
     let root = tree::read(text)?;
     let is_harmless = |(key, _): &(Node, Node)| key.text().is_some_and(|it| HARMLESS.contains(&it));

@@ -1,10 +1,10 @@
-//! Files of containers: what has to be written so that an application and its server share a socket.
+//! Files of containers: the lines that have to be written so that an application and its server share a socket.
 //!
-//! The socket's folder becomes a volume of both: of two services of a Compose file (`compose`), of two containers of a Pod
-//! (`pods`), of two `.container` units of Podman (`quadlet`). A server without a socket gets one by its command, PHP-FPM by
-//! its pool's file (`web`). What
-//! counts elsewhere too (anchors, `extends`, `include`), what is not plain lines, and servers whose socket is not known are
-//! left to people, with the reason. Called by the check of a file for `switch --containers`.
+//! The socket's folder becomes a volume that both mount: two services of a Compose file (`compose`), two containers of
+//! a Pod (`pods`), or two `.container` units of Podman (`quadlet`). A server without a socket gets one through its
+//! command, PHP-FPM through its pool's file (`web`). Settings that are also used elsewhere (anchors, `extends`,
+//! `include`), settings that are not plain lines, and servers with an unknown socket are left to people, with the
+//! reason. Called by the check of a file for `switch --containers`.
 
 mod by_hand;
 mod compose;
@@ -46,45 +46,45 @@ pub use read::{follow, read_services};
 pub(super) use taken::env_files;
 pub(super) use web::own_files;
 
-/// What has both containers of a connection use one socket.
+/// The changes that make both containers of a connection use one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// What the server is to the application: `` `db` is a service of the same file ``.
+    /// The relation of the server to the application: `` `db` is a service of the same file ``.
     pub server_is: String,
     pub image: String,
-    /// What the folder becomes.
+    /// The kind of volume that the folder becomes.
     pub volume_is: &'static str,
-    /// The folder that both share: that of the socket, or one above it.
+    /// The folder that both share: the folder of the socket, or one above it.
     pub folder: String,
-    /// The lines beside the application's own, as they are shown.
+    /// The lines in addition to the application's own, as they are shown.
     pub edits: Vec<Edit>,
-    /// What makes the containers anew, and what that loses.
+    /// The command that recreates the containers, and what is lost then.
     pub restart: String,
-    /// What is written into the server's own unit; `None` if both are in one file.
+    /// The lines for the server's own unit; `None` if both are in one file.
     pub beside: Option<Beside>,
     socket: Socket,
     rewrites: Vec<Rewrite>,
-    /// Where the application's variables are that may change.
+    /// The places of the application's variables that may change.
     places: Vec<Range<usize>>,
-    /// What gives its container a variable more, with [`NAME`] and [`VALUE`] in their places.
+    /// The lines that add a variable to its container, with [`NAME`] and [`VALUE`] as placeholders.
     variable: Result<Vec<Rewrite>, String>,
 }
 
-/// They stand for a variable's name and value.
+/// Placeholders for a variable's name and value.
 const NAME: &str = "\u{e001}";
 const VALUE: &str = "\u{e002}";
 
-/// What is written beside an application's unit.
+/// The lines for the server's unit, which is another file than the application's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beside {
     pub rewrites: Vec<Rewrite>,
     pub edits: Vec<Edit>,
-    /// A unit that is not there yet, by its name, with its text.
+    /// A new unit: its name and its text.
     pub new: Option<(String, &'static str)>,
 }
 
 impl Share {
-    /// What the application's lines are filled in with; `password` is what is shown in the password's place.
+    /// The values for the application's lines; `password` is shown in place of the password.
     pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
         Fields {
             page: None,
@@ -93,9 +93,9 @@ impl Share {
             database: address.database.clone(),
             socket: self.file(),
             folder: self.socket.folder.clone(),
-            // The name of PostgreSQL's socket has one, which the server's port need not be.
+            // The name of PostgreSQL's socket contains a port, which may differ from the server's port.
             port: self.socket.name.strip_prefix(".s.PGSQL.").and_then(|it| it.parse().ok()).unwrap_or(address.port),
-            // Its lines keep the query that they have.
+            // Its lines keep their query.
             options: None,
         }
     }
@@ -105,8 +105,8 @@ impl Share {
         self.socket.file()
     }
 
-    /// All that is written: the application's own lines, which `moves` are, and the volumes. `None` if those lines are
-    /// outside of its container's, or cannot be written there.
+    /// All changes: the application's own lines, which are `moves`, and the volumes. `None` if those lines are outside
+    /// the lines of its container, or cannot be written there.
     pub fn complete(&self, moves: Moves) -> Option<Moves> {
         let is_in = |it: &Rewrite, place: &Range<usize>| it.at.start >= place.start && it.at.end <= place.end;
         let is_inside = |it: &Rewrite| self.places.iter().any(|place| is_in(it, place));
@@ -115,7 +115,7 @@ impl Share {
         }
         let mut here = moves.here;
         for (name, value) in &moves.own {
-            // One that would need quotes has another form in each kind of file.
+            // A value that needs quotes has another form in each kind of file.
             let is_plain = Quotes::AsNeeded(Dialect::Yaml).around(value) == *value;
             for line in self.variable.as_ref().ok().filter(|_| is_plain)? {
                 let text = line.text.replace(NAME, name).replace(VALUE, value);
@@ -130,8 +130,9 @@ impl Share {
     }
 }
 
-/// For each connection that a container has to another one of the file, what has both share the socket, or why that is left
-/// to people; `None` for one that goes elsewhere. `beside` are the names of files that are there too.
+/// For each connection from a container to another container of the file: the changes with which both share the socket,
+/// or why people have to make them; `None` for a connection that leads elsewhere. `beside` lists the names of the other
+/// files in the folder.
 pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
     if is_manifest(whole.own()) {
         all_of(&pods::File::read(whole), found)
@@ -145,7 +146,7 @@ pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<R
     }
 }
 
-/// Moves all connections to a port that is given up together, or says of each why none is.
+/// Moves all connections to a port that is given up together, or states for each why none of them moves.
 fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut [Option<Result<Share, String>>]) {
     let leads = |it: &Found| file.server(file.own(it)?, it)?.ok();
     for server in 0..file.containers().len() {
@@ -175,7 +176,7 @@ fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut 
                     }
                 }
                 (why, _, it) => {
-                    let own = || "another line to the same PHP-FPM is not to be written".to_owned();
+                    let own = || "looptax cannot write another line that leads to the same PHP-FPM".to_owned();
                     *it = Some(Err(why.clone().unwrap_or_else(own)));
                 }
             }
@@ -215,21 +216,21 @@ fn all_of(project: &Result<impl Project, String>, found: &[Found]) -> Vec<Option
     all.into_iter().map(|it| it.map(|it| it.map(|(share, _)| share))).collect()
 }
 
-/// What a connection's containers share, with the server's name.
+/// The changes with which the containers of a connection share a socket, with the server's name.
 fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String), String>> {
     let address = found.address.as_ref().filter(|it| it.socket.is_none())?;
     let own = project.own(found)?;
     let server = project.server(own, found)?;
     Some(server.and_then(|server| {
         if address.protocol == Protocol::Fastcgi && !found.is_of_a_proxy() {
-            return Err("the setting is not nginx's own, so what it does is not known".to_owned());
+            return Err("the setting does not come from nginx, so looptax does not know what it does".to_owned());
         }
         let shared = shared(project, (own, server), address)?;
         may_be_written(found, &shared.0).map(|()| shared)
     }))
 }
 
-/// Whether settings that stand elsewhere can change in the container's own environment.
+/// Whether settings that are elsewhere can change in the container's own environment.
 fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
     for (role, setting) in found.apart() {
         let name = setting.path.join("/");
@@ -237,8 +238,8 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
         if role == Role::Url && (found.has_secrets() || found.address.as_ref().is_some_and(|it| it.password.is_some()))
         {
             return Err(format!(
-                "`{name}` comes from {whose} with the whole address: how to change it without writing what is secret there \
-                 into the container's own environment is not known"
+                "`{name}` comes with the whole address from {whose}: looptax does not know how to change it without \
+                 writing its secrets into the container's own environment"
             ));
         }
         if setting.joins == Joins::Apart {
@@ -250,7 +251,7 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
 
 fn shared(project: &impl Project, (own, server): (usize, usize), address: &Address) -> Result<(Share, String), String> {
     if own == server {
-        return Err("the service names itself".to_owned());
+        return Err("the address leads to the service itself".to_owned());
     }
     let [of_own, of_server] = [own, server].map(|it| &project.containers()[it]);
     for it in [of_own, of_server] {
@@ -261,10 +262,10 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     let serving = image::socket_of(of_server, address.protocol)?;
     let socket = serving.socket.clone();
     if address.port != socket.port {
-        return Err(format!("port {} is not the one that the image's server has", address.port));
+        return Err(format!("the image's server does not listen on port {}", address.port));
     }
     if of_server.has_own_configuration() {
-        return Err(format!("`{name}` has a configuration of its own mounted, which may say where its socket is"));
+        return Err(format!("`{name}` mounts its own configuration, which may set where its socket is"));
     }
     let places = project.environment(own)?;
     let variable = project.variable(own, NAME, VALUE).map(|it| it.0);
@@ -326,13 +327,13 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     Ok((share, name.clone()))
 }
 
-/// The changes and the lines to show, without the containers that they are for.
+/// The changes and the lines to show, without their containers.
 fn parted(lines: Vec<(usize, Inserted)>) -> (Vec<Rewrite>, Vec<Edit>) {
     let (rewrites, edits): (Vec<_>, Vec<_>) = lines.into_iter().map(|it| it.1).unzip();
     (rewrites.concat(), edits)
 }
 
-/// The lines that have a server make its socket.
+/// The lines that make a server create its socket.
 fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result<Vec<Inserted>, String> {
     let options = Some(&serving.options).filter(|it| !it.is_empty());
     let options = options.map(|it| project.command(server, serving.program, it));
@@ -340,15 +341,15 @@ fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result
     options.into_iter().chain(variable).collect()
 }
 
-/// What is lost when the containers are made anew.
+/// The words for the data and clients that are lost when the containers are recreated.
 fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
-    let port = "; PHP-FPM listens only on the socket then: who else uses its port is not seen from the files";
+    let port = "; PHP-FPM then listens only on the socket, and the files do not show which other clients use its port";
     let data = folder
-        .map(|it| format!("; nothing of the file keeps its data at {it}: a new container may begin without them"));
+        .map(|it| format!("; no line of the file keeps its data in {it}: a new container may start without them"));
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 
-/// Where the images of a server that is written have its data.
+/// The data folder of the images of a server that is changed.
 fn data_folder(protocol: Protocol) -> Option<&'static str> {
     match protocol {
         Protocol::Mysql => Some("/var/lib/mysql"),

@@ -1,4 +1,4 @@
-//! Pods of Kubernetes' manifests that may be written into, and files of `podman kube play`.
+//! Pods that looptax can write into: Kubernetes' manifests, and files of `podman kube play`.
 //!
 //! # Source
 //! kubernetes.io, "Volumes" (an emptyDir is open to every user) and "Define a Command and Arguments for a Container";
@@ -17,14 +17,14 @@ use crate::app::found::Found;
 use crate::app::inside::{Loopback, is_loopback};
 use crate::app::whole::Whole;
 
-/// The longest name of a volume: a label of DNS.
+/// The longest name of a volume: that of a DNS label.
 const LONGEST_NAME: usize = 63;
 
 pub(super) struct File<'a> {
     text: &'a str,
     documents: Vec<Node>,
     containers: Vec<Container>,
-    /// For each container its document, its list and its place there.
+    /// For each container: its document, its list, and its place in the list.
     places: Vec<(usize, &'static str, usize)>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> File<'a> {
     pub(super) fn read(whole: &'a Whole) -> Result<Self, String> {
         let text = whole.own();
         if ["{{", "{%", "<%"].iter().any(|it| text.contains(it)) {
-            return Err("it is a template: give the text that it becomes (`helm template`)".to_owned());
+            return Err("it is a template: pass the rendered text (`helm template`)".to_owned());
         }
         let documents = tree::documents(text).ok_or("the file is not plain YAML")?;
         let documents = documents.into_iter().flat_map(maps::objects).collect();
@@ -51,7 +51,9 @@ impl<'a> File<'a> {
                     let is_first =
                         list == "initContainers" && node.get("restartPolicy").and_then(Node::text) != Some("Always");
                     container.unclear = if !is_whole {
-                        Some(format!("`{title}` is not in plain lines of its own (an anchor, `<<` or braces)"))
+                        Some(format!(
+                            "`{title}` is not written in separate plain lines (it uses an anchor, `<<` or braces)"
+                        ))
                     } else if is_first {
                         Some(format!("`{title}` is an init container: it runs and ends before the others start"))
                     } else {
@@ -78,7 +80,7 @@ impl<'a> File<'a> {
         spec_of(&self.documents[document]).expect("a document with containers has a Pod")
     }
 
-    /// A volume of the Pod that a container is in.
+    /// A volume of the Pod that contains the container.
     fn volume(&self, container: usize, name: &str) -> Option<&Node> {
         let volumes = self.spec(self.places[container].0).1.get("volumes")?;
         volumes.items().iter().find(|it| it.get("name").and_then(Node::text) == Some(name))
@@ -124,7 +126,7 @@ impl Project for File<'_> {
 
     fn is_taken(&self, server: usize, volume: &str) -> Option<String> {
         if volume.len() > LONGEST_NAME {
-            return Some(format!("`{volume}` is too long a name for a volume"));
+            return Some(format!("the name `{volume}` is too long for a volume"));
         }
         self.volume(server, volume).map(|_| format!("the Pod has a volume `{volume}` already"))
     }
@@ -157,7 +159,7 @@ impl Project for File<'_> {
 
     fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String> {
         let node = self.node(server);
-        // What is started has no words of its own behind it if there are arguments.
+        // If there are arguments, no words follow the program in the command.
         let has_own = node.get("args").is_none() && node.get("command").is_some();
         let key = if has_own { "command" } else { "args" };
         let words = std::iter::once(program).chain(options.iter().map(|it| &**it));
@@ -166,7 +168,7 @@ impl Project for File<'_> {
     }
 
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
-        // Texts alone: a number without quotes is none.
+        // A value must be a text: a number without quotes is not one.
         let lines = [format!("name: {name}"), format!("value: \"{value}\"")];
         let title = &self.containers[container].title;
         line::item(
@@ -193,8 +195,8 @@ impl Project for File<'_> {
         let document = &self.documents[self.places[server].0];
         let is_pod = document.get("kind").and_then(Node::text) == Some("Pod");
         let how = if is_pod { "kubectl replace --force -f FILE" } else { "kubectl apply -f FILE" };
-        // Podman takes its volume of that name for an emptyDir, and a new one would be its first container's: see
-        // `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
+        // Podman uses its volume of that name for an emptyDir, and a new volume would belong to its first container:
+        // see `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
         let volume = volume.map_or_else(String::new, |it| {
             format!(
                 "`podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 {it}` and "
@@ -203,8 +205,8 @@ impl Project for File<'_> {
         let podman = format!(", or with Podman {volume}podman kube play --replace FILE");
         Named {
             is: format!("`{title}` is a container of the same Pod"),
-            volume: "an emptyDir volume of both",
-            restart: format!("{how}{podman}; it recreates the Pod: `{title}` is away for that time"),
+            volume: "an emptyDir volume that both mount",
+            restart: format!("{how}{podman}; it recreates the Pod: `{title}` is down during that time"),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Who else goes to a port that a server gives up for its socket: PHP-FPM listens at one place alone.
+//! Finds the other clients of a port that a server gives up for its socket: PHP-FPM listens at only one place.
 //!
-//! By the files of one Compose project; what goes there from elsewhere is not seen. Called for all connections together.
+//! Reads the files of one Compose project; clients outside the project are not seen. Called for all connections
+//! together.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +15,12 @@ use crate::app::table::Role;
 use crate::app::web::{NamedPort, Proxy, named_ports};
 use crate::app::whole::{Part, Whole};
 
-/// Whether what a connection leads to is one of those servers.
+/// Whether a connection leads to such a server.
 pub(super) fn is_given_up(found: &Found) -> bool {
     found.kind == Kind::PhpFpm.name()
 }
 
-/// What else may go to the port of a pool than the connections that move, where a file shows it.
+/// A client of a pool's port, other than the connections that move, if a file shows one.
 pub(super) fn elsewhere(
     whole: &Whole,
     file: &File<'_>,
@@ -32,7 +33,7 @@ pub(super) fn elsewhere(
     if let Some(hidden) = found.iter().filter(of_same).find(|it| it.address.is_none()) {
         let line = whole.line(hidden.line.unwrap_or_default());
         let at = format!("{} line {}", line.0.unwrap_or_default(), line.1);
-        return Some(format!("where {at} leads is not known ({}), and it may be `{title}`", hidden.why));
+        return Some(format!("looptax does not know where {at} leads ({}); it may be `{title}`", hidden.why));
     }
     let is_of_several = |it: &&Found| {
         let host = it.bound.iter().find_map(|it| it.roles.get(&Role::Host));
@@ -40,10 +41,10 @@ pub(super) fn elsewhere(
         host.is_some_and(|it| it.path[0].starts_with("upstream ") && it.path[0].split(' ').count() > 2)
     };
     if own.iter().any(is_of_several) {
-        return Some(format!("`{title}` is one of several servers of an upstream, which are not moved"));
+        return Some(format!("`{title}` is one of several servers of an upstream, and looptax does not move those"));
     }
     if let Some(key) = file.says_port(server, port) {
-        return Some(format!("`{key}` of `{title}` has port {port}, at which nothing would listen any more"));
+        return Some(format!("`{key}` of `{title}` uses port {port}, on which no server would listen any more"));
     }
     let names = file.names(server);
     let is_named = |text: &str| names.iter().any(|it| text.contains(&format!("{it}:{port}")));
@@ -64,5 +65,5 @@ pub(super) fn elsewhere(
     };
     let other = whole.others().find(|it| goes_there(*it)).map(|it| it.0.words.clone());
     let other = other.or_else(|| is_named(whole.own()).then(|| "the Compose file".to_owned()));
-    other.map(|it| format!("{it} names {title}:{port} elsewhere too, at which nothing would listen any more"))
+    other.map(|it| format!("{it} uses {title}:{port} in another place too, and no server would listen on it any more"))
 }

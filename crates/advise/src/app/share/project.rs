@@ -1,4 +1,4 @@
-//! What a form of files can tell of its containers, and how it is written into.
+//! The facts that a form of files shows about its containers, and the ways to write into it.
 //!
 //! Implemented by `compose`, `pods` and `quadlet`; asked by `share`.
 
@@ -9,29 +9,30 @@ use super::image::Socket;
 use super::line::Inserted;
 use crate::app::found::Found;
 
-/// How a server is named to a person.
+/// The words that describe a server to a person.
 pub(super) struct Named {
-    /// What it is to the application.
+    /// Its relation to the application.
     pub(super) is: String,
-    /// What the folder becomes.
+    /// The kind of volume that the folder becomes.
     pub(super) volume: &'static str,
     pub(super) restart: String,
 }
 
-/// Containers that one file, or two units, describe, and how they are written into.
+/// The containers in one file, or in two units, and the ways to write into them.
 pub(super) trait Project {
     fn containers(&self) -> &[Container];
 
-    /// The container that a connection is of.
+    /// The container whose setting a connection is.
     fn own(&self, found: &Found) -> Option<usize>;
 
-    /// The container that a connection of `own` leads to, or why none can; `None` if it goes elsewhere.
+    /// The container that a connection of `own` leads to, or why there is no such container; `None` if it leads
+    /// elsewhere.
     fn server(&self, own: usize, found: &Found) -> Option<Result<usize, String>>;
 
     /// Why a new volume cannot have that name.
     fn is_taken(&self, server: usize, volume: &str) -> Option<String>;
 
-    /// Whether a volume that the server has at the folder may be the application's too.
+    /// Whether the application may also mount the volume that the server has at the folder.
     fn may_take(&self, server: usize, volume: &str) -> Result<(), String>;
 
     fn volume_for(&self, server: usize) -> String {
@@ -40,32 +41,32 @@ pub(super) trait Project {
 
     fn mount(&self, container: usize, volume: &str, folder: &str) -> Result<Inserted, String>;
 
-    /// The lines that make the volume known; `None` if that takes none.
+    /// The lines that declare the volume; `None` if it needs no declaration.
     fn declare(&self, server: usize, volume: &str, is_new: bool) -> Result<Option<Inserted>, String>;
 
     fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String>;
 
-    /// The lines that give a container's own environment a variable more; `value` needs no quotes.
+    /// The lines that add a variable to a container's own environment; `value` needs no quotes.
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String>;
 
-    /// The lines of the server's own files that have it listen on the socket, where nothing else says so: PHP-FPM.
+    /// The lines of the server's own files that make it listen on the socket, if only those can: PHP-FPM.
     fn listening(&self, _: usize, _: usize, _: &Socket) -> Result<Vec<Inserted>, String> {
-        Err("which of the server's own files counts is not known".to_owned())
+        Err("looptax does not know which of the server's own files takes effect".to_owned())
     }
 
-    /// Where a container's variables are: its own, and in files that only it takes.
+    /// The places of a container's variables: its own, and those in files that only it uses.
     fn environment(&self, container: usize) -> Result<Vec<Range<usize>>, String>;
 
-    /// Whether what is in that folder goes with the container.
+    /// Whether the content of that folder is lost with the container.
     fn loses(&self, server: usize, folder: &str) -> bool {
         self.containers()[server].mounts_at(folder).next().is_none()
     }
 
-    /// Whether a container is another file's than the application's.
+    /// Whether a container is in another file than the application.
     fn is_beside(&self, _: usize) -> bool {
         false
     }
 
-    /// With the name of the volume that is new.
+    /// `volume` is the name of a new volume.
     fn named(&self, own: usize, server: usize, volume: Option<&str>) -> Named;
 }

@@ -1,4 +1,4 @@
-//! Podman's `.container` units that may be written into: the application's and its server's.
+//! Podman's `.container` units that looptax can write into: the application's and its server's.
 //!
 //! # Source
 //! podman-systemd.unit(5): `Exec=`, `Volume=`, `Pod=`, `Network=`; `.volume` units: `Type=`, `Device=`, `Options=`.
@@ -14,11 +14,11 @@ use crate::app::found::Found;
 use crate::app::inside::is_loopback;
 use crate::app::rewrite::newline;
 
-/// A new volume as a tmpfs that everybody may make sockets in: Podman gives another one the owner and mode of the container
-/// that starts first.
+/// A new volume as a tmpfs in which every user may make sockets: Podman gives any other volume the owner and mode of
+/// the container that starts first.
 pub(super) const VOLUME: &str = "[Volume]\nType=tmpfs\nDevice=tmpfs\nOptions=uid=0,gid=0,mode=1777\n";
 
-/// A unit's text, with the name that it has without `.container`.
+/// A unit's text, with its name without `.container`.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a> {
     pub name: &'a str,
@@ -30,7 +30,7 @@ struct Line<'a> {
     value: String,
     /// The line it begins in, counted from one.
     number: usize,
-    /// Where its last line ends, before the line break.
+    /// The end of its last line, before the line break.
     end: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Pair<'a> {
     beside: &'a [String],
 }
 
-/// Which of the two is the server's.
+/// The index of the server's unit.
 const SERVER: usize = 1;
 
 impl<'a> Pair<'a> {
@@ -52,10 +52,10 @@ impl<'a> Pair<'a> {
         for it in units {
             let drop_ins = format!("{}.container.d", it.name);
             if it.name.contains('@') {
-                return Err(format!("`{}` is a template, whose containers may be several", it.name));
+                return Err(format!("`{}` is a template, which may have several containers", it.name));
             }
             if beside.contains(&drop_ins) {
-                return Err(format!("{drop_ins} beside it may say otherwise"));
+                return Err(format!("{drop_ins} in the same folder may override it"));
             }
         }
         Ok(Self { units, lines, containers, beside })
@@ -69,7 +69,7 @@ impl<'a> Pair<'a> {
         self.lines[unit].iter().filter(move |it| it.key == key).map(|it| &*it.value)
     }
 
-    /// Whether the two have one network of their own, so that one's loopback is the other's.
+    /// Whether the two share a network, so that they have the same loopback.
     fn has_one_loopback(&self) -> bool {
         let pods = [0, SERVER].map(|it| self.last(it, "Pod").map(|it| &it.value));
         let joins = |one: usize, other: usize| {
@@ -80,7 +80,7 @@ impl<'a> Pair<'a> {
         pods[0].is_some() && pods[0] == pods[1] || joins(0, SERVER) || joins(SERVER, 0)
     }
 
-    /// A line below another one, which is the last of its key, or else that of the image.
+    /// A line below the last line of its key, or else below the line of the image.
     fn below(&self, unit: usize, key: &str, value: &str) -> Result<Inserted, String> {
         let anchor = self.last(unit, key).or_else(|| self.last(unit, "Image"));
         let anchor = anchor.ok_or_else(|| format!("{}.container has no `Image=`", self.units[unit].name))?;
@@ -103,21 +103,25 @@ impl Project for Pair<'_> {
         let host = found.address.as_ref()?.host.as_deref().unwrap_or("localhost");
         let name = self.units[SERVER].name;
         if is_loopback(host) {
-            let is_apart = || format!("nothing in both units says that `{host}` of one is that of {name}.container");
+            let is_apart = || format!("the units do not show that `{host}` in one of them is {name}.container");
             return Some(if self.has_one_loopback() { Ok(SERVER) } else { Err(is_apart()) });
         }
         let mut names = self.all(SERVER, "NetworkAlias").chain([&*self.containers[SERVER].title]);
         let is_named = names.any(|it| it == host);
-        Some(if is_named { Ok(SERVER) } else { Err(format!("`{host}` is not the container of {name}.container")) })
+        Some(if is_named {
+            Ok(SERVER)
+        } else {
+            Err(format!("`{host}` is not a name of the container of {name}.container"))
+        })
     }
 
     fn is_taken(&self, _: usize, volume: &str) -> Option<String> {
-        self.beside.iter().any(|it| it == volume).then(|| format!("there is a {volume} already"))
+        self.beside.iter().any(|it| it == volume).then(|| format!("{volume} exists already"))
     }
 
     fn may_take(&self, _: usize, volume: &str) -> Result<(), String> {
-        // One that the unit names with a path of its own would be another one to the other unit.
-        if volume.starts_with('.') { Err(format!("`{volume}` is a folder")) } else { Ok(()) }
+        // A relative path means another folder in each of the two units.
+        if volume.starts_with('.') { Err(format!("`{volume}` is the relative path of a folder")) } else { Ok(()) }
     }
 
     fn volume_for(&self, server: usize) -> String {
@@ -163,16 +167,16 @@ impl Project for Pair<'_> {
         let [own, server] = [own, server].map(|it| self.units[it].name);
         Named {
             is: format!("`{}` is the container of {server}.container", self.containers[SERVER].title),
-            volume: "a volume of both",
+            volume: "a volume that both mount",
             restart: format!(
-                "systemctl daemon-reload && systemctl restart {server}.service {own}.service (with --user if they are a \
-                 user's): `{server}` is away for that time"
+                "systemctl daemon-reload && systemctl restart {server}.service {own}.service (with --user if they are \
+                 a user's): `{server}` is down during that time"
             ),
         }
     }
 }
 
-/// The settings of `[Container]`, each with the lines that go on behind a backslash.
+/// The settings of `[Container]`, each with the lines that continue after a backslash.
 fn lines_of(text: &str) -> Vec<Line<'_>> {
     let mut found: Vec<Line<'_>> = Vec::new();
     let (mut at, mut is_own, mut goes_on, mut is_known) = (0, false, false, false);

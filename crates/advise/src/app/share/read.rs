@@ -1,6 +1,6 @@
-//! The connections of a file of containers, each of the container that its variables are for.
+//! The connections of a file of containers, each with the container that its variables belong to.
 //!
-//! Text in, connections out: beside `read`, which takes a file as a whole.
+//! Text in, connections out; `read` reads a file as a whole.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,9 +27,9 @@ use crate::app::yaml;
 /// Most containers of a file that are read.
 const MOST_CONTAINERS: usize = 64;
 
-/// Reads a Compose file, a manifest or a `.container` unit container by container, each with the connections that its own
-/// variables are, and those of the files that nginx has in a Compose file. With a
-/// name, as those of that application. `None` if it has no containers.
+/// Reads a Compose file, a manifest or a `.container` unit container by container, each with the connections in its own
+/// variables, and the connections of the files that nginx mounts in a Compose file. With a name, it reads them as those
+/// of that application. `None` if the file has no containers.
 pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<Reading> {
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
     let unit = source.path.and_then(|it| it.rsplit('/').next()?.strip_suffix(".container"));
@@ -45,7 +45,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     let wanted = application.map(|name| named(name, &|it| it.format == Format::Dotenv));
     let mut reading = Reading { problems, ..Reading::default() };
     for it in all.into_iter().take(MOST_CONTAINERS) {
-        // What lies beside the file is that of a service that is built there.
+        // The neighbours of the file belong to a service that is built there.
         let source = Source { neighbours: if it.is_built_here { source.neighbours } else { &[] }, ..*source };
         let mut own = if unit.is_some() { it.settings } else { in_containers(&it.settings) };
         doubt_unclear(&mut own);
@@ -57,7 +57,8 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let mut found = of_container((&it.name, it.elsewhere), &own, &source, wanted.as_deref());
         if let (true, false, Some(elsewhere)) = (found.is_empty(), is_said, it.elsewhere) {
             let what = format!(
-                "`{}` gets variables by `{elsewhere}`, which are not read: --containers writes those in its own `{}`",
+                "`{}` gets variables through `{elsewhere}`, which looptax does not read: --containers changes only \
+                 those in its own `{}`",
                 it.name, it.own
             );
             reading.problems.push(Problem { line: None, what });
@@ -79,8 +80,8 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     Some(reading)
 }
 
-/// Puts the connections of a file's containers that take variables from elsewhere in the place of what the file shows of
-/// them by itself, and says what they take that is not there.
+/// Reads the connections of containers that take variables from elsewhere again, with those variables, and reports the
+/// sources that are missing.
 pub fn follow(reading: &mut Reading, source: &Source<'_>) {
     let text = String::from_utf8_lossy(source.bytes);
     let Some(services) = Some(source).filter(|_| takes_elsewhere(&text)).and_then(|it| read_services(it, None)) else {
@@ -104,26 +105,26 @@ fn takes_elsewhere(text: &str) -> bool {
     if is_manifest(text) { maps::takes_maps(text) } else { has_files && text.contains(SERVICES) }
 }
 
-/// The environment of a container as its file has it.
+/// The environment of a container, according to its file.
 struct Environment {
     name: String,
     settings: Vec<Setting>,
     is_built_here: bool,
-    /// The key by which it gets variables from elsewhere, which are not read.
+    /// The key through which it gets variables from elsewhere, which are not read.
     elsewhere: Option<&'static str>,
     /// The key of its own variables.
     own: &'static str,
-    /// Whether its name tells it from all others of the file.
+    /// Whether its name distinguishes it from all others of the file.
     is_service: bool,
-    /// What it takes from elsewhere, where that is followed.
+    /// The variables that it takes from elsewhere, if those are followed.
     given: Given,
-    /// Its variables without a value: they come from where Compose runs.
+    /// Its variables without a value: Compose takes their values from its own environment.
     asked: Vec<String>,
-    /// The line and the byte where it begins, if its name does not tell it.
+    /// The line and the byte where it begins, if its name does not distinguish it.
     at: Option<(usize, usize)>,
 }
 
-/// Says of a connection which of its settings its container takes from where.
+/// Records where the container takes the settings of a connection from.
 fn tell_origins(found: &mut Found, origins: &[Taken]) {
     let names: BTreeSet<&String> = found.bound.iter().flat_map(|it| it.roles.values()).map(|it| &it.path[0]).collect();
     let own = || origins.iter().filter(|it| names.contains(&it.setting.path[0]));
@@ -138,7 +139,7 @@ fn tell_origins(found: &mut Found, origins: &[Taken]) {
         let parts = [&address.host, &address.user, &address.database].into_iter().flatten().cloned();
         secrets.extend(parts.collect::<Vec<_>>());
     }
-    // The longest first: another one may be a part of it.
+    // The longest first: a shorter one may be a part of it.
     secrets.sort_by_key(|it| std::cmp::Reverse(it.len()));
     (found.taken, found.secrets) = (taken, secrets);
 }
@@ -260,7 +261,7 @@ fn asked(setting: &Setting) -> Option<String> {
     }
 }
 
-/// Whether a setting says that a service is built in the file's own folder.
+/// Whether a setting builds a service in the file's own folder.
 fn is_build_of(service: &str, setting: &Setting) -> bool {
     let path: Vec<&str> = setting.path.iter().map(|it| &**it).collect();
     let is_context = match path[..] {
@@ -270,12 +271,13 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
     is_context && matches!(&setting.value, Value::Text(it) if it == "." || it == "./")
 }
 
-/// Whether its variables are nobody else's, or something else says that it is this application: no proof follows.
+/// Whether only this application uses its variables, or other signs show that it is this application. Neither is a
+/// proof.
 fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
 
-/// The titles of the applications that would read a connection's variables as the same one, if it is them.
+/// The titles of the applications that would read the variables as the same connection.
 fn readers_of(found: &Found, settings: &[Setting], source: &Source<'_>) -> Vec<String> {
     let lines = |found: &Found| found.bound.iter().map(|it| it.anchor).collect::<BTreeSet<usize>>();
     let own = lines(found);
@@ -296,7 +298,7 @@ fn of_container(
     source: &Source<'_>,
     wanted: Option<&[&'static App]>,
 ) -> Vec<Found> {
-    // What tells an application by its variables reads lines.
+    // The code that finds an application by its variables reads lines.
     let lines = settings.iter().map(|it| match &it.value {
         Value::Text(text) => format!("{}={text}\n", it.path.join("/")),
         _ => format!("{}=\n", it.path.join("/")),
@@ -311,11 +313,11 @@ fn of_container(
     let all: Vec<&'static App> = apps().iter().collect();
     let is_meant = |app| wanted.is_some_and(|it| is_only_one(app, it));
     let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source, is_meant(app)));
-    // What decides whether it is this application may be there.
+    // The variable that decides whether it is this application may be elsewhere.
     let doubted = bound.map(|mut it| {
         let key = it.app.decide.first().filter(|_| wanted.is_none() && !it.is_kind_said);
         if let (Some(elsewhere), Some(decision), None) = (elsewhere, key, &it.doubt) {
-            it.doubt = Some(format!("`{}` decides, and its `{elsewhere}` may have it", decision.key));
+            it.doubt = Some(format!("`{}` decides, and may be set in its `{elsewhere}`", decision.key));
         }
         it
     });

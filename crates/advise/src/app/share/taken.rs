@@ -1,7 +1,7 @@
 //! The variables that a service of a Compose file takes from its `env_file`s.
 //!
-//! A file counts only as far as everybody reads it alike: what Compose puts in, unusual escapes and lines of other forms are
-//! not known. Called by `read`; `maps` does the same for Kubernetes.
+//! A file is read only as far as every reader understands it the same way: values that Compose inserts, unusual escapes
+//! and lines of other forms are unknown. Called by `read`; `maps` does the same for Kubernetes.
 //!
 //! # Source
 //! docs.docker.com, Compose file reference: `env_file`; "Environment variables precedence in Docker Compose".
@@ -18,34 +18,35 @@ use crate::app::whole::Whole;
 /// A variable that a container takes from elsewhere.
 #[derive(Debug, Clone)]
 pub(super) struct Taken {
-    /// Called by its name; [`Joins::Apart`] where it is to stay as it is there.
+    /// The variable under its name; [`Joins::Apart`] if it must stay as it is.
     pub(super) setting: Setting,
     /// In words: the `env_file` app.env.
     pub(super) from: String,
     pub(super) is_secret: bool,
 }
 
-/// What a container takes from elsewhere.
+/// The variables that a container takes from elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Given {
-    /// Of those with one name the last counts.
+    /// If several have the same name, the last one takes effect.
     pub(super) taken: Vec<Taken>,
-    /// Variables of its own that stand for others, by their places; those that are not there count as nothing.
+    /// Its own variables that refer to others, by their places; `None` if the other is missing, which counts as no
+    /// value.
     pub(super) instead: Vec<(Range<usize>, Option<Taken>)>,
-    /// What is not there, or not followed: with a reason for each.
+    /// The sources that are missing or not followed, each with a reason.
     pub(super) problems: Vec<String>,
 }
 
-/// A file of variables, as a service names it.
+/// A file of variables, as a service refers to it.
 #[derive(Debug, Default)]
 struct Entry<'a> {
     path: &'a str,
     is_optional: bool,
-    /// A path that is a variable, or another form of lines.
+    /// The path is a variable, or the lines have another form.
     is_open: bool,
 }
 
-/// The files that the services of a Compose file take their variables from, if they are in its folder or below.
+/// The files from which the services of a Compose file take their variables, if they are in its folder or below.
 pub(crate) fn env_files(settings: &[Setting]) -> Vec<String> {
     let is_own = |it: &&Setting| matches!(&it.path[..], [top, _, key, ..] if top == SERVICES && key == "env_file");
     let own: Vec<&Setting> = settings.iter().filter(is_own).collect();
@@ -80,7 +81,7 @@ fn entries<'a>(service: &str, settings: &[&'a Setting]) -> Vec<Entry<'a>> {
     all.into_values().collect()
 }
 
-/// What a service takes; of a file with these words `is_shared` says whether others read it, too.
+/// The variables that a service takes from elsewhere; `is_shared` tests whether other services read a file too.
 pub(super) fn of_service(
     service: &str,
     settings: &[Setting],
@@ -99,7 +100,7 @@ pub(super) fn of_service(
             None => "which is not there or cannot be read",
             Some((part, text)) => {
                 let from = format!("the `env_file` {path}");
-                // Compose puts the variables of this file into its own.
+                // Compose uses the variables of this file in its own file.
                 let is_asked = |name: &str| {
                     let is_projects = Path::new(path)
                         .components()
@@ -124,7 +125,8 @@ pub(super) fn of_service(
                     }
                     Err(line) => {
                         let what = format!(
-                            "`{service}` takes variables from {from}, whose line {line} is not `NAME=value` in the form that every reader knows"
+                            "`{service}` takes variables from {from}, whose line {line} is not `NAME=value` in a form \
+                             that every reader understands"
                         );
                         given.problems.push(what);
                         continue;
@@ -137,7 +139,7 @@ pub(super) fn of_service(
     given
 }
 
-/// The variables of such a file, or the line that is none.
+/// The variables of such a file, or the number of the line that is not a variable.
 pub(super) fn variables(text: &str) -> Result<Vec<Setting>, usize> {
     if let Some(at) = text.lines().position(|it| !is_plain(it)) {
         return Err(at + 1);
@@ -157,7 +159,7 @@ pub(super) fn variables(text: &str) -> Result<Vec<Setting>, usize> {
     Ok(settings)
 }
 
-/// Whether a text in double quotes has no dollar by itself, and no backslash but before what it takes the meaning from.
+/// Whether a text in double quotes contains no bare dollar sign, and backslashes only before characters that need them.
 fn is_escaped_plainly(raw: &str) -> bool {
     let mut chars = raw.chars();
     while let Some(sign) = chars.next() {
@@ -172,7 +174,7 @@ fn is_escaped_plainly(raw: &str) -> bool {
     true
 }
 
-/// Nothing, a comment, or `NAME=value` on one line.
+/// Whether a line is empty, a comment, or `NAME=value`.
 fn is_plain(line: &str) -> bool {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -207,7 +209,7 @@ fn is_plain(line: &str) -> bool {
 }
 
 impl Taken {
-    /// `NAME=value`; without what is not known, or a secret.
+    /// `NAME=value`, without unknown values and secrets.
     pub(super) fn pair(&self) -> String {
         let name = &self.setting.path[0];
         match &self.setting.value {
@@ -218,8 +220,8 @@ impl Taken {
 }
 
 impl Given {
-    /// The variables of a container, of which `own` are its own and `asked` are those that it takes from where Compose runs,
-    /// with what says of each that is taken from where.
+    /// The variables of a container, with the source of each that comes from elsewhere. `own` are its own variables,
+    /// and `asked` those whose values Compose takes from its own environment.
     pub(super) fn with(self, mut own: Vec<Setting>, asked: &[String]) -> (Vec<Setting>, Vec<Taken>) {
         let mut origins = Vec::new();
         for (at, taken) in self.instead {
@@ -238,7 +240,7 @@ impl Given {
                 continue;
             }
             if asked.contains(&setting.path[0]) {
-                setting.doubt = Some("what Compose has for it where it runs, if it has something".to_owned());
+                setting.doubt = Some("the value that Compose has for it at run time, if any".to_owned());
             }
             all.retain(|it| it.path != setting.path);
             origins.retain(|it: &Taken| it.setting.path != setting.path);

@@ -1,6 +1,6 @@
-//! A YAML text as a tree of places: what stands where, and what nobody may write into.
+//! A YAML text as a tree of places: what is where, and what must not be written into.
 //!
-//! Beside `yaml`, which knows values alone. Bounded; aliases are not followed. Called by `mount` and its siblings.
+//! `yaml` knows only values. Bounded; aliases are not followed. Called by `mount` and its siblings.
 
 use std::ops::Range;
 
@@ -13,16 +13,16 @@ const MOST_NODES: usize = 20_000;
 
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Its bytes; a block's end is that of what stands last in it.
+    /// Its bytes; a block ends with its last content.
     pub(super) at: Range<usize>,
-    /// Whether it has an anchor or a tag: it may count elsewhere too, or be read otherwise.
+    /// Whether it has an anchor or a tag: it may also be used elsewhere, or be read differently.
     pub(super) is_marked: bool,
     pub(super) kind: Shape,
 }
 
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// A text; not `is_simple` where it is a block of lines, or goes over several.
+    /// A text; `is_simple` is false for a block of lines, or a text over several lines.
     Text {
         text: String,
         is_simple: bool,
@@ -40,7 +40,7 @@ pub(super) enum Shape {
 }
 
 impl Node {
-    /// Its text, where it is one.
+    /// Its text, if it is one.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.kind {
             Shape::Text { text, .. } => Some(text),
@@ -48,7 +48,7 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping; none of anything else.
+    /// The entries of a mapping; empty for anything else.
     pub(super) fn entries(&self) -> &[(Self, Self)] {
         match &self.kind {
             Shape::Map { entries, .. } => entries,
@@ -70,13 +70,13 @@ impl Node {
         }
     }
 
-    /// The values of that key: several where it is there twice.
+    /// The entries of that key: several if the file has it twice.
     pub(super) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a (Self, Self)> {
         let entries = self.entries().iter();
         entries.filter(move |(name, _)| name.text() == Some(key))
     }
 
-    /// The key and the value; the last one's, as most readers have it.
+    /// The key and the value; of several the last one, as most readers do.
     pub(super) fn entry<'a>(&'a self, key: &'a str) -> Option<&'a (Self, Self)> {
         self.all(key).last()
     }
@@ -85,7 +85,7 @@ impl Node {
         self.entries().iter().rfind(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
     }
 
-    /// The items of a list; none of anything else.
+    /// The items of a list; empty for anything else.
     pub(super) fn items(&self) -> &[Self] {
         match &self.kind {
             Shape::List { items, .. } => items,
@@ -100,12 +100,12 @@ impl Node {
         all.flat_map(str::split_whitespace).map(str::to_owned).collect()
     }
 
-    /// Whether it is written in lines, between no brackets.
+    /// Whether it is written in lines, without brackets.
     pub(super) fn is_block(&self) -> bool {
         matches!(self.kind, Shape::Map { is_flow: false, .. } | Shape::List { is_flow: false, .. })
     }
 
-    /// Itself and whatever is in it.
+    /// Whether the node or one within it fits.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self)
             || match &self.kind {
@@ -115,7 +115,7 @@ impl Node {
             }
     }
 
-    /// Whether its last line may be followed by another one of the same block.
+    /// Whether another line of the same block may follow its last line.
     pub(super) fn ends_simply(&self) -> bool {
         match &self.kind {
             Shape::Text { is_simple, .. } => *is_simple,
@@ -219,7 +219,7 @@ impl Build<'_> {
 
     fn begin(&mut self, is_map: bool, is_marked: bool, at: &Range<usize>) {
         let start = at.start;
-        // A list that is not indented begins with nothing of its own, before its first item.
+        // A list without indentation begins with its first item.
         let is_flow = !at.is_empty() && self.text[start..].starts_with(['{', '[']);
         self.open.push(Open {
             start,
@@ -235,7 +235,7 @@ impl Build<'_> {
 
     fn close(&mut self, at: &Range<usize>) -> Option<()> {
         let open = self.open.pop()?;
-        // The parser counts what is behind a bracket to it.
+        // The parser includes the text after a bracket.
         let end = if open.is_flow { at.start + 1 } else { open.end };
         let is_flow = open.is_flow;
         let kind = if open.is_map {
@@ -254,7 +254,7 @@ impl Build<'_> {
             self.roots.push(node);
             return;
         };
-        // What is nothing stands nowhere.
+        // An empty node has no place.
         if !matches!(node.kind, Shape::Nothing) || node.at.start < node.at.end {
             open.end = open.end.max(node.at.end);
         }

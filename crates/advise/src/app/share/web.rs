@@ -1,10 +1,11 @@
-//! nginx in front of PHP-FPM, each a container, where the files that have both ends are the project's: mounted one by one.
+//! nginx in front of PHP-FPM, each in a container, if the project has the files of both ends, mounted one by one.
 //!
-//! Called by `read` for the connections and by `compose` for what is written; `image` knows the socket.
+//! Called by `read` for the connections and by `compose` for the changes; `image` knows the socket.
 //!
 //! # Source
-//! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM configuration";
-//! `php-fpm -tt` of 8.2: the files are read in the order of their bytes, and of a pool's settings the last one counts.
+//! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM
+//! configuration"; `php-fpm -tt` of 8.2: the files are read in the order of their bytes, and the last setting of a pool
+//! takes effect.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +27,7 @@ use crate::app::table::apps;
 use crate::app::web::{self, Proxy};
 use crate::app::whole::{Part, Whole};
 
-/// Where the image of nginx has its files, and that of PHP-FPM its pools and the file that names them.
+/// The folder of nginx's files in its image, the folder of PHP-FPM's pools, and the file that names them.
 pub(super) const SITES: &str = "/etc/nginx";
 const POOLS: &str = "/usr/local/etc/php-fpm.d";
 const MAIN: &str = "/usr/local/etc/php-fpm.conf";
@@ -35,10 +36,10 @@ const MAIN: &str = "/usr/local/etc/php-fpm.conf";
 const LAST: &str = "zz-docker.conf";
 const POOL: &str = "www";
 
-/// The users of two containers have no group in common.
+/// The users of two containers share no group.
 const MODE: &str = "0666";
 
-/// The files of a Compose file's folder that its services have mounted as the own files of nginx or PHP-FPM.
+/// The files in a Compose file's folder that its services mount as nginx's or PHP-FPM's own files.
 pub(crate) fn own_files(name: &str, text: &str) -> Vec<String> {
     let all = services(name, text).into_iter().flat_map(|it| it.mounted);
     let own: BTreeSet<String> = all.filter(|it| is_own(&it.0) && is_below(&it.1)).map(|it| it.1).collect();
@@ -54,14 +55,14 @@ fn name_in<'a>(target: &'a str, folder: &str) -> Option<&'a str> {
     target.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// The file that a mount brings in, if it is one that is read here.
+/// The file that a mount brings in, if it is one of those that are read here.
 fn part_of<'a>(mount: &Mount, whole: &'a Whole) -> Option<(&'a Part, &'a str)> {
     let from = mount.from.as_deref().filter(|_| mount.target.as_deref().is_some_and(is_own))?;
     whole.others().find(|it| it.0.words == from)
 }
 
-/// The connections of the files that a Compose file's services have as nginx's own, and what is not known of those whose
-/// files are not there.
+/// The connections of the files that the services of a Compose file mount as nginx's own, and the problems with
+/// services whose files are missing.
 pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Vec<Problem>) {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     let name = source.path.and_then(|it| it.rsplit('/').next()).unwrap_or_default();
@@ -72,8 +73,8 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
         let parts: Vec<_> = sites.filter_map(|it| whole.others().find(|part| part.0.words == it.1)).collect();
         if parts.is_empty() && has_fpm && image.as_deref().is_some_and(is_nginx) {
             let what = format!(
-                "`{service}` is nginx, and none of its files is mounted from this folder by itself: whether it uses \
-                 PHP-FPM is not known; `docker compose exec {service} nginx -T` shows it"
+                "`{service}` is nginx, and it mounts none of its files singly from this folder: looptax cannot see \
+                 whether it uses PHP-FPM; `docker compose exec {service} nginx -T` shows it"
             );
             problems.push(Problem { line: None, what });
         }
@@ -94,7 +95,7 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
     (all, problems)
 }
 
-/// The lines that have the server's pool listen on the socket, if all that decides about it is known.
+/// The lines that make the server's pool listen on the socket, if everything that decides it is known.
 pub(super) fn listening(
     (own, server): (&Container, &Container),
     whole: &Whole,
@@ -103,18 +104,21 @@ pub(super) fn listening(
     all_is_known(own, whole)?;
     let title = &server.title;
     let unknown = |why: &str| {
-        Err(format!("{why}, so which `listen` counts is not known: `docker compose exec {title} php-fpm -tt` shows it"))
+        Err(format!(
+            "{why}, so looptax does not know which `listen` takes effect: `docker compose exec {title} php-fpm -tt` \
+             shows it"
+        ))
     };
     let mut files = Vec::new();
     for mount in server.mounts_at(POOLS).chain(server.mounts_at(MAIN)) {
         let name = mount.target.as_deref().and_then(|it| name_in(it, POOLS)).filter(|it| !it.contains('/'));
         let Some((name, (part, text))) = name.zip(part_of(mount, whole)) else {
-            let at = mount.target.as_deref().unwrap_or("a place that is not known");
-            return unknown(&format!("what `{title}` has mounted at {at} is not read"));
+            let at = mount.target.as_deref().unwrap_or("an unknown path");
+            return unknown(&format!("looptax does not read what `{title}` mounts at {at}"));
         };
         let n_pools = text.lines().filter(|it| it.trim().starts_with(&format!("[{POOL}]"))).count();
         if n_pools > 1 || text.lines().any(|it| it.trim_start().starts_with("include")) {
-            return unknown(&format!("{} has its pool twice, or includes others", part.words));
+            return unknown(&format!("{} has its pool twice, or includes other files", part.words));
         }
         files.push((name, part, Section::find(text, POOL)));
     }
@@ -122,36 +126,36 @@ pub(super) fn listening(
     let has = |section: &Option<Section<'_>>, key: &str| section.as_ref().and_then(|it| it.value(key));
     let Some(winner) = files.iter().rposition(|it| has(&it.2, "listen").is_some()) else {
         return Err(format!(
-            "no file of the project says where the pool `{POOL}` of `{title}` listens: mount one at {POOLS}/zz-socket.conf \
-             with `[{POOL}]` and `listen = {port}`, and it is moved"
+            "no file of the project sets where the pool `{POOL}` of `{title}` listens: mount a file with `[{POOL}]` \
+             and `listen = {port}` at {POOLS}/zz-socket.conf, and looptax moves it"
         ));
     };
     let (name, part, section) = &files[winner];
     let listen = has(section, "listen").unwrap_or_default();
     if listen != port.to_string() && !listen.ends_with(&format!(":{port}")) {
-        return Err(format!("by {} the pool `{POOL}` listens at {listen}, and not at port {port}", part.words));
+        return Err(format!("according to {} the pool `{POOL}` listens on {listen}, not on port {port}", part.words));
     }
     if *name < LAST {
         return Err(format!(
-            "{} is read before the image's own {LAST}, which has `listen = {port}` in images from before 2026-01-09, so that \
-             whether it counts is not known: mount it at {POOLS}/zz-socket.conf",
+            "{} is read before the image's own {LAST}, which has `listen = {port}` in images from before 2026-01-09, \
+             so looptax does not know which takes effect: mount it at {POOLS}/zz-socket.conf",
             part.words
         ));
     }
     let has_others = files[winner + 1..].iter().any(|it| has(&it.2, "listen.mode").is_some());
     let has_lists = |section| ["listen.acl_users", "listen.acl_groups"].iter().any(|it| has(section, it).is_some());
     if has_others || files.iter().any(|it| has_lists(&it.2)) {
-        return Err(format!("another setting of the pool `{POOL}` says who may use its socket"));
+        return Err(format!("another setting of the pool `{POOL}` sets which users may use its socket"));
     }
     let wanted = [("listen", socket.to_owned()), ("listen.mode", MODE.to_owned())];
     let written = section.as_ref().and_then(|it| it.written("listen", &wanted));
-    let (rewrites, edits) = written.ok_or_else(|| format!("{} is not plain lines", part.words))?;
+    let (rewrites, edits) = written.ok_or_else(|| format!("{} is not written in plain lines", part.words))?;
     let at = |it: Rewrite| Rewrite { at: it.at.start + part.at.start..it.at.end + part.at.start, ..it };
     let below = |it: Edit| Edit { line: it.line.map(|line| line + part.first_line), ..it };
     Ok(rewrites.into_iter().zip(edits).map(|(rewrite, edit)| (vec![at(rewrite)], below(edit))).collect())
 }
 
-/// Whether all that nginx reads is known: what its image has hands nothing to another container.
+/// Whether all files that nginx reads are known: those of its image send nothing to another container.
 fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
     let title = &own.title;
     let starts_it = own.words.first().is_none_or(|it| it == "nginx" || it == "nginx-debug");
@@ -164,12 +168,13 @@ fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
     } else if own.has_configs {
         "it has `configs`".to_owned()
     } else if let Some(mount) = own.mounts_at(SITES).find(|it| part_of(it, whole).is_none()) {
-        let at = mount.target.as_deref().unwrap_or("a place that is not known");
-        format!("what is mounted at {at} is not read: only single files from this folder are")
+        let at = mount.target.as_deref().unwrap_or("an unknown path");
+        format!("what is mounted at {at} is not read: looptax reads only single files from this folder")
     } else {
         return Ok(());
     };
     Err(format!(
-        "what else `{title}` hands to PHP-FPM is not known, since {why}; `docker compose exec {title} nginx -T` shows it"
+        "looptax does not know what else `{title}` sends to PHP-FPM, since {why}; `docker compose exec {title} nginx \
+         -T` shows it"
     ))
 }

@@ -1,20 +1,21 @@
-//! What the server itself says of columns: `information_schema.columns` tells of each what one may do with it.
+//! The rights on columns that the server itself reports, in `information_schema.columns`.
 //!
-//! `SHOW GRANTS` tells of the rows of one account alone. A server looks for rows by the host that somebody comes from,
-//! so rows of other accounts (of any host, of the anonymous user) may give more or take away, and nobody without
-//! rights on `mysql.db` sees them. Of whoever may read everything the server tells that alone, and nothing of rows.
+//! `SHOW GRANTS` shows the rows of only one account. A server finds rows by the host that a client comes from, so rows
+//! of other accounts (of any host, of the anonymous user) may give more rights or hide some, and an account needs
+//! rights on `mysql.db` to see them. For an account that may read everything, the server reports only that, and nothing
+//! about rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::grants::Rights;
 
-/// Rights that the server tells of columns.
+/// Rights that the server reports for columns.
 const TOLD: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
 
 /// A schema, a table and a column.
 type Column = (String, String, String);
 
-/// Rights by column; a column that may not even be seen is not there.
+/// Rights by column; a column that the account may not even see is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effective(BTreeMap<Column, BTreeSet<String>>);
 
@@ -33,7 +34,7 @@ impl Effective {
         self.0.get(column).cloned().unwrap_or_default()
     }
 
-    /// Whether the server tells of one of these columns something else than the grants do.
+    /// Whether the server reports other rights on one of these columns than the grants give.
     pub(super) fn differs_from(&self, rights: &Rights, of: &Self) -> bool {
         let mut columns = self.0.keys().chain(of.0.keys());
         columns.any(|column @ (schema, table, name)| {
@@ -43,7 +44,7 @@ impl Effective {
         })
     }
 
-    /// Schemas and tables with the rights that are told here and not there.
+    /// Schemas and tables with the rights that are reported here and not in `other`.
     pub(super) fn beyond(&self, other: &Self) -> BTreeMap<(String, String), BTreeSet<String>> {
         let mut lost: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
         for (column, rights) in &self.0 {

@@ -1,59 +1,59 @@
-//! What is known of a login of MySQL or MariaDB, and of the account behind it.
+//! The facts about a login of MySQL or MariaDB, and about its account.
 
 use super::effective::Effective;
 use crate::check::grants::{Rights, Server};
 
-/// A login over one transport, as the server told of it.
+/// A login over one transport, as the server reported it.
 #[derive(Debug, Clone, Default)]
 pub struct MysqlLogin {
-    /// Whose rules and words they are.
+    /// The server whose rules and messages apply.
     pub server: Server,
-    /// `CURRENT_USER()`: the account that was chosen; empty when the login failed.
+    /// `CURRENT_USER()`: the account that the server chose; empty if the login failed.
     pub account: String,
     /// By `SHOW GRANTS`.
     pub rights: Rights,
     pub databases: Vec<String>,
     /// Whether a role is in use from the login on.
     pub has_active_role: bool,
-    /// What the server says of the database's columns; `None` where it did not tell of all of them.
+    /// The rights that the server reports for the database's columns; `None` if it did not report all columns.
     pub effective: Option<Effective>,
-    /// How the account is asked who it is: `caching_sha2_password`; empty where the server did not tell.
+    /// The plugin that authenticates the account: `caching_sha2_password`; empty if the server did not report it.
     pub plugin: String,
-    /// Whether the server asks the operating system who somebody is, in place of a password.
+    /// Whether the server asks the operating system which user connects, instead of a password.
     pub asks_system: bool,
-    /// Whether the server takes it over TLS alone.
+    /// Whether the server accepts it only over TLS.
     pub needs_tls: bool,
     pub refusal: Option<Refusal>,
-    /// The server's refusal of the database alone.
+    /// The server's refusal of only the database.
     pub database_refusal: Option<String>,
 }
 
-/// Why somebody does not get in.
+/// Why a login fails.
 #[derive(Debug, Clone, Default)]
 pub struct Refusal {
     pub words: String,
-    /// The server's number; empty where it was not the server.
+    /// The server's error number; empty if the error did not come from the server.
     pub code: String,
 }
 
-/// An account as `mysql.user` has it, where we may read it.
+/// A row of `mysql.user`, if looptax may read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MysqlAccount {
     pub host: String,
     pub plugin: String,
-    /// `ANY`, `X509`, `SPECIFIED`; empty where TLS is not demanded.
+    /// `ANY`, `X509`, `SPECIFIED`; empty if TLS is not demanded.
     pub ssl_type: String,
 }
 
-/// What is known of `user@localhost`, who does not get in.
+/// The state of `user@localhost`, which cannot log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketRow {
     /// Nothing.
     Unknown,
-    /// There is none.
+    /// There is no such account.
     Absent,
     Present,
-    /// It is there, and the operating system is asked who somebody is.
+    /// It exists, and the server asks the operating system which user connects.
     AsksSystem,
     Locked,
     Expired,

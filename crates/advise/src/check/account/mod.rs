@@ -1,8 +1,7 @@
-//! MySQL's and MariaDB's accounts: who one is over the socket, and who over TCP.
+//! MySQL's and MariaDB's accounts: the account of a client over the socket, and over TCP.
 //!
-//! A client of the socket is always `user@localhost`; one of TCP is `user@127.0.0.1`, or
-//! `user@localhost` where the server resolves names. Another row of `mysql.user` means another
-//! password, other rights, another plugin.
+//! A client of the socket is always `user@localhost`; a client of TCP is `user@127.0.0.1`, or `user@localhost` if the
+//! server resolves names. Another row of `mysql.user` means another password, other rights, another plugin.
 
 mod effective;
 mod login;
@@ -23,7 +22,7 @@ pub use undo::{AccountState, AccountStatement, Undo};
 
 const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
 
-/// Whether the account is the same over both transports, and may do the same on the database where one is named.
+/// Whether the account is the same over both transports, and has the same rights on the database, if one is named.
 pub fn mysql_account(
     (user, database): (&str, Option<&str>),
     tcp: &MysqlLogin,
@@ -37,13 +36,13 @@ pub fn mysql_account(
     points
 }
 
-/// With the rows that the server finds by the host: those of an account for any host count for one at a single host.
+/// Adds the rows that the server finds by the host: rows of an account for any host also apply to one at a single host.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
         let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
         let is_wider = login.account != other.account && other.account.ends_with("@%");
         let mut login = login.clone();
-        // MySQL puts the rights of roles together for the one account.
+        // With roles, MySQL puts the rights together for one account.
         let is_by_account = login.server == Server::Mysql && login.has_active_role;
         if is_wider && is_named(other) && !is_by_account {
             login.rights = login.rights.with_other_host(&other.rights);
@@ -61,36 +60,38 @@ fn same_account(
     accounts: &[MysqlAccount],
 ) -> Point {
     if let Some(why) = &tcp.database_refusal {
-        let what = format!("over TCP the login works only without its database: {why}");
+        let what = format!("over TCP the login works only without the database: {why}");
         return point(PointCode::AccountUnknown, Outcome::Unknown, what)
-            .with_next("look at user and database: the client does not get in today");
+            .with_next("check user and database: the client cannot log in today");
     }
     match (&tcp.refusal, &unix.refusal) {
         (None, Some(why)) => refused(user, tcp, why, accounts),
         (Some(why), None) => point(
             PointCode::AccountSocketOnly,
             Outcome::Note,
-            format!("`{}` logs in over the socket; over TCP the server says: {}", unix.account, why.words),
+            format!("`{}` logs in over the socket; over TCP the server answers: {}", unix.account, why.words),
         ),
         (Some(why), Some(other)) => {
             let is_asked = |it: &&Refusal| it.code == ASKS_SYSTEM_CODE;
-            let what = format!("the login fails over both, so nothing is known: {}", why.words);
+            let what = format!("the login fails over both, so the account cannot be checked: {}", why.words);
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
-                // Not the server's words: looptax cannot go on.
+                // The words are not the server's: looptax cannot continue the login.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
-                    "log in over the socket with the application's own driver, or with the server's own client: they may know what looptax does not",
+                    "log in over the socket with the application's own driver, or with the server's own client: they \
+                     may support what looptax does not",
                 ),
-                None => point
-                    .with_next("look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which"),
+                None => point.with_next(
+                    "check user, password (LOOPTAX_PASSWORD) and database: the server's message shows which is wrong",
+                ),
             }
         }
         (None, None) => same_rights(user, database, tcp, unix),
     }
 }
 
-/// Over TCP one gets in, over the socket not.
+/// The login works over TCP, but not over the socket.
 ///
 /// # Source
 /// dev.mysql.com and mariadb.com, the servers' error numbers.
@@ -103,16 +104,16 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         "1045" => (SocketRow::Unknown, MADE_OR_CHANGED),
         "1130" => (SocketRow::Absent, "there is no such account"),
         ASKS_SYSTEM_CODE => (SocketRow::AsksSystem, ASKS_SYSTEM),
-        "3118" | "4151" => (SocketRow::Locked, "somebody locked it, and may know why"),
+        "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
-        // Too many connections, a limit: another moment, another answer.
+        // Too many connections, a limit: the answer may differ at another time.
         _ => {
-            let what = format!("over the socket the server says: {}", why.words);
-            let next = "look at the server's words, and check again";
+            let what = format!("over the socket the server answers: {}", why.words);
+            let next = "read the server's message, and check again";
             return point(PointCode::AccountUnknown, Outcome::Unknown, what).with_next(next);
         }
     };
-    let what = format!("`{}` logs in over TCP, but over the socket: {}", tcp.account, why.words);
+    let what = format!("`{}` logs in over TCP, but over the socket the server answers: {}", tcp.account, why.words);
     let account = quoted(user, "localhost");
     let next = format!("the socket's account is {account}: {words}. {RUN}");
     point(PointCode::AccountMissing, Outcome::Fail, what)
@@ -120,69 +121,72 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
-/// The server's number for "access denied" where it would not have taken a password.
+/// The server's number for "access denied" if it would not have accepted a password.
 ///
 /// # Source
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
 pub const ASKS_SYSTEM_CODE: &str = "1698";
 
-/// What to do where the server asks the operating system who logs in.
+/// The next step if the server asks the operating system which user logs in.
 pub fn system_is_asked(user: &str) -> String {
     format!(
-        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps, \
-         and only the system's user of that name gets in, over the socket; the application needs a separate account \
-         with a password"
+        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps: \
+         only the system user of that name can log in, and only over the socket; the application needs a separate \
+         account with a password"
     )
 }
 
-/// Whether an account's pattern of hosts fits the socket's host, too.
+/// Whether an account's pattern of hosts also matches the socket's host.
 fn counts_for_localhost(account: &str) -> bool {
     let host = account.rsplit_once('@').map_or("", |it| it.1);
     host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
 }
 
-/// An account for any host is refused over the socket: the server takes the row whose host is the closest, and the
-/// anonymous user's comes before one of `%`.
+/// An account for any host is refused over the socket: the server uses the row with the closest host, and the anonymous
+/// user's row comes before one of `%`.
 ///
 /// # Source
 /// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
 fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount]) -> Point {
     let account = quoted(user, "localhost");
-    // Where all rows of this name are known, it is not another one of them.
+    // If all rows of this name are known, it is not one of them.
     let (cause, row) = if accounts.is_empty() {
         (format!("the anonymous account ''@'localhost', or {account} with another password, comes"), SocketRow::Unknown)
     } else {
         ("the anonymous account ''@'localhost' comes".to_owned(), SocketRow::Absent)
     };
     let what = format!(
-        "`{}` logs in over TCP and would count for localhost too, but {cause} before it: over the socket: {}",
+        "`{}` logs in over TCP and would match localhost too, but {cause} before it; over the socket the server \
+         answers: {}",
         tcp.account, why.words
     );
-    let next =
-        format!("drop the anonymous account (DROP USER ''@'localhost') if nothing needs it, or make {account}. {RUN}");
+    let next = format!(
+        "drop the anonymous account (DROP USER ''@'localhost') if no program needs it, or create {account}. {RUN}"
+    );
     point(PointCode::AccountMissing, Outcome::Fail, what)
         .with_next(next)
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str = "it has another password or plugin, or demands TLS; a client that logs in with it today needs the client's \
-     password then";
-const MADE_OR_CHANGED: &str = "it is not there; or (where CREATE warns that it is) it has another password or plugin, \
-     or demands TLS, and a client that logs in with it today needs the client's password after the ALTER";
-const ASKS_SYSTEM: &str = "the server asks the system who somebody is in place of a password";
+const CHANGED: &str = "it has another password or plugin, or demands TLS; a program that logs in with it today will \
+                       then need the client's password";
+const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it does) it has another password or \
+                               plugin, or demands TLS, and a program that logs in with it today needs the client's \
+                               password after the ALTER";
+const ASKS_SYSTEM: &str = "the server asks the operating system which user logs in, instead of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
     Point::new(Topic::Account, code, outcome, what, HOW)
 }
 
-/// Both logins work: what they may do.
+/// Compares the rights of two logins that both work.
 fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     let is_one = tcp.account == unix.account;
     let who = if is_one {
-        format!("one is `{}` over both", unix.account)
+        format!("the account is `{}` over both", unix.account)
     } else {
-        format!("over the socket one is `{}`, over TCP `{}`", unix.account, tcp.account)
+        format!("over the socket the account is `{}`, over TCP `{}`", unix.account, tcp.account)
     };
     let missing = missing_rights(tcp, unix, database, true);
     if unix.database_refusal.is_some() {
@@ -192,7 +196,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
             None => point,
         };
     }
-    // Of whoever may read everything the server tells nothing of rows.
+    // For an account that may read everything, the server reports nothing about rows.
     let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
     let told = tcp.effective.as_ref().zip(unix.effective.as_ref());
     let told = told.filter(|_| is_told);
@@ -212,7 +216,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     let more = missing_rights(unix, tcp, None, true);
     let less_elsewhere = missing_rights(tcp, unix, database, false);
     if unix.asks_system && !tcp.asks_system {
-        let words = "two accounts, and the first is asked for the system's user in place of a password";
+        let words = "two accounts, and for the first the server checks the system user instead of a password";
         note(PointCode::AccountGetsMore, words.to_owned())
     } else if !more.is_empty() {
         let words = format!("the first may do all that the second may, and more: {}", of_it(more));
@@ -220,7 +224,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     } else if !less_elsewhere.is_empty() {
         let database = database.unwrap_or_default();
         let words = format!(
-            "on `{database}` the first may do all that the second may, elsewhere less: {}",
+            "on `{database}` the first may do all that the second may, but less elsewhere: {}",
             of_it(less_elsewhere)
         );
         note(PointCode::AccountDiffers, words)
@@ -228,12 +232,12 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
         let what = format!("`{}` over both, with the same rights", unix.account);
         point(PointCode::AccountSame, Outcome::Pass, what)
     } else {
-        let words = "two accounts with the same rights; a password is changed in both";
+        let words = "two accounts with the same rights; change a password in both";
         note(PointCode::AccountDiffers, words.to_owned())
     }
 }
 
-/// By the grants that are shown nothing is missing, and yet the server says so.
+/// The grants that the server shows are complete, but the server reports that rights are missing.
 fn hidden_rows(
     who: &str,
     tcp: &MysqlLogin,
@@ -244,7 +248,8 @@ fn hidden_rows(
     let tables = lost.iter().take(MOST_TABLES);
     let shown = tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
     let what = format!(
-        "{who}: the first lacks {}, by rows of another account that counts there ({}@'%', or the anonymous one)",
+        "{who}: the first lacks {}, because of rows of another account that applies there ({}@'%', or the anonymous \
+         account)",
         shown.collect::<Vec<_>>().join("; "),
         tcp.account.split('@').next().unwrap_or_default()
     );
@@ -259,41 +264,46 @@ fn hidden_rows(
     let steps: Vec<String> = steps.into_iter().collect();
     let (user, host) = unix.account.rsplit_once('@').unwrap_or_default();
     point(PointCode::RightsMissing, Outcome::Fail, what)
-        .with_next("run as an administrator, or look at SELECT user, host, db FROM mysql.db")
+        .with_next("run this as an administrator, or inspect SELECT user, host, db FROM mysql.db")
         .with_steps(StepPlace::Sql, granted(&steps, &quoted(user, host)))
 }
 
-/// The server refuses a database that all grants that are shown allow.
-const HIDDEN_DATABASE: &str = "the account's own grants lack nothing, so a row of another account in mysql.db (for any host, or the anonymous account) hides the database: as an administrator, look for a row without rights that names this database more exactly, or that is for localhost";
+/// The next step if the server refuses a database that the shown grants allow.
+const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row of another account in mysql.db (for \
+                               any host, or the anonymous account) hides the database: as an administrator, look for \
+                               a row without rights whose pattern matches this database more exactly, or whose host \
+                               is localhost";
 
-/// Tables that are named; there may be thousands.
+/// Most tables that are listed; there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// The grants that are shown lack something, and the server gives more than they show.
+/// The shown grants lack rights, but the server gives more than they show.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
         what: format!(
-            "{}; by the grants that are shown, and rows of other accounts give more there than these",
+            "{}; this follows from the grants that the server shows, and rows of other accounts give more rights there",
             point.what
         ),
         ..point
     }
 }
 
-/// The account of the socket may less.
+/// The account of the socket has fewer rights.
 fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: &[String]) -> Point {
     let refusal = unix.database_refusal.as_ref();
     let refusal = refusal.map_or_else(String::new, |why| format!("; {why}"));
     let what = if tcp.account == unix.account {
-        format!("`{}` has other rights over the socket{refusal}", unix.account)
+        format!("`{}` has different rights over the socket{refusal}", unix.account)
     } else {
         format!("{who}: two accounts, and the first lacks rights{refusal}")
     };
     let hidden = { missing.iter() }.find_map(|it| Some((it, unix.rights.hides(it)?)));
     if let Some((statement, row)) = hidden {
         return point(PointCode::RightsHidden, Outcome::Fail, what).with_next(format!(
-            "it lacks `{}`, and no such grant would count: with a role in use MySQL takes the first pattern that fits by its letters, and `{row}` comes before; as an administrator, put what it lacks on `{row}` (which widens it there), or take the rights on `{row}` away",
+            "it lacks `{}`, and such a grant would have no effect: while a role is in use, MySQL applies the first \
+             matching pattern in the order of their letters, and `{row}` comes before; as an administrator, grant the \
+             missing rights on `{row}` (which widens it there), or revoke the rights on `{row}`",
             statement.replace(ACCOUNT, &unix.account)
         ));
     }
@@ -301,9 +311,10 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
         let next = format!(
-            "the anonymous account ''@'{host}' wins over yours on the socket; one of your own wins over it. {RUN}"
+            "on the socket the anonymous account ''@'{host}' takes precedence over yours; your own account for \
+             localhost takes precedence over it. {RUN}"
         );
-        // It wins over 'user'@'%', since its host is the more exact one.
+        // It takes precedence over 'user'@'%', since its host is more exact.
         let steps = twin(user, tcp, SocketRow::Unknown);
         return point.with_next(next).with_steps(StepPlace::Sql, steps);
     }
@@ -311,7 +322,7 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     point.with_next("run as an administrator").with_steps(StepPlace::Sql, steps)
 }
 
-/// `REQUIRE SSL` counts on the socket too, as a login there shows, or else `mysql.user`.
+/// `REQUIRE SSL` applies to the socket too, according to a login there, or else to `mysql.user`.
 ///
 /// # Source
 /// Seen in MariaDB 10.11; dev.mysql.com, CREATE USER, "SSL/TLS Options".
@@ -319,7 +330,7 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     let at = |host: &str| accounts.iter().find(|it| it.host == host);
     let of_login = unix.account.rsplit_once('@').filter(|_| unix.needs_tls);
     let (name, host, how) = if let Some((name, host)) = of_login {
-        let how = "the server refused the login over the socket without TLS, and took it with";
+        let how = "the server refused the login over the socket without TLS, and accepted it with TLS";
         (name, host, how)
     } else {
         let account = at("localhost").or_else(|| at("%"));
@@ -331,20 +342,21 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
         other => other,
     });
     let whom = if host == "localhost" {
-        "every program that logs in as it over the socket"
+        "every program that uses this account over the socket"
     } else {
-        "every program that logs in as it, those over TCP too"
+        "every program that uses this account, over TCP too"
     };
     let account = quoted(name, host);
-    // The driver does TLS today: whether it does on a socket as well is its own matter.
+    // The driver uses TLS over TCP; this does not show whether it can on a socket.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
-        (Outcome::Unknown, "; the driver does TLS over TCP, and not every one does on a socket")
+        (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver does on a socket")
     } else {
         (Outcome::Fail, "")
     };
     let what = format!("{account} demands TLS ({kind}), on the socket too{driver}");
     let next = format!(
-        "let it in without TLS, which holds for {whom}, or take a driver that does TLS on the socket too, and goes on paying for it; run as an administrator"
+        "allow its logins without TLS, which applies to {whom}, or use a driver that does TLS on the socket too and \
+         keeps paying for it; run as an administrator"
     );
     let step = format!("ALTER USER {account} REQUIRE NONE;");
     let point = Point::new(Topic::Tls, PointCode::AccountDemandsTls, outcome, what, how);
@@ -355,7 +367,7 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
 fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]) -> Option<Point> {
     const PLUGIN: &str = "caching_sha2_password";
     let row = accounts.iter().find(|it| it.plugin == PLUGIN).map(|it| (it.host.as_str(), "read mysql.user"));
-    // Who may not read it is told of its own account.
+    // A client that may not read it can still see its own account.
     let own = [unix, tcp].into_iter().find(|it| it.plugin == PLUGIN);
     let own = own.and_then(|it| Some((it.account.rsplit_once('@')?.1, "asked SHOW CREATE USER")));
     row.or(own).map(|(host, how)| {
@@ -364,11 +376,17 @@ fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]
             PointCode::PasswordCacheCold,
             Outcome::Unknown,
             format!(
-                "the account at '{host}' uses caching_sha2_password: with a cold cache some drivers fail over a socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the cache; over TCP without TLS such a login needs the server's public key (allowPublicKeyRetrieval)"
+                "the account at '{host}' uses caching_sha2_password: with a cold cache some drivers fail over a \
+                 socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with \
+                 SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the \
+                 cache; over TCP without TLS such a login needs the server's public key (allowPublicKeyRetrieval)"
             ),
             how,
         )
-        .with_next("try the driver right after a restart of a server that is not in use (FLUSH PRIVILEGES does not empty the cache of MySQL 9.7)")
+        .with_next(
+            "try the driver right after a restart of a server that is not in use (FLUSH PRIVILEGES does not empty the \
+             cache of MySQL 9.7)",
+        )
     })
 }
 
@@ -417,21 +435,22 @@ mod tests {
             Outcome::Fail,
             "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
         );
-        check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server says");
+        check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server answers");
         check(&refused(), &refused(), Outcome::Unknown, "fails over both");
     }
 
     #[test]
     fn an_account_for_any_host_that_the_socket_refuses_is_hidden_by_a_closer_one() {
         let tcp = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
-        let words = "would count for localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with another password, comes before it";
+        let words = "would match localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with \
+                     another password, comes before it";
         check(&tcp, &refused(), Outcome::Fail, words);
         check(&tcp, &refused(), Outcome::Fail, "DROP USER ''@'localhost'");
         check(&tcp, &refused(), Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
         let row = MysqlAccount { host: "%".to_owned(), ..MysqlAccount::default() };
         let point = mysql_account(("app", None), &tcp, &refused(), &[row]).remove(0);
         assert!(point.what.contains("but the anonymous account ''@'localhost' comes"), "{point:?}");
-        // One of another network says nothing of the socket.
+        // An account for another network does not apply to the socket.
         let other = login("app@10.%", &["GRANT SELECT ON `shop`.* TO `app`@`10.%`"]);
         let point = mysql_account(("app", None), &other, &refused(), &[]).remove(0);
         assert!(!point.what.contains("anonymous"), "{point:?}");
@@ -444,7 +463,7 @@ mod tests {
             ..MysqlLogin::default()
         };
         check(&asked(), &asked(), Outcome::Unknown, "no password helps");
-        check(&refused(), &refused(), Outcome::Unknown, "look at user, password");
+        check(&refused(), &refused(), Outcome::Unknown, "check user, password");
     }
 
     #[test]
@@ -460,10 +479,10 @@ mod tests {
         let twin = login("app@localhost", &["GRANT SELECT ON `shop`.* TO `app`@`localhost`"]);
         check(&tcp, &twin, Outcome::Note, "with the same rights");
         let asks_system = MysqlLogin { asks_system: true, ..twin };
-        check(&tcp, &asks_system, Outcome::Note, "in place of a password");
+        check(&tcp, &asks_system, Outcome::Note, "instead of a password");
         let nobody = login("@localhost", &["GRANT USAGE ON *.* TO ``@`localhost`"]);
         check(&tcp, &nobody, Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
-        // What everybody may is no difference.
+        // A right that every account has is not a difference.
         let public = login("app@127.0.0.1", &["GRANT SELECT ON `test`.* TO PUBLIC"]);
         check(&public, &unix, Outcome::Note, "two accounts");
         let same = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);

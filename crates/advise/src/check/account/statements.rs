@@ -1,4 +1,4 @@
-//! The statements that make the account of the socket like the one of TCP. Its password is not ours to print: `…`
+//! The statements that make the account of the socket like the one of TCP. looptax must not print its password: `…`
 //! stands for it.
 
 use super::login::{MysqlLogin, SocketRow};
@@ -12,12 +12,12 @@ pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
-/// As both servers read it by default, where a backslash begins an escape.
+/// As both servers read it by default: a backslash begins an escape.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// A statement with the client's password where `…` stands for it; the same where it needs none.
+/// A statement with the client's password in place of `…`; unchanged if it needs no password.
 pub fn with_password(statement: &str, password: &str) -> String {
     let before = ["BY '", "PASSWORD('"];
     let at = before.iter().find_map(|before| {
@@ -31,14 +31,14 @@ pub fn with_password(statement: &str, password: &str) -> String {
     format!("{}{}{behind}", &statement[..at], literal(password))
 }
 
-/// Shows the rows by which the server decides who may have a database: the user's own and the anonymous one's.
+/// Shows the rows that decide which accounts may use a database: the user's own and the anonymous one's.
 pub(super) fn rows_of(user: &str, database: &str) -> String {
     let (user, database) = (literal(user), literal(database));
     format!("SELECT * FROM mysql.db WHERE {database} LIKE db AND user IN ({user}, '');")
 }
 
-/// The account of the socket, made or changed so that the client gets in with its password, and may what it may
-/// over TCP.
+/// Creates or changes the account of the socket so that the client can log in with its password, with the rights that
+/// it has over TCP.
 pub(super) fn twin(user: &str, tcp: &MysqlLogin, row: SocketRow) -> Vec<String> {
     let account = quoted(user, "localhost");
     let identified = identified(tcp);
@@ -64,7 +64,7 @@ pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
     grants.iter().map(line).collect()
 }
 
-/// With the plugin of TCP, which the client knows; both servers have a default that every client of theirs knows.
+/// Uses the plugin of TCP, which the client knows; every client of both servers knows the default plugin.
 fn identified(tcp: &MysqlLogin) -> String {
     match (tcp.server, &*tcp.plugin) {
         (Server::Mariadb, plugin @ "ed25519") => {
@@ -77,7 +77,7 @@ fn identified(tcp: &MysqlLogin) -> String {
     }
 }
 
-/// MariaDB lets in either way; MySQL has one plugin for an account.
+/// MariaDB accepts either of two plugins; MySQL has one plugin for an account.
 fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     match tcp.server {
         Server::Mariadb => {
@@ -91,7 +91,7 @@ fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     }
 }
 
-/// What the first login may and the second may not, as statements: on the database, or elsewhere.
+/// The rights of the first login that the second lacks, as statements: on the database, or elsewhere.
 pub(super) fn missing_rights(
     has: &MysqlLogin,
     lacks: &MysqlLogin,

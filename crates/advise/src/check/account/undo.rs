@@ -1,15 +1,15 @@
-//! What takes an administrator's statement back: of those that a check prints for an account.
+//! Undoes an administrator's statement that a check printed for an account.
 //!
-//! Facts in, statements out; who runs them asks the server first how the account is.
+//! Facts in, statements out; the caller that runs them first asks the server for the state of the account.
 
 use crate::check::grants::{default_role, revokes};
 
-/// An account as the server tells of it.
+/// The state of an account, as the server reports it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AccountState {
-    /// `SHOW CREATE USER`, which may hold a hash of its password; `None` where there is no such account.
+    /// `SHOW CREATE USER`, which may contain a hash of its password; `None` if there is no such account.
     pub made: Option<String>,
-    /// `SHOW GRANTS FOR` it.
+    /// `SHOW GRANTS FOR` the account.
     pub grants: Vec<String>,
 }
 
@@ -18,35 +18,35 @@ pub struct AccountStatement {
     /// Without the semicolon.
     text: String,
     kind: Kind,
-    /// As it is there, in quotes.
+    /// As the statement has it, in quotes.
     user: String,
     host: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// `CREATE USER`, and whether one that is there stays as it is.
+    /// `CREATE USER`, and whether an existing account stays as it is.
     Create {
         or_stay: bool,
     },
     Alter,
-    /// With what stands between `ON` and `TO`, or between `GRANT` and `TO` for roles.
+    /// With the text between `ON` and `TO`, or between `GRANT` and `TO` for roles.
     Grant(String),
     DefaultRole,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// These, in this order; none where an earlier one's does it.
+    /// These, in this order; empty if the undo of an earlier statement does it.
     Statements(Vec<String>),
-    /// It would change nothing, and is not to be run.
+    /// The statement would change nothing, and need not be run.
     Needless,
-    /// Nothing that would do it exactly.
+    /// No statements that would do it exactly.
     Unknown,
 }
 
 impl AccountStatement {
-    /// Reads a step of a check; `None` for what is no statement about an account.
+    /// Parses a step of a check; `None` if it is not a statement about an account.
     pub fn parse(step: &str) -> Option<Self> {
         let text = step.trim_end().trim_end_matches(';');
         let (kind, rest) = if let Some(rest) = text.strip_prefix("CREATE USER ") {
@@ -82,17 +82,17 @@ impl AccountStatement {
         format!("{}@{}", self.user, self.host)
     }
 
-    /// Asks how many such accounts there are: one or none.
+    /// The query that counts such accounts: one or none.
     pub fn is_there(&self) -> String {
         let (user, host) = (&self.user, &self.host);
         format!("SELECT COUNT(*) FROM mysql.user WHERE user = {user} AND host = {host}")
     }
 
-    /// What takes it back from an account that was so before the first statement about it.
+    /// The statements that bring the account back to the state before the first statement about it.
     pub fn undo(&self, before: &AccountState) -> Undo {
         let account = self.account();
         let Some(made) = &before.made else {
-            // The account goes, and all that was given to it.
+            // The account is dropped, with all its rights.
             return Undo::Statements(match self.kind {
                 Kind::Create { .. } => vec![format!("DROP USER {account}")],
                 _ => Vec::new(),
@@ -116,16 +116,17 @@ impl AccountStatement {
     }
 }
 
-/// `SHOW CREATE USER` as the statement that makes an account so again.
+/// Turns `SHOW CREATE USER` into the statement that makes an account the same again.
 fn as_it_was(made: &str, account: &str) -> Option<String> {
     let rest = made.strip_prefix("CREATE USER ")?;
-    // The name is written in other quotes than ours.
+    // The server writes the name in other quotes than looptax.
     let user = quoted_at(rest)?;
     let host = quoted_at(rest[user.len()..].strip_prefix('@')?)?;
     let rest = rest[user.len() + 1 + host.len()..].trim_start();
     let (role, require) = (outside_quotes(rest, "DEFAULT ROLE "), outside_quotes(rest, " REQUIRE "));
     let rest = match (role, require) {
-        // MySQL tells of it here, and takes it in a statement of its own; nothing of ours changes it.
+        // MySQL shows the default role here, and accepts it only in a separate statement; looptax's statements do not
+        // change it.
         (Some(from), Some(to)) if from < to => format!("{}{}", &rest[..from], &rest[to + 1..]),
         (Some(_), _) => return None,
         (None, _) => rest.to_owned(),
@@ -133,7 +134,7 @@ fn as_it_was(made: &str, account: &str) -> Option<String> {
     if rest.contains("<secret>") {
         return None;
     }
-    // MariaDB says nothing of an account without a password, nor of one that may do without TLS.
+    // MariaDB does not show that an account has no password, or that it needs no TLS.
     let identified = if rest.starts_with("IDENTIFIED ") { "" } else { "IDENTIFIED BY '' " };
     let required = match outside_quotes(&format!(" {rest} "), " REQUIRE ") {
         Some(_) => "",
@@ -152,7 +153,7 @@ fn first_of(text: &str, words: &[&str]) -> Option<usize> {
     found.min()
 }
 
-/// Where a word is in a statement, and not in somebody's name or password.
+/// The place of a word in a statement, outside names and passwords.
 fn outside_quotes(text: &str, word: &str) -> Option<usize> {
     let mut quote = None;
     let mut is_escaped = false;
@@ -160,7 +161,7 @@ fn outside_quotes(text: &str, word: &str) -> Option<usize> {
         match quote {
             Some(_) if is_escaped => is_escaped = false,
             Some(quote) if sign == '\\' && quote != '`' => is_escaped = true,
-            // A doubled one ends and begins again at once.
+            // A doubled quote ends the text and begins it again at once.
             Some(it) if it == sign => quote = None,
             None if text[at..].starts_with(word) => return Some(at),
             None if matches!(sign, '\'' | '"' | '`') => quote = Some(sign),
@@ -170,12 +171,12 @@ fn outside_quotes(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-/// A text in single quotes at the beginning, with them.
+/// A text in single quotes at the beginning, including the quotes.
 fn literal_at(text: &str) -> Option<&str> {
     text.starts_with('\'').then(|| quoted_at(text))?
 }
 
-/// A text or name in any quotes at the beginning, with them.
+/// A text or name in any quotes at the beginning, including the quotes.
 fn quoted_at(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|it| "'`\"".contains(*it))?;
     let mut signs = text.char_indices().skip(1).peekable();

@@ -1,4 +1,4 @@
-//! All grants of a login together: what they cover, and what another login's cover besides.
+//! All grants of a login together: the rights that they give, and those that another login has in addition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,27 +8,27 @@ use super::read::read;
 use super::rows::{Doubt, may_one};
 use super::{ALL, Choice, Grant, Level, Server};
 
-/// Rights of MariaDB alone.
+/// Rights that only MariaDB has.
 const OF_MARIADB: [&str; 3] = ["DELETE HISTORY", "DELETE VERSIONING ROWS", "SHOW CREATE ROUTINE"];
 
 const PUBLIC: &str = "PUBLIC";
 
-/// What one may do after a login.
+/// The rights of a login.
 #[derive(Debug, Clone, Default)]
 pub struct Rights {
     server: Server,
     grants: Vec<Grant>,
-    /// `partial_revokes` of MySQL takes patterns for names.
+    /// MySQL's `partial_revokes` reads patterns as plain names.
     has_plain_names: bool,
     choice: Choice,
 }
 
-/// What one login may and another may not.
+/// The rights that one login has and another lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacking {
-    /// The statements that would give it, with `ACCOUNT` where the account belongs.
+    /// The statements that would give them, with `ACCOUNT` in place of the account.
     pub grants: Vec<String>,
-    /// Whether it is about the database that was asked about; else about others, or the whole server.
+    /// Whether they concern the database in question; otherwise other databases, or the whole server.
     pub is_in_database: bool,
 }
 
@@ -39,14 +39,14 @@ impl Lacking {
 }
 
 impl Rights {
-    /// From the lines of `SHOW GRANTS`. With `has_plain_names` (MySQL's `partial_revokes`) `%` and `_` are letters
-    /// like others.
+    /// Reads the lines of `SHOW GRANTS`. With `has_plain_names` (MySQL's `partial_revokes`), `%` and `_` are ordinary
+    /// letters.
     pub fn read(lines: &[String], server: Server, has_plain_names: bool) -> Self {
         let read = |line: &String| read_line(line, has_plain_names);
         Self { server, grants: lines.iter().map(read).collect(), has_plain_names, choice: Choice::default() }
     }
 
-    /// With a role of MySQL in use, by the server's version: it takes patterns otherwise then.
+    /// Rights with a role of MySQL in use, by the server's version: it then applies patterns differently.
     #[must_use]
     pub fn with_role_in_use(self, version: &str) -> Self {
         let major = version.split('.').next().and_then(|it| it.parse().ok());
@@ -54,7 +54,7 @@ impl Rights {
         Self { choice, ..self }
     }
 
-    /// The pattern of a row that would count in place of the one that a statement makes.
+    /// The pattern of a row that would apply instead of the one that a statement makes.
     pub fn hides(&self, statement: &str) -> Option<String> {
         let wanted = self.with(&[statement.to_owned()]).grants.pop()?;
         let Level::Schema(pattern) = wanted.level else {
@@ -69,9 +69,9 @@ impl Rights {
         (self.choice == Choice::First && !is_name(&pattern)).then(|| first.clone())
     }
 
-    /// With what `other`, an account of the same user for more hosts than this one, gives besides: rows for databases,
-    /// tables and routines are looked for by the host that somebody comes from, and in MariaDB the roles that may be
-    /// made use of (seen with 10.11).
+    /// Adds the rights of `other`, an account of the same user for more hosts than this one: a server finds rows for
+    /// databases, tables and routines by the client's host, and MariaDB also the roles that the client may use (seen
+    /// with 10.11).
     #[must_use]
     pub fn with_other_host(mut self, other: &Self) -> Self {
         let (own, theirs) = (self.grantee(), other.grantee());
@@ -89,10 +89,10 @@ impl Rights {
         self
     }
 
-    /// What these rights have and `other` has not: on the database, and elsewhere. Without a database all is one, and
-    /// `seen` names databases that there are: a row for one of them hides those for patterns that fit it as well.
+    /// The rights here that `other` lacks: on the database, and elsewhere. Without a database all rights are in one
+    /// group, and `seen` lists existing databases: a row for one of them also hides the rows whose patterns match it.
     pub fn beyond(&self, other: &Self, database: Option<&str>, seen: &[String]) -> Vec<Lacking> {
-        // What everybody may is nobody's own.
+        // A right that every account has belongs to none of them.
         let mut own = self.clone();
         own.grants.retain(|it| it.grantee != PUBLIC);
         let of_roles = own.other_lines(other);
@@ -104,7 +104,7 @@ impl Rights {
             }
             return lacking;
         }
-        // What a role will give is not given by itself as well.
+        // A right that comes with a role is not granted separately.
         let mut improved = other.clone();
         if of_roles.iter().any(|it| it.starts_with("SET DEFAULT ROLE")) {
             let own_name = own.grantee();
@@ -122,13 +122,13 @@ impl Rights {
         Lacking::of(given, true).into_iter().collect()
     }
 
-    /// Whose rights they are: the first line is the account's own.
+    /// The owner of the rights: the first line is the account's own.
     fn grantee(&self) -> String {
         let first = self.grants.first();
         first.map_or_else(String::new, |it| it.grantee.clone())
     }
 
-    /// The same at these places, each with its schema's name as a grant has it.
+    /// The missing rights at these places, each with its schema's name as a grant writes it.
     fn beyond_at(&self, places: &BTreeMap<Place, String>, other: &Self, database: Option<&str>) -> Vec<Lacking> {
         let mut here: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
         let mut elsewhere = here.clone();
@@ -144,7 +144,7 @@ impl Rights {
                 let kept = |right: &String| self.may(right, place, Doubt::Any) || other.may(right, place, Doubt::Any);
                 missing.extend(all.filter(kept));
             }
-            // Said so, and not one by one: a server may not know them all.
+            // `ALL` instead of a list, because a server may not know all rights of the list.
             if self.has_all_at(place) && missing.iter().any(|it| it != super::GRANT_OPTION) {
                 missing.insert(ALL.to_owned());
             }
@@ -158,7 +158,7 @@ impl Rights {
         sides.filter_map(|(is_in_database, side)| Lacking::of(statements(&side, places), is_in_database)).collect()
     }
 
-    /// Whether a new row for that schema would hide another one, which so far decides there.
+    /// Whether a new row for that schema would hide another row, which decides there so far.
     fn would_be_hidden_by(&self, place: &Place, pattern: &str) -> bool {
         let Place::Schema(schema) = place else {
             return false;
@@ -171,7 +171,7 @@ impl Rights {
         rows.clone().next().is_some() && rows.all(|row| row != pattern && !(self.has_plain_names && *row == name))
     }
 
-    /// These rights and what those statements give.
+    /// These rights, and those that the statements give.
     fn with(&self, statements: &[String]) -> Self {
         let given = statements.iter().map(|it| Grant {
             grantee: self.grantee(),
@@ -181,18 +181,18 @@ impl Rights {
         Self { grants, ..*self }
     }
 
-    /// Whether every table may be read.
+    /// Whether the login may read every table.
     pub fn may_read_all(&self) -> bool {
         self.may("SELECT", &Place::Server, Doubt::Any)
     }
 
-    /// Whether a right may be used on a column.
+    /// Whether the login has a right on a column.
     pub fn may_on_column(&self, right: &str, schema: &str, table: &str, column: &str) -> bool {
         let [schema, table, column] = [schema, table, column].map(str::to_owned);
         self.may(right, &Place::Column(schema, table, column), Doubt::Any)
     }
 
-    /// Whether a right may be used at a place.
+    /// Whether the login has a right at a place.
     fn may(&self, right: &str, place: &Place, doubt: Doubt) -> bool {
         let mut grantees: BTreeSet<&str> = BTreeSet::new();
         grantees.extend(self.grants.iter().map(|it| it.grantee.as_str()));
@@ -202,13 +202,13 @@ impl Rights {
         })
     }
 
-    /// How a schema is written in a grant: its pattern, or its name as it is.
+    /// The form of a schema in a grant: its pattern, or its plain name.
     fn in_grant(&self, name: &str, pattern: String) -> String {
         if self.has_plain_names { name.to_owned() } else { pattern }
     }
 
-    /// Whether a right may be used at a place, in any other schema by a grant on `*.*`: those on patterns are looked
-    /// at one by one.
+    /// Whether the login has a right at a place; in any other schema, whether a grant on `*.*` gives it: grants on
+    /// patterns are compared one by one.
     fn may_by_itself(&self, right: &str, place: &Place) -> bool {
         let place = match place.schema() {
             Some(ANY_OTHER) => &Place::Server,
@@ -217,7 +217,7 @@ impl Rights {
         self.may(right, place, Doubt::Any)
     }
 
-    /// Whether these rights have all that there is at a place. All on `*.*` is more than all in every schema.
+    /// Whether these rights include all rights at a place. All on `*.*` is more than all in every schema.
     fn has_all_at(&self, place: &Place) -> bool {
         if place.schema() == Some(ANY_OTHER) {
             return self.may(ALL, &Place::Server, Doubt::Any);
@@ -236,8 +236,8 @@ impl Rights {
         all.iter().copied().filter(is_known).collect()
     }
 
-    /// Every place that the grants of either tell from another, of a schema that the grants may be about, with the
-    /// schema's name or pattern as a grant has it.
+    /// Every place that the grants of either login distinguish, in schemas that the grants may concern, with the
+    /// schema's name or pattern as a grant writes it.
     fn places(&self, other: &Self, database: Option<&str>) -> BTreeMap<Place, String> {
         let both = || self.grants.iter().chain(&other.grants);
         let mut places: BTreeSet<Place> = BTreeSet::from([Place::Server]);
@@ -268,7 +268,7 @@ impl Rights {
         schemas.map(|(name, pattern)| (Place::Schema(name), pattern)).chain(places).collect()
     }
 
-    /// The rights that may be had at a place, by all that these grants name.
+    /// The rights that exist at a place, among all that these grants name.
     fn names_at(&self, place: &Place) -> BTreeSet<String> {
         let named = self.grants.iter().flat_map(|it| {
             let of_columns = it.column_rights.iter().map(|(right, _)| right);
@@ -276,7 +276,7 @@ impl Rights {
         });
         let mut names: BTreeSet<String> = named.cloned().collect();
         if *place == Place::Server {
-            // What there is in a schema is compared there, of any other one as well.
+            // Rights in a schema are compared there, also for any other schema.
             names.retain(|name| !super::SCHEMA_RIGHTS.contains(&name.as_str()));
             return names;
         }
@@ -286,7 +286,7 @@ impl Rights {
         names
     }
 
-    /// Roles and what else is no right at a place, that `other` has not.
+    /// Roles, and everything else that is not a right at a place, which `other` lacks.
     fn other_lines(&self, other: &Self) -> Vec<String> {
         let lines_of = |it: &Self| -> BTreeSet<String> {
             let lines = it.grants.iter().flat_map(|it| match &it.level {
@@ -306,7 +306,7 @@ impl Rights {
             let mut levels = it.grants.iter().map(|it| &it.level);
             levels.any(|level| matches!(level, Level::DefaultRole(_)))
         };
-        // An account has one default role: another one is not taken from it.
+        // An account has one default role, and keeps it.
         let keeps_its_role = has_default(other);
         let theirs = lines_of(other);
         let missing = lines_of(self)
@@ -342,7 +342,7 @@ mod tests {
         Rights::read(&lines, Server::Mariadb, false)
     }
 
-    /// What TCP's grants have beyond the socket's, on the database `shop` or everywhere.
+    /// Checks the rights of TCP's grants that the socket's lack, on the database `shop` or everywhere.
     #[track_caller]
     fn check(tcp: &[&str], unix: &[&str], database: Option<&str>, here: &[&str], elsewhere: &[&str]) {
         let found = rights(tcp).beyond(&rights(unix), database, &[]);
@@ -421,7 +421,7 @@ mod tests {
             let found = ["SELECT", "INSERT"].map(|it| rights.may(it, &table, Doubt::All));
             assert_eq!(&found, expected, "{lines:?}");
         };
-        // As a server of 9.7.4 told of a table's columns.
+        // A server of 9.7.4 reported these for the columns of a table.
         for (first, second, database, expected) in [
             ("%", "sh\\_p", "sh_p", [true, false]),
             ("sh\\_p", "%", "sh_p", [false, true]),

@@ -1,7 +1,7 @@
-//! What an account of MySQL or MariaDB may do: `SHOW GRANTS` read, and two accounts held against each other by
-//! what their grants cover.
+//! The rights of an account of MySQL or MariaDB: reads `SHOW GRANTS`, and compares two accounts by the rights that
+//! their grants give.
 //!
-//! Where the servers differ, or a line is not understood, it counts as a right that only the same line covers.
+//! If the servers differ, or a line is not understood, it counts as a right that only the same line gives.
 
 mod account_rights;
 mod pattern;
@@ -22,23 +22,23 @@ pub enum Server {
     Mariadb,
 }
 
-/// Which row for schemas counts, where the patterns of several fit.
+/// The row for schemas that applies if several patterns match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Choice {
-    /// The most exact one alone.
+    /// Only the most exact row.
     #[default]
     MostExact,
-    /// The one for this very name, else the first one in the order of the patterns' letters: MySQL 9 with a role in use
-    /// (seen with 9.7).
+    /// The row for this exact name, else the first one in the order of the patterns' letters: MySQL 9 with a role in
+    /// use (seen with 9.7).
     First,
-    /// The one for this very name, else all of them together: MySQL 8 with a role in use (`Security_context::db_acl`
+    /// The row for this exact name, else all of them together: MySQL 8 with a role in use (`Security_context::db_acl`
     /// in `sql/auth/sql_security_ctx.cc`).
     All,
 }
 
-/// The name for everything that a level has.
+/// The name for all rights of a level.
 const ALL: &str = "ALL";
-/// The right to hand rights on, as a right of its own.
+/// The right to grant rights to others, as a separate right.
 const GRANT_OPTION: &str = "GRANT OPTION";
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,30 +51,30 @@ enum Level {
     Table(String, String),
     /// `PROCEDURE`, schema and name; also a function or a package.
     Routine(String, String, String),
-    /// No place, but roles that may be made use of: the rights are their names.
+    /// Not a place, but roles that the account may use: the rights are their names.
     Roles,
     /// The role that is in use from the login on: MariaDB's.
     DefaultRole(String),
-    /// Everything else, by its own words: a proxy.
+    /// Everything else, as the line writes it: a proxy.
     Other(String),
 }
 
 /// A line of `SHOW GRANTS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Grant {
-    /// An account or a role: what a role may is added, and never hides what the account may.
+    /// An account or a role: the rights of a role are added, and never hide those of the account.
     grantee: String,
     level: Level,
-    /// In capitals; [`ALL`] stands for all that the level has.
+    /// In capitals; [`ALL`] stands for all rights of the level.
     rights: BTreeSet<String>,
     column_rights: BTreeSet<(String, String)>,
-    /// MySQL's partial revoke: what a global grant does not reach.
+    /// MySQL's partial revoke: a part that a global grant does not cover.
     is_revoke: bool,
-    /// Of another account of the same user, whose hosts hold this one's.
+    /// Belongs to another account of the same user, whose hosts include this account's.
     is_of_any_host: bool,
 }
 
-/// The rights on a schema and what is in it; a server may know fewer.
+/// The rights on a schema and its content; a server may know fewer.
 const SCHEMA_RIGHTS: [&str; 21] = [
     "SELECT",
     "INSERT",
@@ -116,7 +116,7 @@ const TABLE_RIGHTS: [&str; 13] = [
 const ROUTINE_RIGHTS: [&str; 3] = ["EXECUTE", "ALTER ROUTINE", "SHOW CREATE ROUTINE"];
 
 impl Level {
-    /// Whether `ALL` at this level holds that right.
+    /// Whether `ALL` at this level includes that right.
     fn has(&self, right: &str) -> bool {
         match self {
             Self::Global => right != GRANT_OPTION,

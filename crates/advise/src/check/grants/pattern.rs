@@ -1,8 +1,8 @@
-//! Names of schemas in grants: `%` and `_` stand for others, and `\` takes that from them.
+//! Names of schemas in grants: `%` and `_` are wildcards, and a `\` before them makes them plain.
 
 use super::Server;
 
-/// Whether the pattern stands for this name.
+/// Whether the pattern matches this name.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -20,12 +20,12 @@ fn fits(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
-/// How exact a pattern is: of several rows that fit, a server takes the most exact one alone. Equal ones may come
-/// in any order.
+/// How exact a pattern is: if several rows match, a server uses only the most exact one. Equal ones may come in any
+/// order.
 ///
 /// # Source
-/// MySQL counts what is before the first wildcard (`get_sort` in `sql/auth/sql_auth_cache.cc`). MariaDB takes
-/// one without `%` before any with it, then the one for the longer names, then the one with more plain characters
+/// MySQL counts the characters before the first wildcard (`get_sort` in `sql/auth/sql_auth_cache.cc`). MariaDB prefers
+/// a pattern without `%` to any with it, then the one for the longer names, then the one with more plain characters
 /// (seen with 10.11).
 pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {
     let (mut n_plain, mut n_one, mut n_many, mut before) = (0, 0, 0, None);
@@ -51,12 +51,12 @@ pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {
     }
 }
 
-/// Whether it stands for itself alone, without a sign that means something.
+/// Whether the pattern matches only itself, without a wildcard.
 pub(super) fn is_name(pattern: &str) -> bool {
     !pattern.contains(['%', '_', '\\'])
 }
 
-/// A name that the pattern stands for and that nobody else thought of.
+/// A name that the pattern matches and that no grant is likely to use.
 pub(super) fn example(pattern: &str) -> String {
     let mut name = String::new();
     let mut chars = pattern.chars();
@@ -71,7 +71,7 @@ pub(super) fn example(pattern: &str) -> String {
     name
 }
 
-/// The name as a pattern of itself alone.
+/// The name as a pattern that matches only itself.
 pub(super) fn escaped(name: &str) -> String {
     let mut pattern = String::new();
     for it in name.chars() {

@@ -1,4 +1,4 @@
-//! Places where something may be done, and the statements that allow it there.
+//! Places where a right applies, and the statements that grant it there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::{ALL, Level};
 /// A name of a schema that no grant names.
 pub(super) const ANY_OTHER: &str = "looptax_any_other";
 
-/// A place where something may be done.
+/// A place where a right applies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     Server,
@@ -28,7 +28,7 @@ impl Place {
         }
     }
 
-    /// The rights that there are at such a place; none that can be listed for the whole server.
+    /// The rights that exist at such a place; none that can be listed for the whole server.
     pub(super) fn rights(&self) -> &'static [&'static str] {
         match self {
             Self::Server | Self::Column(..) => &[],
@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    /// Whether a grant at that level of a table or a routine is about this place.
+    /// Whether a grant at that level of a table or a routine concerns this place.
     pub(super) fn is_in(&self, level: &Level) -> bool {
         match (self, level) {
             (Self::Table(schema, table) | Self::Column(schema, table, _), Level::Table(s, t)) => {
@@ -49,7 +49,7 @@ impl Place {
         }
     }
 
-    /// Where a right counts here too.
+    /// The places whose rights apply here too.
     fn wider(&self) -> Vec<Self> {
         let any_other = Self::Schema(ANY_OTHER.to_owned());
         let Some(schema) = self.schema() else {
@@ -68,7 +68,7 @@ impl Place {
         wider
     }
 
-    /// As it is in a grant; `pattern` is its schema's name there.
+    /// The place as a grant writes it; `pattern` is its schema's name there.
     fn text(&self, pattern: &str) -> String {
         match self {
             Self::Server => "*.*".to_owned(),
@@ -88,7 +88,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// The statements that give these rights; what a wider one gives is not repeated.
+/// The statements that grant these rights, without repeating those of a wider place.
 pub(super) fn statements(missing: &BTreeMap<Place, BTreeSet<String>>, places: &BTreeMap<Place, String>) -> Vec<String> {
     let covered = |place: &Place, right: &String| {
         let gives = |rights: &BTreeSet<String>| rights.contains(right) || rights.contains(ALL);

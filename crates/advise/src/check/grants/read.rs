@@ -12,7 +12,7 @@ enum Token {
     Sign(char),
 }
 
-/// What a line says; one that is not understood is a right that it alone gives.
+/// Reads a line; one that is not understood counts as a right that only it gives.
 pub(super) fn read(line: &str) -> Grant {
     parse(line).unwrap_or_else(|| Grant {
         grantee: String::new(),
@@ -75,7 +75,7 @@ fn parse(line: &str) -> Option<Grant> {
     Some(grant)
 }
 
-/// `` GRANT `reader`@`%`,`writer`@`%` TO … ``: who has the roles may make use of them.
+/// `` GRANT `reader`@`%`,`writer`@`%` TO … ``: the account may use these roles.
 fn role(mut tokens: Tokens, mut grant: Grant) -> Option<Grant> {
     let mut roles = Vec::new();
     loop {
@@ -196,7 +196,7 @@ impl Tokens {
         }
     }
 
-    /// Words up to a sign, a quoted name or one of `ends`, joined by blanks.
+    /// Words up to a sign, a quoted name or one of `ends`, joined by spaces.
     fn words_before_sign(&mut self, ends: &[&str]) -> Option<String> {
         let mut words = Vec::new();
         while let Some(Token::Word(word)) = self.peek() {

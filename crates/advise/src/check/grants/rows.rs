@@ -1,9 +1,9 @@
-//! Which rows of the server's tables decide whether a right may be used.
+//! Finds the rows of the server's tables that decide whether the account has a right.
 //!
 //! # Source
-//! `acl_get` and `table_hash_search` in `sql/sql_acl.cc` of MariaDB and `sql/auth` of MySQL: rows are looked for by
-//! user and by the host that somebody comes from, so those of `user@'%'` count for `user@localhost` as well; the first
-//! one by host, then by schema, alone counts.
+//! `acl_get` and `table_hash_search` in `sql/sql_acl.cc` of MariaDB and `sql/auth` of MySQL: rows are found by user and
+//! by the client's host, so rows of `user@'%'` also apply to `user@localhost`; only the first row by host, then by
+//! schema, takes effect.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::pattern::{exactness, is_name, matches};
 use super::place::Place;
 use super::{Choice, Grant, Level, Server};
 
-/// Which of several equally exact rows counts, where a server does not say.
+/// Which of several equally exact rows takes effect, if a server does not define it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// Any of them: of the account whose rights are wanted.
+    /// Any of them: for the account whose rights the other should have.
     Any,
-    /// All of them: of the account that should have them.
+    /// All of them: for the account that should have the rights.
     All,
 }
 
-/// What the grants of one account or role allow; of schemas that fit, the most exact alone counts.
+/// The rights that the grants of one account or role give; of the matching schemas, only the most exact takes effect.
 pub(super) fn may_one(
     grants: &[&Grant],
     (server, choice): (Server, Choice),
@@ -39,7 +39,7 @@ pub(super) fn may_one(
     if is_global && !is_revoked {
         return true;
     }
-    // Lines of one pattern are one row; a row for the very host comes before all others.
+    // Lines with the same pattern are one row; a row for the exact host comes before all others.
     let mut rows: BTreeMap<(bool, &str), bool> = BTreeMap::new();
     for grant in grants.iter().filter(|it| !it.is_revoke) {
         if let Level::Schema(pattern) = &grant.level

@@ -1,4 +1,4 @@
-//! What takes a grant back without touching what was there before.
+//! Revokes a grant without changing the rights that existed before.
 
 use std::collections::BTreeSet;
 
@@ -6,26 +6,26 @@ use super::read::read;
 use super::{ALL, GRANT_OPTION, Grant, Level};
 
 impl Grant {
-    /// Whether it could be read, and adds something that can be taken back by its own words.
+    /// Whether the grant could be read, and adds rights that can be revoked by the same words.
     fn is_plain(&self) -> bool {
         let is_known = !matches!(self.level, Level::Other(_) | Level::DefaultRole(_));
         is_known && !self.is_revoke && !self.grantee.is_empty()
     }
 }
 
-/// The statements that take `GRANT … TO …` back from an account whose `SHOW GRANTS` said `before`; `None` where they
-/// could not bring that back exactly.
+/// The statements that revoke `GRANT … TO …` from an account whose `SHOW GRANTS` returned `before`; `None` if they
+/// could not restore that state exactly.
 ///
-/// `on` is what stands between `ON` and `TO`, `account` what is behind: both as they are written.
+/// `on` is the text between `ON` and `TO`, `account` the text after `TO`: both as they are written.
 pub(in crate::check) fn revokes(statement: &str, on: &str, account: &str, before: &[String]) -> Option<Vec<String>> {
     let added = Some(read(statement)).filter(Grant::is_plain)?;
     let before: Vec<Grant> = before.iter().map(|line| read(line)).collect();
-    // The first line is the account's own; roles and everybody come after.
+    // The first line is the account's own; roles and `PUBLIC` come after it.
     let own = &before.first()?.grantee;
     let own = before.iter().filter(|it| it.grantee == *own);
     let own: Vec<&Grant> = own.collect();
     if own.iter().any(|it| it.is_revoke) {
-        // Partial revokes of MySQL: rights are not what the rows say.
+        // Partial revokes of MySQL: the rights differ from those in the rows.
         return None;
     }
     let rows = own.iter().filter(|it| it.level == added.level);
@@ -70,7 +70,7 @@ pub(in crate::check) fn revokes(statement: &str, on: &str, account: &str, before
     Some(lines)
 }
 
-/// The role that an account had from the login on; `None` where it had none.
+/// The default role of an account; `None` if it had no default role.
 pub(in crate::check) fn default_role(grants: &[String]) -> Option<String> {
     let levels = grants.iter().map(|line| read(line).level);
     levels.into_iter().find_map(|level| match level {

@@ -1,23 +1,23 @@
-//! The address of a `host` line, and which connections it is about.
+//! The address of a `host` line, and the connections that it covers.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use super::name::{Fit, Name, yes};
 
-/// Where a TCP connection comes from.
+/// The origin of a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     Known {
         ip: IpAddr,
-        /// Whether the server's machine calls it `localhost`.
+        /// Whether the server's machine resolves it to `localhost`.
         is_localhost: bool,
     },
-    /// Somewhere: a proxy connects in the program's place.
+    /// Unknown: a proxy connects instead of the program.
     Unknown,
 }
 
-/// What is in the address's column, a mask of its own with it.
+/// The content of the address column, with a mask from the next column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// `all`.
@@ -32,7 +32,7 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// `None` for a network that is none, and for what may be an address without a mask.
+    /// `None` for an invalid network, and for a word that may be an address without a mask.
     pub(super) fn of_word(word: &Name) -> Option<Self> {
         match word.keyword() {
             Some("all") => return Some(Self::All),
@@ -57,7 +57,7 @@ impl Address {
         Self::Network { network, mask }
     }
 
-    /// Whether it is about connections from there.
+    /// Whether it covers connections from there.
     pub(super) fn fits(&self, origin: Origin) -> Fit {
         let Origin::Known { ip, is_localhost } = origin else {
             return if *self == Self::All { Fit::Yes } else { Fit::Maybe };
@@ -70,7 +70,7 @@ impl Address {
                 return yes(is_same_family && value(*network) & mask == value(ip) & mask);
             }
             Self::Same(_) => ip.is_loopback(),
-            // Names are compared without regard to case, after a look-up that we do not make.
+            // The server compares names without regard to case, after a look-up that looptax does not make.
             Self::Host(name) => is_localhost && name.eq_ignore_ascii_case("localhost"),
         };
         if is_sure { Fit::Yes } else { Fit::Maybe }
@@ -93,7 +93,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Whether a word can be nothing but the name of a host, or of a domain with a dot before it.
+/// Whether a word can only be the name of a host, or of a domain with a dot before it.
 fn is_host_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let last = text.rsplit('.').next().unwrap_or_default();

@@ -1,10 +1,10 @@
 //! Whether the rules treat every login over the socket as over TCP.
 //!
-//! Two ordered lists are compared: the lines for sockets, and those for TCP connections from the addresses that
-//! would be moved, once for each wrap that a program may choose. They are the same when for every
-//! database, user and kind of session the first line that fits has the same method with the same options in
-//! both, or refuses in both. A line tells only the names in it apart, so the names of the file and such as stand
-//! in no line are all that has to be tried. What is not understood is not the same.
+//! Two ordered lists are compared: the lines for sockets, and those for TCP connections from the addresses that would
+//! be moved, once for each wrap that a program may choose. They are the same if, for every database, user and kind of
+//! session, the first matching line has the same method with the same options in both lists, or rejects in both. A line
+//! distinguishes only the names that it contains, so it is enough to try the names of the file and a name that is in no
+//! line. A line that is not understood counts as a difference.
 
 use std::collections::BTreeSet;
 
@@ -13,35 +13,35 @@ use super::address::Origin;
 use super::line::{HbaLine, Kind, Session, Wrap};
 use super::name::{Fit, Name};
 
-/// Methods that ask for the same over the socket as over TCP, from any user of the machine, where their
-/// options are the same. `reject` is told apart by whom it lets in: nobody. `pam` is not among them, as it
-/// tells its modules where a connection comes from.
+/// Methods that ask for the same over the socket as over TCP, from any user of the machine, if their options are the
+/// same. `reject` is handled separately, because it accepts no login. `pam` is not among them, because it tells its
+/// modules where a connection comes from.
 const SAME_EVERYWHERE: [&str; 6] = ["trust", "password", "md5", "scram-sha-256", "ldap", "radius"];
 
-/// More comparisons of names than this are not made.
+/// The most comparisons of names that are made.
 const MAX_STEPS: usize = 50_000_000;
 
-/// Names that no line can hold.
+/// Names that no line can contain.
 const ANY: &str = "\n";
 const ANY_OTHER: &str = "\n\n";
 
-/// Why logins over the socket may end otherwise than over TCP.
+/// Why logins over the socket may have another result than over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference<'a> {
-    /// A line was not understood; its number.
+    /// A line was not understood: its number.
     Unread(u32),
-    /// There is no line: a server does not take such a file, and keeps the rules that it had.
+    /// There is no line: a server rejects such a file, and keeps its earlier rules.
     Empty,
-    /// Whether this line fits depends on what cannot be seen from outside.
+    /// Whether this line matches depends on facts that looptax cannot see from outside.
     Open(&'a HbaLine),
-    /// Some login is decided by lines that differ.
+    /// Different lines decide some login.
     Lines {
         whose: String,
-        /// The line for TCP; where none fits, TCP is refused.
+        /// The line for TCP; `None` if no line matches, which rejects TCP.
         tcp: Option<&'a HbaLine>,
         local: Option<&'a HbaLine>,
     },
-    /// There are more names than are compared.
+    /// The file has more names than are compared.
     Long,
 }
 
@@ -51,8 +51,8 @@ impl Hba {
         self.first(origins, is_same)
     }
 
-    /// The first login that the socket may let in and TCP from one of these origins may not. Whom the socket refuses
-    /// or asks for more is none.
+    /// The first login that the socket may accept although TCP from one of these origins may reject it. A login that
+    /// the socket rejects, or asks for more, does not count.
     pub fn surplus(&self, origins: &[Origin]) -> Option<Difference<'_>> {
         self.first(origins, |tcp, local| {
             let lets_in_all = |line: &HbaLine| line.method == "trust" && line.options.is_empty();
@@ -85,10 +85,10 @@ impl Hba {
     }
 }
 
-/// Whether a login may be decided by the second line, the socket's, in place of the first.
+/// Whether the second line, the socket's, may decide a login instead of the first.
 type IsFine = fn(Option<&HbaLine>, Option<&HbaLine>) -> bool;
 
-/// The lines that may be about a connection, with whether its transport fits.
+/// The lines that may cover a connection, with whether its transport matches.
 type Lines<'a> = Vec<(&'a HbaLine, Fit)>;
 
 struct Lists<'a, 'b> {
@@ -115,7 +115,7 @@ impl<'a> Lists<'a, '_> {
         users.insert(ANY);
         databases.insert(ANY);
         if self.lines().any(has_same) {
-            // A database may be called as any user is, and a user as no database.
+            // A database may have the name of any user, and a user may have the name of no database.
             databases.extend(&users);
             users.extend(&databases);
             users.insert(ANY_OTHER);
@@ -145,12 +145,12 @@ impl<'a> Lists<'a, '_> {
     }
 }
 
-/// The names in these lists, keywords among them: they then stand for databases of that name.
+/// The names in these lists, including keywords, which then stand for databases of that name.
 fn names<'a>(lists: impl Iterator<Item = &'a Vec<Name>>) -> BTreeSet<&'a str> {
     lists.flatten().map(|name| &*name.text).collect()
 }
 
-/// The first line that fits, or one before it that may.
+/// The first line that matches, or an earlier line that may match.
 fn first<'a>(lines: &Lines<'a>, session: Session<'_>, user: &str) -> Result<Option<&'a HbaLine>, &'a HbaLine> {
     for (line, fit) in lines {
         match fit.and(line.fits_login(session, user)) {
@@ -192,25 +192,25 @@ fn whose(session: Session<'_>, user: &str, wrap: Wrap) -> String {
 }
 
 impl Difference<'_> {
-    /// In words, of the file with this name.
+    /// The difference in words, for the file with this name.
     pub fn words(&self, path: &str) -> String {
         match self {
             Self::Unread(number) => format!("line {number} of {path} was not understood"),
-            Self::Empty => format!("{path} holds no rules, which no server takes"),
+            Self::Empty => format!("{path} has no rules, and no server accepts that"),
             Self::Open(line) => format!(
-                "line {} of {path} says `{}`, and which users that means cannot be seen from outside",
+                "line {} of {path} is `{}`, and looptax cannot see from outside which users that means",
                 line.number,
                 line.shown()
             ),
             Self::Lines { whose, tcp, local } => {
                 let side = |line: Option<&HbaLine>| match line {
-                    Some(line) => format!("line {} says `{}`", line.number, line.shown()),
-                    None => "no line lets anybody in".to_owned(),
+                    Some(line) => format!("line {} applies (`{}`)", line.number, line.shown()),
+                    None => "no line allows a login".to_owned(),
                 };
                 let (tcp, local) = (side(*tcp), side(*local));
-                format!("in {path}, for {whose}, over TCP {tcp}, and over the socket {local}, which may end otherwise")
+                format!("in {path}, for {whose}: over TCP {tcp}, and over the socket {local}, so the result may differ")
             }
-            Self::Long => format!("{path} holds too many names to be compared"),
+            Self::Long => format!("{path} has too many names to compare"),
         }
     }
 }
@@ -254,32 +254,37 @@ mod tests {
         check("local all all trust\nhost all all localhost trust\nhost all all ::1/128 md5", None);
         check("local all all trust\nhost all all 127.0.0.1 255.0.0.0 trust", None);
         check("hostssl all all samehost reject", None);
-        check("# nothing", Some("holds no rules"));
+        check("# nothing", Some("has no rules"));
     }
 
     #[test]
     fn the_lines_that_differ_are_named() {
         check(
             HOST,
-            Some("over TCP line 1 says `host all all 127.0.0.1/32 scram-sha-256`, and over the socket no line lets"),
+            Some(
+                "over TCP line 1 applies (`host all all 127.0.0.1/32 scram-sha-256`), and over the socket no line \
+                 allows",
+            ),
         );
         check(
             &format!("local shop all scram-sha-256\n{HOST}"),
-            Some("for a database that no line names and a user that no line names, over TCP line 2"),
+            Some("for a database that no line names and a user that no line names: over TCP line 2"),
         );
         check(
             &format!("local all all scram-sha-256\n{HOST}host replication all 127.0.0.1/8 md5"),
-            Some("for replication and a user that no line names, over TCP line 3"),
+            Some("for replication and a user that no line names: over TCP line 3"),
         );
         check(
             "local all all trust\nhost all bob samehost reject\nhost all all 0.0.0.0/0 trust",
-            Some("user `bob`, over TCP line 2 says `host all bob samehost reject`, and over the socket line 1"),
+            Some("user `bob`: over TCP line 2 applies (`host all bob samehost reject`), and over the socket line 1"),
         );
         check(
             &format!(
                 "local all all scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n{HOST}"
             ),
-            Some("with TLS, over TCP line 2 says `hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca`"),
+            Some(
+                "with TLS: over TCP line 2 applies (`hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca`)",
+            ),
         );
         check(
             &format!("local all all scram-sha-256\nhostgssenc all all 127.0.0.1/32 gss\n{HOST}"),
@@ -301,7 +306,7 @@ mod tests {
             "host all all db.example.org scram-sha-256",
         ] {
             let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
-            check(&text, Some("cannot be seen from outside"));
+            check(&text, Some("cannot see from outside"));
         }
         for line in [
             "include other.conf",

@@ -1,4 +1,4 @@
-//! Where a line for the socket belongs in a file.
+//! Finds the place for a socket line in a file.
 
 use crate::app::Rewrite;
 
@@ -7,16 +7,16 @@ use super::Hba;
 /// A line to be written into `pg_hba.conf`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insertion {
-    /// The number of the line that it is written above; `None` at the end of a file without rules.
+    /// The number of the line above which it is written; `None` at the end of a file without rules.
     pub above: Option<u32>,
-    /// The same as bytes of the text.
+    /// The insertion as bytes of the text.
     pub rewrite: Rewrite,
 }
 
 impl Hba {
-    /// Places a line for this login: above the one that decides it over the socket today, else above all rules.
+    /// Places a line for this login: above the line that decides it over the socket today, else above all rules.
     ///
-    /// `text` is what was parsed.
+    /// `text` is the text that was parsed.
     pub fn insertion(&self, text: &str, line: &str, database: &str, user: &str) -> Insertion {
         let above = if let (Some(line), false) = self.decides(database, user, None) {
             Some(line.number)
@@ -35,7 +35,7 @@ impl Hba {
     }
 }
 
-/// Where a line begins; they are counted from one.
+/// The byte where a line begins; lines are counted from one.
 fn start_of(text: &str, number: u32) -> Option<usize> {
     let Some(n_ends) = number.checked_sub(2) else {
         return Some(0);
@@ -66,7 +66,7 @@ mod tests {
             "# c\nlocal all postgres peer\nNEW\nlocal all all peer\n",
         );
         check("# c\r\nlocal all all peer\r\n", Some(2), "# c\r\nNEW\r\nlocal all all peer\r\n");
-        // A role that may be theirs, and a file that is included, may decide before.
+        // A role that the user may have, or an included file, may decide before it.
         check(
             "\nlocal all +staff peer\nlocal all all peer\n",
             Some(2),

@@ -1,12 +1,12 @@
-//! A line, and which connections and logins it is about.
+//! A line, and the connections and logins that it covers.
 
 use super::address::{Address, Origin};
 use super::name::{Fit, Name, any, yes};
 
-/// A line that is in force.
+/// A line in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HbaLine {
-    /// Its number in the file; the first one where it goes over several.
+    /// Its number in the file; the first number if it continues over several lines.
     pub number: u32,
     pub(super) kind: Kind,
     pub(super) databases: Vec<Name>,
@@ -17,7 +17,7 @@ pub struct HbaLine {
     pub(super) options: Vec<String>,
 }
 
-/// Which connections a line is about.
+/// The connections that a line covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Local,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     HostNoGss,
 }
 
-/// What wraps a connection over TCP; a socket has neither.
+/// The encryption of a connection over TCP; a socket does not have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrap {
     None,
@@ -69,7 +69,7 @@ impl Kind {
 }
 
 impl HbaLine {
-    /// Whether it is about TCP connections from there that are wrapped so.
+    /// Whether it covers TCP connections from there with this encryption.
     pub(super) fn fits_tcp(&self, wrap: Wrap, origin: Origin) -> Fit {
         let by_kind = match self.kind {
             Kind::Local => false,
@@ -92,7 +92,7 @@ impl HbaLine {
         self.options.iter().any(|option| option.starts_with("map="))
     }
 
-    /// As it is in the file, but for spaces and the way a mask is written.
+    /// The line as it is in the file, except for spaces and the form of a mask.
     pub(super) fn shown(&self) -> String {
         let list = |names: &[Name]| {
             let names =
@@ -106,7 +106,7 @@ impl HbaLine {
         words.join(" ")
     }
 
-    /// The same with its number before it.
+    /// The line with its number before it.
     pub(super) fn numbered(&self) -> String {
         format!("line {}: {}", self.number, self.shown())
     }
@@ -115,7 +115,7 @@ impl HbaLine {
 fn fits_database(names: &[Name], session: Session<'_>, user: &str) -> Fit {
     any(names.iter().map(|name| match (name.keyword(), session) {
         (Some("replication"), session) => yes(session == Session::Replication),
-        // Nothing else is about physical replication, `all` neither.
+        // Only `replication` covers physical replication; `all` does not.
         (_, Session::Replication) => Fit::No,
         (Some("all"), _) => Fit::Yes,
         (Some("sameuser"), Session::Database(database)) => yes(database == user),

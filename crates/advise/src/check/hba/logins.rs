@@ -1,4 +1,4 @@
-//! What the logins show, beside what the rules say: one cause is one point.
+//! Combines the results of logins with the rules: one cause makes one point.
 
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace};
 
@@ -8,13 +8,13 @@ use crate::check::Refusal;
 
 /// The points of a login that was tried over both transports, and of the rules for the socket.
 ///
-/// `refusal` is what the server said over the socket; `line` would let the client in there as over TCP.
+/// `refusal` is the server's answer over the socket; `line` would accept the client there as over TCP.
 pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, line: SocketLine) -> Vec<Point> {
     match (login.code, refusal) {
         (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],
         (PointCode::LoginFailsOverSocket, Some(refusal)) => {
             if rules.outcome == Outcome::Fail {
-                let what = format!("{}; over the socket: {}", rules.what, refusal.words);
+                let what = format!("{}; over the socket the server answers: {}", rules.what, refusal.words);
                 return vec![Point { what, ..rules }];
             }
             vec![of_refusal(login, refusal, line), beside_a_login(rules)]
@@ -23,29 +23,32 @@ pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, li
     }
 }
 
-/// Whoever was let in needs no rule that is known.
+/// A client that could log in needs no known rule.
 fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
         Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },
         Outcome::Fail => Point {
-            what: format!("{}; the server has older rules in force, by which the login works", rules.what),
+            what: format!("{}; the server still uses older rules, and by those the login works", rules.what),
             ..rules
         },
         Outcome::Pass | Outcome::Note => rules,
     }
 }
 
-/// The rules that are in force do not let the client in, whatever the file says.
+/// The rules in force reject the client, whatever the file contains.
 ///
 /// # Source
 /// postgresql.org/docs/current/errcodes-appendix.html
 fn of_refusal(login: Point, refusal: &Refusal, line: SocketLine) -> Point {
     if !["28000", "28P01"].contains(&&*refusal.code) {
         let outcome = Outcome::Unknown;
-        return Point { outcome, ..login }.with_next("look at the server's words, and check again");
+        return Point { outcome, ..login }.with_next("read the server's message, and check again");
     }
     login
-        .with_next(format!("what the socket asks for is not what TCP asks for; above the other lines of pg_hba.conf this asks for the same{}", line.caution.unwrap_or_default()))
+        .with_next(format!(
+            "the socket does not ask for the same as TCP; put this line above the others of pg_hba.conf, and it does{}",
+            line.caution.unwrap_or_default()
+        ))
         .with_steps(StepPlace::HbaLine, [line.text])
         .with_steps(StepPlace::Sql, [RELOAD])
 }
@@ -68,7 +71,7 @@ mod tests {
         let line = hba.socket_line("shop", "app", [127, 0, 0, 1].into());
         let points = postgres_logins(login, rules, Some(&refusal), line);
         let next = points[0].next.as_deref().unwrap();
-        assert!(next.contains("that reaches the socket is `app`"), "{next}");
+        assert!(next.contains("who reaches the socket can log in as `app`"), "{next}");
         assert_eq!(points[0].steps[0].text, "local  shop  app  trust");
     }
 }

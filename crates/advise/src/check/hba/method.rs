@@ -1,15 +1,15 @@
-//! Which methods and options a server takes in a line.
+//! The methods and options that a server accepts in a line.
 //!
-//! A server that refuses one line refuses the file: it keeps the rules that it had, or does not start. So whatever
-//! is not known to be taken by every version is no line, and the file then says nothing.
+//! A server that rejects one line rejects the file: it keeps its earlier rules, or does not start. So a line counts
+//! only if every version is known to accept it; otherwise the file decides nothing.
 //!
 //! # Source
-//! PostgreSQL, src/backend/libpq/hba.c, `parse_hba_line` and `parse_hba_auth_opt`. `sspi` and `bsd` are of other
-//! systems: no server on Linux takes them.
+//! PostgreSQL, src/backend/libpq/hba.c, `parse_hba_line` and `parse_hba_auth_opt`. `sspi` and `bsd` belong to other
+//! systems: no server on Linux accepts them.
 
 use super::line::{HbaLine, Kind};
 
-/// Methods of either transport that have no options of their own.
+/// Methods of both transports without options.
 const PLAIN: [&str; 5] = ["trust", "reject", "password", "md5", "scram-sha-256"];
 
 const LDAP: [&str; 12] = [
@@ -28,7 +28,7 @@ const LDAP: [&str; 12] = [
 ];
 
 impl HbaLine {
-    /// Whether every server takes its method and options.
+    /// Whether every server accepts its method and options.
     pub(super) fn is_taken(&self) -> bool {
         let method = &*self.method;
         let is_known = match (method, self.kind) {
@@ -60,10 +60,10 @@ impl HbaLine {
             "krb_realm" | "include_realm" => method == "gss",
             "pamservice" | "pam_use_hostname" => method == "pam",
             "ldapport" => method == "ldap" && value.parse().is_ok_and(|port: u16| port > 0),
-            // Its parts are checked one by one.
+            // The server checks its parts one by one.
             "ldapurl" => false,
             "radiusservers" | "radiussecrets" | "radiusidentifiers" | "radiusports" => {
-                // Names and lists are looked up and held against each other.
+                // The server looks up names and lists, and compares them.
                 let is_one = !value.contains([',', '"', ' ']) && !value.is_empty();
                 method == "radius"
                     && is_one

@@ -1,6 +1,6 @@
-//! PostgreSQL's `pg_hba.conf`: which line lets a connection in over either transport.
+//! PostgreSQL's `pg_hba.conf`: the line that accepts a connection over each transport.
 //!
-//! The first line that fits in type, database, user and address decides; there is no second try.
+//! The first line that matches type, database, user and address decides; later lines are not tried.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html
@@ -35,16 +35,16 @@ use name::{Fit, yes};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hba {
     lines: Vec<HbaLine>,
-    /// Numbers of the lines that were not understood; what they say is not known.
+    /// Numbers of the lines that were not understood; their effect is unknown.
     pub unread: Vec<u32>,
 }
 
 impl Hba {
-    /// The line for a connection over the socket (`tcp` is `None`) or over TCP that is wrapped so; the
-    /// flag says that an earlier line may fit as well, or was not understood.
+    /// The line for a connection over the socket (`tcp` is `None`), or over TCP with this encryption; the flag shows
+    /// that an earlier line may match too, or was not understood.
     fn decides(&self, database: &str, user: &str, tcp: Option<(IpAddr, Wrap)>) -> (Option<&HbaLine>, bool) {
         let session = Session::Database(database);
-        // What loopback addresses are called.
+        // Loopback addresses resolve to this name.
         let is_localhost = true;
         let mut is_unsure = false;
         for line in &self.lines {

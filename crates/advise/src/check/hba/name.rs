@@ -1,25 +1,25 @@
-//! A name in a line, and whether it means what is looked for.
+//! A name in a line, and whether it matches the wanted name.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     Yes,
     No,
-    /// It depends on what cannot be seen from outside: roles, files, the names of hosts.
+    /// It depends on facts that cannot be seen from outside: roles, files, names of hosts.
     Maybe,
 }
 
-/// A name in a list; in quotes it is no keyword.
+/// A name in a list; in quotes it is never a keyword.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Name {
     pub text: String,
     pub is_quoted: bool,
 }
 
-/// What stands between white space: names with commas between them.
+/// The text between white space: names with commas between them.
 pub(super) type Word = Vec<Name>;
 
 impl Fit {
-    /// Both at once.
+    /// Whether both match.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::No, _) | (_, Self::No) => Self::No,
@@ -30,13 +30,13 @@ impl Fit {
 }
 
 impl Name {
-    /// As what it may be a keyword.
+    /// The keyword that it may be.
     pub(super) fn keyword(&self) -> Option<&str> {
         (!self.is_quoted).then_some(&*self.text)
     }
 
-    /// Whether a server takes it for what it seems: neither a list in a file, which may be missing, nor a pattern
-    /// that may be none.
+    /// Whether a server reads it as it appears: it is not a list in a file, which may be missing, and not a pattern,
+    /// which may be invalid.
     pub(super) fn is_readable(&self) -> bool {
         let is_list = self.keyword().is_some_and(|text| text.starts_with('@'));
         let is_harmless = |c: char| c.is_alphanumeric() || "_-^$. ".contains(c);
@@ -44,7 +44,7 @@ impl Name {
         !is_list && pattern.is_none_or(|pattern| pattern.chars().all(is_harmless))
     }
 
-    /// `/pattern` is a regular expression from version 16 on, in quotes, too, and is not followed.
+    /// `/pattern` is a regular expression from version 16 on, also in quotes, and is not evaluated.
     pub(super) fn is(&self, wanted: &str) -> Fit {
         if self.text.starts_with('/') {
             return Fit::Maybe;

@@ -1,8 +1,8 @@
 //! Reads the lines of `pg_hba.conf`.
 //!
-//! What is not understood is kept by its number, since nobody knows what it would have said: a line that the
-//! server would refuse (it then keeps the rules that it had), files that are included, and what its versions
-//! read differently.
+//! Lines that are not understood are kept by their numbers, because their effect is unknown: a line that the server
+//! would reject (it then keeps its earlier rules), files that are included, and text that its versions read
+//! differently.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html; PostgreSQL, src/backend/libpq/hba.c, `next_token`,
@@ -15,7 +15,7 @@ use super::address::Address;
 use super::line::{HbaLine, Kind};
 use super::name::{Name, Word};
 
-/// Longest line and longest word that every version reads whole.
+/// Longest line and longest word that every version reads completely.
 const MAX_LINE_BYTES: usize = 8191;
 const MAX_WORD_BYTES: usize = 255;
 
@@ -30,7 +30,7 @@ impl Hba {
             // A backslash at the end joins the next line.
             if let Some(start) = line.strip_suffix('\\') {
                 joined.push_str(start);
-                // Whether a comment goes on as well depends on the version.
+                // Whether a comment continues on the next line too depends on the version.
                 if joined.contains('#') {
                     found.unread.push(first);
                     joined.clear();
@@ -61,7 +61,7 @@ impl Hba {
     }
 }
 
-/// A line by its words; `None` when the server would refuse it, or when it is none that we know.
+/// Makes a line of its words; `None` if the server would reject it, or if looptax does not know its form.
 fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     let [kind, databases, users, rest @ ..] = words else {
         return None;
@@ -91,7 +91,7 @@ fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     line.is_taken().then_some(line)
 }
 
-/// The address and how many words it takes: the mask may stand in a column of its own.
+/// The address and its number of words: the mask may be in a separate column.
 fn address(words: &[Word]) -> Option<(Address, usize)> {
     let first = one(words.first()?)?;
     if !first.text.contains('/')
@@ -111,7 +111,7 @@ fn one(word: &Word) -> Option<&Name> {
     }
 }
 
-/// What ended before a letter.
+/// The part that ended before a letter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// A word, or nothing yet.
@@ -124,8 +124,8 @@ enum Before {
     Quoted,
 }
 
-/// The words of a line: by white space, but for what is in double quotes; `#` begins a comment. `None` for
-/// commas and quotes where people would not put them.
+/// Splits a line into words at white space, except within double quotes; `#` begins a comment. `None` if commas or
+/// quotes are in unusual places.
 fn words(line: &str) -> Option<Vec<Word>> {
     let mut words: Vec<Word> = Vec::new();
     let mut name = Name::default();

@@ -1,20 +1,21 @@
-//! What the server says of roles and patterns, put in the place of the words that leave it open.
+//! Replaces roles and patterns, whose meaning only the server knows, by the server's answers.
 
 use super::Hba;
 use super::name::Name;
 
-/// Somebody who logs in, as the server knows them.
+/// The user who logs in, as the server knows it.
 #[derive(Debug)]
 pub struct Known<'a> {
     pub user: &'a str,
     pub database: &'a str,
-    /// The role itself, and those that it is a member of, directly or not; being a superuser makes no member.
+    /// The role itself, and the roles that it is a member of, directly or not; a superuser is not a member for that
+    /// reason.
     pub roles: &'a [String],
 }
 
 impl Hba {
-    /// Settles which roles, databases of roles and patterns mean somebody. `matches` says whether a pattern means a
-    /// name; `None` where it cannot tell.
+    /// Decides which roles, databases of roles and patterns match the user. `matches` reports whether a pattern matches
+    /// a name; `None` if it cannot tell.
     pub fn settle(&mut self, known: &Known<'_>, mut matches: impl FnMut(&str, &str) -> Option<bool>) {
         let is_role = |name: &str| known.roles.iter().any(|it| it == name);
         for line in &mut self.lines {
@@ -26,7 +27,7 @@ impl Hba {
     }
 }
 
-/// A word that means this name becomes the name, one that does not is left out.
+/// A word that matches this name becomes the name; any other is removed.
 fn settle(
     names: &mut Vec<Name>,
     wanted: &str,

@@ -1,27 +1,27 @@
-//! A line for the socket that lets somebody in as TCP does.
+//! A line for the socket that accepts the same logins as TCP.
 
 use std::net::IpAddr;
 
 use super::Hba;
 use super::line::{HbaLine, Wrap};
 
-/// Methods that ask for the same over either transport.
+/// Methods that ask for the same over both transports.
 const ON_SOCKETS: [&str; 7] = ["scram-sha-256", "md5", "password", "trust", "pam", "ldap", "radius"];
 
 /// Names that mean something else without quotes.
 const KEYWORDS: [&str; 5] = ["all", "sameuser", "samerole", "samegroup", "replication"];
 
-/// A line of the file to write, and what whoever writes it has to know.
+/// A line to write into the file, and a caution for the person who writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketLine {
     pub text: String,
-    /// Whom it lets in where it asks nobody for a password: the end of a sentence about the line.
+    /// The users that it accepts if it asks for no password: the end of a sentence about the line.
     pub(super) caution: Option<String>,
 }
 
 impl Hba {
-    /// A line for the socket that asks the client for what TCP asks it for; a password, where TCP asks for what a
-    /// socket has not.
+    /// A line for the socket that asks the client for the same as TCP; for a password, if TCP asks for something that a
+    /// socket does not have.
     pub fn socket_line(&self, database: &str, user: &str, tcp: IpAddr) -> SocketLine {
         let today = self.line_of_tcp(database, user, tcp);
         let today = today.filter(|it| ON_SOCKETS.contains(&&*it.method));
@@ -37,25 +37,25 @@ impl Hba {
         SocketLine { text: words.join("  "), caution: is_open.then(|| self.caution(database, user, tcp)) }
     }
 
-    /// What a line with the method `trust` means, beside what TCP asks for today.
+    /// The effect of a line with the method `trust`, compared with TCP today.
     fn caution(&self, database: &str, user: &str, tcp: IpAddr) -> String {
         let (sealed, _) = self.decides(database, user, Some((tcp, Wrap::Tls)));
         let asking = sealed.filter(|it| !matches!(&*it.method, "trust" | "reject"));
         let today = asking.map_or_else(
-            || "as it is for no client over TCP today".to_owned(),
+            || "just as over TCP today".to_owned(),
             |line| {
                 let line = line.numbered();
                 format!("although a client over TCP with TLS is asked today by {line}")
             },
         );
         format!(
-            "; it asks no client for a password, {today}: every user of this machine that reaches the socket is \
-             `{user}`; scram-sha-256 in place of trust asks for one, which the role must have then (ALTER ROLE \
-             \"{user}\" PASSWORD '…')"
+            "; it asks no client for a password, {today}: every user of this machine who reaches the socket can log \
+             in as `{user}`; scram-sha-256 instead of trust asks for a password, which the role must then have (ALTER \
+             ROLE \"{user}\" PASSWORD '…')"
         )
     }
 
-    /// The line that lets somebody in over TCP, without TLS or with it.
+    /// The line that accepts a login over TCP, with or without TLS.
     pub(super) fn line_of_tcp(&self, database: &str, user: &str, tcp: IpAddr) -> Option<&HbaLine> {
         let over = |wrap| self.decides(database, user, Some((tcp, wrap))).0;
         let is_entry = |line: &&HbaLine| line.method != "reject";
@@ -63,7 +63,7 @@ impl Hba {
     }
 }
 
-/// A name that is meant as it stands.
+/// Quotes a name so that it is read literally.
 pub(super) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) && !KEYWORDS.contains(&name) {
@@ -104,7 +104,7 @@ mod tests {
         };
         assert_eq!(caution("host all all 127.0.0.1/32 md5"), "");
         let open = caution("host all all 127.0.0.1/32 trust");
-        assert!(open.contains("as it is for no client over TCP today"), "{open}");
+        assert!(open.contains("just as over TCP today"), "{open}");
         let by_tls = caution("hostssl all all all scram-sha-256\nhost all all all trust");
         let asked = "is asked today by line 1: hostssl all all all scram-sha-256";
         assert!(by_tls.contains(asked), "{by_tls}");

@@ -1,4 +1,4 @@
-//! What the lines mean for a switch to the socket.
+//! The effect of the lines on a switch to the socket.
 
 use std::net::IpAddr;
 
@@ -8,13 +8,13 @@ use super::Hba;
 use super::line::HbaLine;
 use super::socket_line::quoted;
 
-/// Has the server read the file anew.
+/// Makes the server read the file again.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
-const PEERS: &str =
-    "; who comes in there today as the system's user of that name, without a password, then needs one, too";
+const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, \
+                     then need one too";
 
-/// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
-/// that the client comes from today, `system_user` the name of the user it runs as.
+/// The line that accepts the account over the socket, and its difference to TCP. `tcp` is the client's address today,
+/// `system_user` the name of the user that the client runs as.
 pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system_user: &str, file: &str) -> Point {
     let how = format!("read {file}, as the file is now");
     let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());
@@ -27,41 +27,56 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
         };
         let others = line.caution.as_deref().unwrap_or(others);
         point
-            .with_next(format!("above the other lines of {file} this lets them in as over TCP{others}"))
+            .with_next(format!(
+                "put this line above the others of {file}: it lets the client log in as over TCP{others}"
+            ))
             .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
     };
     let Some(local) = local else {
-        let what = format!("no local line is for user `{user}` and database `{database}`");
+        let what = format!("no `local` line matches user `{user}` and database `{database}`");
         let outcome = if is_unsure { Outcome::Unknown } else { Outcome::Fail };
         return add(point(PointCode::HbaLineMissing, outcome, what));
     };
     let shown = local.numbered();
     if is_unsure {
         let what = format!(
-            "{shown}, unless an earlier line fits: one has roles, patterns or files in it, or was not understood"
+            "{shown}, unless an earlier line matches: one of those has roles, patterns or files, or was not understood"
         );
         return point(PointCode::HbaLineUnsure, Outcome::Unknown, what);
     }
     match &*local.method {
-        "reject" => add(point(PointCode::HbaRejects, Outcome::Fail, format!("the socket is refused by {shown}"))),
+        "reject" => add(point(
+            PointCode::HbaRejects,
+            Outcome::Fail,
+            format!("the login over the socket is rejected by {shown}"),
+        )),
         "peer" | "ident" if local.has_map() => point(
             PointCode::HbaMapUnknown,
             Outcome::Unknown,
-            format!("{shown}: whether the map lets the system user `{system_user}` in as `{user}` stands in pg_ident.conf"),
+            format!("{shown}: pg_ident.conf decides whether the system user `{system_user}` may log in as `{user}`"),
         ),
         "peer" | "ident" if system_user != user => add(point(
             PointCode::HbaPeerDiffers,
             Outcome::Fail,
-            format!("{shown}: peer lets only the system user `{user}` in, and the client runs as `{system_user}`"),
+            format!("{shown}: peer accepts only the system user `{user}`, and the client runs as `{system_user}`"),
         )),
-        "peer" | "ident" => point(PointCode::HbaPeerSame, Outcome::Pass, format!("{shown}: the client runs as `{user}`")),
+        "peer" | "ident" => {
+            point(PointCode::HbaPeerSame, Outcome::Pass, format!("{shown}: the client runs as `{user}`"))
+        }
         "trust" => point(
             PointCode::HbaTrust,
             Outcome::Note,
-            format!("{shown}: everybody on this machine who reaches the socket is `{user}` without a password"),
+            format!(
+                "{shown}: every user of this machine who reaches the socket can log in as `{user}` without a password"
+            ),
         )
-        .with_next(format!("to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {}  {}  scram-sha-256` above it", quoted(database), quoted(user))),
+        .with_next(format!(
+            "to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {}  \
+             {}  scram-sha-256` above it",
+            quoted(database),
+            quoted(user)
+        )),
         method => {
             let today = hba.line_of_tcp(database, user, tcp);
             let today = today.map_or_else(|| "no line".to_owned(), HbaLine::numbered);
@@ -103,13 +118,13 @@ local   replication     all                                     peer
     fn the_first_line_that_fits_decides() {
         let text = "local shop app scram-sha-256\nlocal all all reject\n";
         check(text, "app", "www-data", Outcome::Pass, "line 1: local shop app scram-sha-256");
-        check(text, "other", "www-data", Outcome::Fail, "refused by line 2");
+        check(text, "other", "www-data", Outcome::Fail, "rejected by line 2");
         check("local all all trust", "app", "x", Outcome::Note, "without a password");
-        check("host all all 127.0.0.1/32 md5", "app", "x", Outcome::Fail, "no local line");
+        check("host all all 127.0.0.1/32 md5", "app", "x", Outcome::Fail, "no `local` line");
         check("local shop \"a b\" md5", "a b", "x", Outcome::Pass, "md5");
         check("local all \\\n app, b md5", "b", "x", Outcome::Pass, "local all app,b md5");
         // In quotes it is a database of that name.
-        check("local \"all\" app md5", "app", "x", Outcome::Fail, "no local line");
+        check("local \"all\" app md5", "app", "x", Outcome::Fail, "no `local` line");
     }
 
     #[test]
@@ -118,7 +133,7 @@ local   replication     all                                     peer
         for local in ["", "local all all reject\n", "local all all peer\n"] {
             let text = format!("{local}{tcp}");
             check(&text, "app", "x", Outcome::Fail, "local  shop  app  trust");
-            let words = "every user of this machine that reaches the socket is `app`";
+            let words = "every user of this machine who reaches the socket can log in as `app`";
             check(&text, "app", "x", Outcome::Fail, words);
         }
     }
@@ -127,7 +142,7 @@ local   replication     all                                     peer
     fn lines_with_roles_patterns_or_files_leave_it_open() {
         let text = "local all +staff peer\nlocal all all scram-sha-256";
         check(text, "app", "x", Outcome::Unknown, "unless an earlier line");
-        check("local all /^app md5", "app", "x", Outcome::Unknown, "no local line");
+        check("local all /^app md5", "app", "x", Outcome::Unknown, "no `local` line");
     }
 
     #[test]

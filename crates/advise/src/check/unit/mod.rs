@@ -1,6 +1,7 @@
-//! What a systemd unit does to a socket that its program would use: which lines take it away, and what gives it back.
+//! The effect of a systemd unit on a socket that its program would use: the lines that hide or forbid it, and the
+//! change that gives access.
 //!
-//! The lines are the unit's own and its drop-ins'; no systemd is asked. Facts in, points out.
+//! The lines are those of the unit and its drop-ins; systemd is not asked. Facts in, points out.
 
 mod read;
 
@@ -10,31 +11,31 @@ pub use read::{Home, UnitSettings};
 
 const HOW: &str = "read the unit and its drop-ins";
 
-/// The points about a socket at that path; none if nothing in the unit is in its way.
+/// The points about a socket at that path; empty if the unit does not hinder it.
 pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
     let point = |code, what: String, next: String| {
         Point::new(Topic::Confinement, code, Outcome::Fail, what, HOW).with_next(next)
     };
     let mut points = Vec::new();
     if let Some(line) = &unit.without_unix {
-        let what = format!("`{line}` of the unit: its program cannot open a Unix socket (EAFNOSUPPORT)");
+        let what = format!("`{line}` in the unit: its program cannot open a Unix socket (EAFNOSUPPORT)");
         let next = if line.contains('~') {
-            "take AF_UNIX out of that list, then systemctl daemon-reload and restart the unit".to_owned()
+            "remove AF_UNIX from that list, then systemctl daemon-reload and restart the unit".to_owned()
         } else {
             "add AF_UNIX to that list, then systemctl daemon-reload and restart the unit".to_owned()
         };
         points.push(point(PointCode::UnitForbidsSockets, what, next));
     }
-    // What is bound there is there, whatever else hides its folder.
+    // A bind mount is visible even if another line hides its folder.
     let is_bound = unit.bound.iter().any(|(_, target)| is_below(socket, target.trim_start_matches('+')));
     let folder = socket.rsplit_once('/').map_or("/", |it| it.0);
     if let Some(line) = hiding(unit, socket).filter(|_| !is_bound) {
-        let what = format!("`{line}` of the unit hides {socket} from its program");
+        let what = format!("`{line}` in the unit hides {socket} from its program");
         let is_temporary = line.starts_with("PrivateTmp") || line.starts_with("DynamicUser");
         let next = if is_temporary {
-            "have the server make its socket below /run, which both see".to_owned()
+            "let the server make its socket below /run, which both see".to_owned()
         } else {
-            format!("add BindPaths={folder} to the unit, or have the server make its socket elsewhere below /run")
+            format!("add BindPaths={folder} to the unit, or let the server make its socket elsewhere below /run")
         };
         points.push(point(PointCode::UnitHidesSocket, what, next));
     }
@@ -54,7 +55,7 @@ fn hiding(unit: &UnitSettings, socket: &str) -> Option<String> {
     if unit.home == Home::Hidden && is_home {
         return Some("ProtectHome=yes".to_owned());
     }
-    // A minus stands for "if it is there", a plus for "below the unit's root".
+    // A minus means "if it exists", a plus "below the unit's root".
     let covers =
         |it: &&String| is_below(socket, it.trim_start_matches(['-', '+']).split(':').next().unwrap_or_default());
     let inaccessible = unit.inaccessible.iter().find(covers).map(|it| format!("InaccessiblePaths={it}"));
@@ -114,7 +115,7 @@ mod tests {
     fn a_list_of_address_families_without_unix_sockets_is_named() {
         use PointCode::UnitForbidsSockets as Forbids;
         check("RestrictAddressFamilies=AF_INET AF_INET6\n", RUN, &[(Forbids, "add AF_UNIX")]);
-        check("RestrictAddressFamilies=~AF_UNIX AF_PACKET\n", RUN, &[(Forbids, "take AF_UNIX out")]);
+        check("RestrictAddressFamilies=~AF_UNIX AF_PACKET\n", RUN, &[(Forbids, "remove AF_UNIX")]);
         check("RestrictAddressFamilies=AF_INET AF_UNIX\n", RUN, &[]);
     }
 }

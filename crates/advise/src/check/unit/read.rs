@@ -1,54 +1,54 @@
-//! The settings of a systemd unit that decide which user its program is and which sockets it reaches.
+//! The settings of a systemd unit that decide the user of its program, and the sockets that it can reach.
 //!
 //! # Source
-//! systemd.exec(5) and systemd.syntax(7): lists are put together, an empty value empties them, and of single values the
-//! last counts. `RestrictAddressFamilies=`: the first list says whether families are allowed or denied, later ones add to
-//! it or take from it.
+//! systemd.exec(5) and systemd.syntax(7): lists are joined, an empty value empties them, and of single values the last
+//! one takes effect. `RestrictAddressFamilies=`: the first list decides whether families are allowed or denied, later
+//! lists add to it or remove from it.
 
-/// What a unit and its drop-ins say, the drop-ins after the unit.
+/// The settings of a unit and its drop-ins, the drop-ins after the unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnitSettings {
     pub user: Option<String>,
     pub group: Option<String>,
     pub supplementary_groups: Vec<String>,
-    /// Whether a user is made for it at each start.
+    /// Whether systemd creates a user for it at each start.
     pub is_dynamic: bool,
     /// Whether it has its own `/tmp` and `/var/tmp`.
     pub has_private_tmp: bool,
-    /// Whether it may share those with another unit.
+    /// Whether it may share these folders with another unit.
     pub joins_namespace: bool,
     pub home: Home,
     /// Folders and files that it cannot use.
     pub inaccessible: Vec<String>,
-    /// Folders over which it has an empty one.
+    /// Folders that an empty one covers.
     pub temporary: Vec<String>,
-    /// Source and target of what is mounted for it all the same.
+    /// Source and target of bind mounts, which are visible in any case.
     pub bound: Vec<(String, String)>,
     /// The folder or image that is its `/`.
     pub root: Option<String>,
-    /// The line that takes Unix sockets from it, as it is in force: `RestrictAddressFamilies=AF_INET AF_INET6`.
+    /// The line that forbids Unix sockets, with its effective value: `RestrictAddressFamilies=AF_INET AF_INET6`.
     pub without_unix: Option<String>,
 }
 
-/// What `ProtectHome=` does with `/home`, `/root` and `/run/user`.
+/// The effect of `ProtectHome=` on `/home`, `/root` and `/run/user`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Home {
     #[default]
     Open,
-    /// `yes` and `tmpfs`: nothing of it is there. `read-only` lets sockets through.
+    /// `yes` and `tmpfs`: their content is hidden. `read-only` does not affect sockets.
     Hidden,
 }
 
 /// Families that a unit may use.
 #[derive(Debug, Default)]
 struct Families {
-    /// Whether those of the list are the ones that are allowed; `None` before the first list.
+    /// Whether the list allows its families; `None` before the first list.
     allows: Option<bool>,
     names: Vec<String>,
 }
 
 impl UnitSettings {
-    /// Reads the texts of a unit and of its drop-ins, in the order in which they count.
+    /// Reads the texts of a unit and of its drop-ins, in the order in which they take effect.
     pub fn read<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut found = Self::default();
         let mut families = Families::default();
@@ -136,7 +136,8 @@ impl Families {
     }
 }
 
-/// The settings of `[Service]`, and of `[Unit]` what shares namespaces; lines that end in a backslash go on.
+/// The settings of `[Service]`, and the setting of `[Unit]` that shares namespaces; a line that ends in a backslash
+/// continues on the next one.
 fn service_settings(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_service = false;

@@ -477,13 +477,13 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
         ("", "", "volumes:\n  sockets-db:\n", "a volume `sockets-db` already"),
         ("", "", "include: [other.yml]\n", "includes others"),
         ("", "", "---\na: b\n", "one plain document"),
-        ("", "", "...\n", "the end of a line"),
-        ("", "image: own/mysql", "", "not known"),
-        ("", "image: redis", "", "not known"),
+        ("", "", "...\n", "at the end of the file"),
+        ("", "image: own/mysql", "", "does not know"),
+        ("", "image: redis", "", "does not know"),
         ("", "image: mysql\nbuild: .", "", "`build`"),
-        ("", "deploy: {replicas: 2}", "", "may be several"),
+        ("", "deploy: {replicas: 2}", "", "may have several containers"),
         ("deploy: {placement: {}}", "", "", "on several machines"),
-        ("", "volumes:\n- ./my.cnf:/etc/mysql/conf.d/my.cnf", "", "configuration of its own"),
+        ("", "volumes:\n- ./my.cnf:/etc/mysql/conf.d/my.cnf", "", "its own configuration"),
         ("", "volumes:\n- ./run:/run/mysqld", "", "something else at"),
         ("", "tmpfs: /var/run", "", "something else at"),
         ("volumes:\n- x:/var/run/mysqld", "", "", "something else at"),
@@ -502,7 +502,7 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
         check_by_hand(&file(app, server, end), words);
     }
     let plain = file("", "", "");
-    check_by_hand(plain.trim_end(), "the end of a line");
+    check_by_hand(plain.trim_end(), "at the end of the file");
     let (new, shares, _) = edited_beside(&plain, &["docker-compose.override.yml".to_owned()]);
     assert!(new.is_none() && matches!(&shares[..], [Some(Err(_))]));
 }

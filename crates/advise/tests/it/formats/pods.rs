@@ -404,13 +404,13 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
     for (app, server, spec, end, words) in [
         ("volumeMounts: [{name: a, mountPath: /b}]", "", "", "", "the volumeMounts of `app`"),
         ("", "volumeMounts: &v\n- name: a\n  mountPath: /b", "", "", "the volumeMounts of `db`"),
-        ("", "volumeMounts: x", "", "", "a configuration of its own"),
+        ("", "volumeMounts: x", "", "", "its own configuration"),
         ("", "volumeMounts:\n- name: a\n  mountPath: /run/mysqld", "", "", "is not an emptyDir"),
         ("", "volumeMounts:\n- name: a\n  mountPath: /run/mysqld\n  subPath: x", "", "", "something else at"),
-        ("", "volumeMounts:\n- name: c\n  mountPath: /etc/mysql/conf.d", "", "", "a configuration of its own"),
+        ("", "volumeMounts:\n- name: c\n  mountPath: /etc/mysql/conf.d", "", "", "its own configuration"),
         ("", "command: [sh, -c, mysqld]", "", "", "`command`"),
-        ("", "args: [--socket=/x]", "", "", "may say where its socket is"),
-        ("<<: {a: b}", "", "", "", "not in plain lines"),
+        ("", "args: [--socket=/x]", "", "", "may set where its socket is"),
+        ("<<: {a: b}", "", "", "", "not written in separate plain lines"),
         ("", "", "volumes: []", "", "the volumes of `the Pod`"),
         ("", "", "volumes:\n- name: sockets-db\n  emptyDir: {}", "", "a volume `sockets-db` already"),
         ("env: [{name: WORDPRESS_DB_HOST, value: 127.0.0.1}]", "", "", "", "not on separate plain lines"),
@@ -453,7 +453,7 @@ fn what_a_pod_has_is_taken_and_what_it_loses_is_said() {
         .replace("value: 127.0.0.1", "value: localhost:/var/run/mysqld/mysqld.sock");
     assert_eq!(new, Some(expected));
     let restart = |shares: &[Option<Result<Share, String>>]| shares[0].clone().unwrap().unwrap().restart;
-    assert!(restart(&shares).contains("keeps its data at /var/lib/mysql"), "{}", restart(&shares));
+    assert!(restart(&shares).contains("keeps its data in /var/lib/mysql"), "{}", restart(&shares));
     let claim = "volumes:\n- name: data\n  persistentVolumeClaim: {claimName: d}";
     let text = pod("", "volumeMounts:\n- name: data\n  mountPath: /var/lib/mysql", claim, "");
     let restart = restart(&edited(&text).1);

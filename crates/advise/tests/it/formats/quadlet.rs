@@ -76,19 +76,19 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
     let alias = SERVER.replace("ContainerName=cache", "NetworkAlias=cache");
     assert!(edited(OWN, &alias, &[]).is_ok());
     for (own, server, beside, words) in [
-        (&*loopback, SERVER, "", "nothing in both units says"),
-        (OWN, &SERVER.replace("ContainerName=cache\n", ""), "", "is not the container of cache.container"),
-        (OWN, SERVER, "cache.container.d", "may say otherwise"),
-        (OWN, SERVER, "sockets-cache.volume", "there is a sockets-cache.volume already"),
+        (&*loopback, SERVER, "", "the units do not show"),
+        (OWN, &SERVER.replace("ContainerName=cache\n", ""), "", "is not a name of the container of cache.container"),
+        (OWN, SERVER, "cache.container.d", "may override it"),
+        (OWN, SERVER, "sockets-cache.volume", "sockets-cache.volume exists already"),
         (OWN, &SERVER.replace("Exec=redis", "Entrypoint=x\nExec=redis"), "", "`Entrypoint=`"),
-        (OWN, &SERVER.replace("Exec=redis-server", "Exec=sh -c redis-server"), "", "something else"),
+        (OWN, &SERVER.replace("Exec=redis-server", "Exec=sh -c redis-server"), "", "another program"),
         (OWN, &SERVER.replace("[Service]", "Exec=redis-server\n[Service]"), "", "not one plain line"),
         (OWN, &SERVER.replace("appendonly no", "requirepass \"a b"), "", "not one plain line"),
         (OWN, &SERVER.replace("Exec=redis", "Volume=x:/run/redis:Z\nExec=redis"), "", "something else at"),
         (OWN, &SERVER.replace("Exec=redis", "Volume=/srv/run:/run/redis\nExec=redis"), "", "something else at"),
-        (OWN, &SERVER.replace("Exec=redis", "PodmanArgs=-v x:/run\nExec=redis"), "", "a configuration of its own"),
+        (OWN, &SERVER.replace("Exec=redis", "PodmanArgs=-v x:/run\nExec=redis"), "", "its own configuration"),
         (&OWN.replace("6379", "6380"), SERVER, "", "port 6380"),
-        (OWN, &SERVER.replace("redis:7", "own:7").replace("library/own", "own"), "", "is not known"),
+        (OWN, &SERVER.replace("redis:7", "own:7").replace("library/own", "own"), "", "does not know"),
     ] {
         let why = edited(own, server, &[beside]).unwrap_err();
         assert!(why.contains(words), "{words}: {why}\n{own}\n{server}");

@@ -486,7 +486,7 @@ fn what_others_may_take_stays_and_the_own_environment_wins() {
     // A whole address that is secret goes nowhere else.
     let url = "        envFrom: [{secretRef: {name: s}}]\n";
     let why = pod(url, &format!("{secret}---\n")).edited().unwrap_err();
-    assert!(why.contains("without writing what is secret"), "{why}");
+    assert!(why.contains("without writing its secrets"), "{why}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn tls_that_the_url_or_the_server_demands_is_told() {
         // Compared with libpq 13 to 18 by `cargo lab oracle libpq`.
         let asked = |words: &str| check(&server, &format!("{}?{words}", self::url(&server)), &["-c", "1"]);
         expect(&asked("channel_binding=require"), "login", "fail", &["`channel_binding=require`", "every connection"]);
-        expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "asks with"]);
+        expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "method is"]);
         expect(&asked("requirepeer=nobody"), "login", "fail", &["`requirepeer=nobody`", "runs as"]);
         expect(&asked("sslsni=0&keepalives=0"), "login", "pass", &["works over both"]);
     }

@@ -163,7 +163,7 @@ fn a_configuration_on_a_socket_that_is_gone_does_not_pass() {
     fs::File::create(&file).and_then(|mut file| std::io::Write::write_all(&mut file, php.as_bytes())).unwrap();
     let run = Looptax::new(exe(), &scratch).args(["check", file.to_str().unwrap()]).run();
     run.expect_code(1);
-    assert!(run.stdout.contains("sees no `/gone`"), "{}", run.stdout);
+    assert!(run.words().contains("does not see `/gone`"), "{}", run.stdout);
 }
 
 #[test]

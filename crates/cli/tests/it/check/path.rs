@@ -62,7 +62,7 @@ fn a_client_with_a_tmp_of_its_own_does_not_see_the_socket() {
     let run = check(&server, &url(&server), &["--pid", &client.0.id().to_string()]);
     // It can be the cause only below these folders.
     let may_be_private = ["/tmp", "/var/tmp"].iter().any(|it| over.starts_with(it));
-    expect(&run, "path", "fail", &["sees no", if may_be_private { "PrivateTmp" } else { "other folders" }]);
+    expect(&run, "path", "fail", &["does not see", if may_be_private { "PrivateTmp" } else { "other folders" }]);
     run.expect_code(1);
 }
 
@@ -107,7 +107,9 @@ fn a_dead_socket_and_what_is_none_are_told_apart() {
     let (dead, file) = (scratch.file("dead.sock"), scratch.file("file"));
     drop(UnixListener::bind(&dead).unwrap());
     fs::File::create(&file).unwrap();
-    for (path, words) in [(dead, "no process listens"), (file, "is not a socket"), (scratch.file("none"), "sees no")] {
+    for (path, words) in
+        [(dead, "no process listens"), (file, "is not a socket"), (scratch.file("none"), "does not see")]
+    {
         let run = check(&server, &url(&server), &["--socket", path.to_str().unwrap()]);
         expect(&run, "path", "fail", &[words]);
     }

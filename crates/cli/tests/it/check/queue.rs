@@ -280,7 +280,7 @@ fn the_pool_of_a_file_and_what_is_open_count() {
     let write = |more: &str| fs::write(&env, format!("REDIS_URL=redis://127.0.0.1:{port}/0\n{more}")).unwrap();
     let file = env.to_str().unwrap();
     write("");
-    check(&scratch, &[file], "backlog-unknown", &["21 connections may wait", "not known"]);
+    check(&scratch, &[file], "backlog-unknown", &["21 connections may wait", "does not know"]);
     write("REDIS_POOL_SIZE=40\n");
     check(&scratch, &[file], "backlog-short", &["too small for 40 ", "REDIS_POOL_SIZE = 40 (line 2) of one process"]);
     write("");

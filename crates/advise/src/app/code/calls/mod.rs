@@ -1,8 +1,9 @@
-//! Calls of database drivers in a program's text, under the names of their libraries, with the arguments that are known.
+//! Calls of database drivers in a program's text, under the names of their libraries, with the arguments that are
+//! known.
 //!
-//! Nothing is run. `names` tells which library a name is from and which class an object has, `scope` which functions and
-//! branches a place is in, `value` what an argument is if the file sets it once. Which calls are a driver's the table
-//! says; called by `drivers`.
+//! Nothing is run. `names` finds the library of a name and the class of an object, `scope` the functions and branches
+//! around a place, `value` the value of an argument if the file sets it once. The table lists which calls are a
+//! driver's. Called by `drivers`.
 
 mod names;
 mod scope;
@@ -20,35 +21,35 @@ use crate::app::lists;
 use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 
-/// The setting that stands for a call without an argument.
+/// The setting that stands for an argument that a call does not have.
 pub(crate) const MARK: &str = "()";
-/// The one that stands for a list that is handed on, and is not known: `**options`.
+/// The path of a list that is passed on and whose items are unknown: `**options`.
 pub(crate) const REST: &str = "...";
 /// Most calls of drivers that are followed in a text.
 const MOST_CALLS: usize = 64;
-/// Most tokens of its arguments that are looked at for other connections.
+/// Most tokens of its arguments that are searched for other connections.
 const MOST_ARGUMENTS: usize = 500;
-/// Most calls on the object of one of them.
+/// Most calls on the object of one call that are read.
 const MOST_FOLLOWERS: usize = 16;
 
 /// A call of a driver.
 pub(crate) struct Call {
-    /// The library or the class, then what is called: `mysql2.createPool`, `Redis.connect`.
+    /// The library or the class, then the function: `mysql2.createPool`, `Redis.connect`.
     pub(crate) name: String,
     /// The arguments: `0`, `0/host`, `port`. Calls and assignments to the same object: `select/0`, `Addr`.
     pub(crate) settings: Vec<Setting>,
-    /// What the connection is assigned to.
+    /// The variable that the connection is assigned to.
     pub(crate) label: String,
     pub(crate) line: usize,
 }
 
-/// A name with a bracket behind it.
+/// A name that a bracket follows.
 struct Site {
     /// The last word of the name.
     token: usize,
     /// The name as it is written: `$redis`, `connect`.
     parts: Vec<String>,
-    /// With the library or class in the place of its head.
+    /// The name with its library or class in place of its first part.
     name: String,
 }
 
@@ -63,12 +64,12 @@ struct Program<'a> {
     settings: Vec<Setting>,
     /// Names whose values change in other ways than by `=`.
     touched: HashSet<String>,
-    /// How much may still be looked up.
+    /// Number of look-ups that are still allowed.
     steps: Cell<usize>,
 }
 
-/// The calls that `is_driver` knows. `parts_of` tells which calls on the same object, and which of its parts, belong to
-/// one.
+/// Lists the calls that `is_driver` knows. `parts_of` names the calls on the same object, and its parts, that belong to
+/// a call.
 pub(crate) fn calls(
     text: &str,
     language: Language,
@@ -139,7 +140,7 @@ impl<'a> Program<'a> {
         word(self.text, &self.walk.tokens, at)
     }
 
-    /// All calls, and Go's literals of a type.
+    /// Lists all calls, and Go's literals of a type.
     fn sites(&self) -> Vec<Site> {
         let tokens = &self.walk.tokens;
         let is_call = |token: &usize| {
@@ -168,7 +169,7 @@ impl<'a> Program<'a> {
         self.names.class_of(&key, site.token).map(|_| key)
     }
 
-    /// Whether a call is handed what another one gives back, which is the connection then.
+    /// Whether a call gets the result of another call as its argument: the result is then the connection.
     fn is_handed_to(&self, other: &Site, object: Option<&str>, site: &Site) -> bool {
         if other.token == site.token {
             return false;
@@ -183,7 +184,7 @@ impl<'a> Program<'a> {
         range.contains(&other.token) || object.is_some() && range.take(MOST_ARGUMENTS).any(is_own)
     }
 
-    /// Whether it is one of several expressions of which one counts.
+    /// Whether the call is one of several alternative expressions.
     fn is_chosen(&self, site: &Site) -> bool {
         let mut at = site.token;
         for _ in 0..32 {
@@ -205,7 +206,7 @@ impl<'a> Program<'a> {
         found.into_iter().flat_map(|it| self.resolved(it, at, 0)).collect()
     }
 
-    /// Calls on the same object, until that is another one; functions that are called once.
+    /// Lists the calls on the same object, until its name gets another object, and functions that are called once.
     fn followers<'s>(
         &self,
         site: &Site,
@@ -240,7 +241,7 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// What is assigned to parts of the object: `config.Addr = "…"`.
+    /// The values assigned to parts of the object: `config.Addr = "…"`.
     fn assigned(&self, object: &str, at: usize, parts: &[&str]) -> Vec<Setting> {
         let head: Vec<&str> = object.split('.').map(|it| it.trim_start_matches('$')).collect();
         let is_own = |it: &&Setting| {
@@ -259,7 +260,7 @@ impl<'a> Program<'a> {
         .collect()
     }
 
-    /// Stands for what a driver takes without an argument.
+    /// The setting that stands for an argument that the call does not have.
     fn mark(&self, site: &Site) -> Setting {
         let at = self.walk.tokens[site.token].at.clone();
         let mut found = self.text_setting(String::new(), at.start);
@@ -268,7 +269,7 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// A value that is put together, at the place of its first part.
+    /// A value built from several parts, at the place of its first part.
     fn text_setting(&self, text: String, start: usize) -> Setting {
         Setting {
             path: Vec::new(),
@@ -286,7 +287,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Each argument once more, with what its value is like: `0:url`, `0:path`, `0:port`, `0:list`, `0:name`, `0:open`.
+/// Repeats each argument with the form of its value: `0:url`, `0:path`, `0:port`, `0:list`, `0:name`, `0:open`.
 fn typed(settings: &[Setting]) -> Vec<Setting> {
     let like = |it: &Value| match it {
         Value::Text(text) if text.contains("://") || text.contains("@tcp(") || text.contains("@unix(") => "url",
@@ -325,7 +326,7 @@ fn parts_of_dbi(list: &Setting) -> Vec<Setting> {
     named.map(of).collect()
 }
 
-/// `host` for `mysql:host`, which is the first part of PDO's and DBI's lists.
+/// Removes the scheme: `host` for `mysql:host`, the first part of PDO's and DBI's lists.
 fn without_scheme(mut part: Setting) -> Setting {
     if let Some(name) = part.path.last_mut()
         && let Some((_, own)) = name.rsplit_once(':')
@@ -335,7 +336,7 @@ fn without_scheme(mut part: Setting) -> Setting {
     part
 }
 
-/// Names that `+=` and its like change, and that a loop sets.
+/// Names that `+=` and similar operators change, or that a loop sets.
 fn touched(text: &str, tokens: &[Token]) -> HashSet<String> {
     let word = |at: usize| word(text, tokens, at);
     let is_touched = |at: &usize| {

@@ -1,4 +1,4 @@
-//! Which library a name of the text is from, and of which class an object is.
+//! Finds the library of a name in the text, and the class of an object.
 
 use std::collections::HashMap;
 
@@ -9,16 +9,16 @@ use super::super::lexer::{Kind, Token, word};
 const MOST_PARTS: usize = 16;
 
 pub(super) struct Names {
-    /// Names of the text, and what they are called in their library: `Client` for `pg.Client`.
+    /// Names of the text with their names in the library: `Client` for `pg.Client`.
     imports: HashMap<String, String>,
     pub(super) objects: Vec<Object>,
-    /// For each key the objects of it, in the order of the text.
+    /// The objects of each key, in the order of the text.
     by_key: HashMap<String, Vec<usize>>,
-    /// PHP's `extends`: at which token, and which class.
+    /// PHP's `extends`: the token and the class.
     parents: Vec<(usize, String)>,
 }
 
-/// Something that a call gives back, and what it is assigned to.
+/// The result of a call, and the name that it is assigned to.
 pub(super) struct Object {
     pub(super) key: String,
     class: String,
@@ -26,8 +26,8 @@ pub(super) struct Object {
     pub(super) made_by: usize,
 }
 
-/// The parts of the name that ends with this token, and where it begins. JavaScript's `require('x').y` begins with the
-/// library.
+/// The parts of the name that ends with this token, and the token where it begins. JavaScript's `require('x').y` begins
+/// with the library.
 pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<String>, usize)> {
     let word = |at: usize| word(text, tokens, at);
     let mut parts = vec![word(last).to_owned()];
@@ -36,7 +36,7 @@ pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<St
         if at < 2 || parts.len() > MOST_PARTS {
             break;
         }
-        // PHP: `new \A` is no name with two parts.
+        // PHP: `new \A` is not a name with two parts.
         let is_apart = word(at - 1) == "\\" && tokens[at - 2].at.end < tokens[at - 1].at.start;
         if tokens[at - 2].kind == Kind::Word && !is_apart {
             parts.push(word(at - 2).to_owned());
@@ -54,7 +54,7 @@ pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<St
                 parts.push(library.clone());
                 at = first;
             }
-            // What another call gives back.
+            // The result of another call.
             (None, _) => parts.push(String::new()),
         }
         break;
@@ -101,22 +101,22 @@ impl Names {
         new
     }
 
-    /// The class of what a name holds at a token.
+    /// The class of the object that a name holds at a token.
     pub(super) fn class_of(&self, key: &str, token: usize) -> Option<&str> {
         let own = self.by_key.get(key)?;
-        // A method may stand before the one that makes the object.
+        // A method may come before the one that makes the object.
         let n_before = own.partition_point(|it| self.objects[*it].made_by < token);
         let idx = own.get(n_before.saturating_sub(1))?;
         Some(&self.objects[*idx].class)
     }
 
-    /// What the call is assigned to whose name ends with this token.
+    /// The object that gets the result of the call whose name ends with this token.
     pub(super) fn made_by(&self, token: usize) -> Option<&Object> {
         let idx = self.objects.partition_point(|it| it.made_by < token);
         self.objects.get(idx).filter(|it| it.made_by == token)
     }
 
-    /// A name with its library or its class in the place of its head.
+    /// A name with its library or class in place of its first part.
     pub(super) fn resolved(&self, parts: &[String], token: usize, language: Language) -> String {
         let joined = |head: &str, rest: &[String]| [&[head.to_owned()], rest].concat().join(".");
         for n in (1..parts.len()).rev() {
@@ -158,7 +158,7 @@ impl Names {
             return None;
         }
         let (target, first) = chain(text, tokens, last)?;
-        // TypeScript's and Kotlin's type stands between.
+        // The type of TypeScript and Kotlin is between the name and `=`.
         let typed = first.checked_sub(2).filter(|it| word(it + 1) == ":" && is_word(*it));
         let target = typed.map_or(target, |it| vec![word(it).to_owned()]);
         let mut at = equals + 1;
@@ -211,7 +211,7 @@ impl Names {
         }
         let module = module.concat();
         next += usize::from(word(next) == "(");
-        // Each name, until none follows.
+        // Each name, as long as another follows.
         for _ in 0..64 {
             let mut name = String::new();
             while tokens.get(next).is_some_and(|it| it.kind == Kind::Word) || word(next) == "." {

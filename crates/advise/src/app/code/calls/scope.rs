@@ -1,4 +1,4 @@
-//! Which functions and branches a place of the text is in.
+//! Finds the functions and branches around a place of the text.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::super::Language;
 use super::super::condition::{BRANCH, FUNCTION, Program, conditions};
 use super::super::lexer::{Kind, Token};
 
-/// Most functions of a text, and most words between the brackets of one, that are looked at; most bytes of a
+/// Most functions of a text that are read, most words between the brackets of a function, and most bytes of a
 /// condition.
 const MOST: usize = 500;
 
@@ -14,12 +14,12 @@ pub(super) struct Scope<'a> {
     text: &'a str,
     functions: Vec<Function>,
     branches: Vec<Range<usize>>,
-    /// For each opening bracket the token behind the one that closes it.
+    /// For each opening bracket, the token after its closing one.
     behind: Vec<usize>,
 }
 
 struct Function {
-    /// From its arguments on.
+    /// Begins with the arguments.
     body: Range<usize>,
     arguments: Vec<String>,
     /// PHP's `global $x` and `use ($x)`.
@@ -51,7 +51,7 @@ impl<'a> Scope<'a> {
         around.min_by_key(|it| it.body.len())
     }
 
-    /// Whether a name that is set at `set` means that at `at`, too. `$x` of PHP is its function's own.
+    /// Whether a name that is set at `set` has that value at `at` too. PHP's `$x` belongs to its function only.
     pub(super) fn is_visible(&self, name: &str, set: usize, at: usize, is_local: bool) -> bool {
         let bare = name.trim_start_matches('$');
         let is_shadow = |it: &Function| {
@@ -73,13 +73,13 @@ impl<'a> Scope<'a> {
         body(one) == body(other)
     }
 
-    /// Whether it does not always run. That an object is made where it is not there yet is no condition.
+    /// Whether the place does not always run. A test whether the object exists already does not count as a condition.
     pub(super) fn is_in_branch(&self, at: usize, object: Option<&str>) -> bool {
         let mut around = self.branches.iter().filter(|it| it.contains(&at));
         around.any(|it| !object.is_some_and(|object| self.asks_for(it, object)))
     }
 
-    /// Whether it is in a branch that `of` is not in.
+    /// Whether the place is in a branch that does not contain `of`.
     pub(super) fn is_in_branch_apart(&self, at: usize, of: usize) -> bool {
         self.branches.iter().any(|it| it.contains(&at) && !it.contains(&of))
     }
@@ -133,7 +133,7 @@ fn braced(program: &Program<'_>, tokens: &[Token], open: usize) -> Option<Functi
     let is_said = SAYS.contains(&before(1)) || SAYS.contains(&before(2));
     let is_arrow = program.word(behind) == "=>";
     let is_named = open > 0 && tokens[open - 1].kind == Kind::Word;
-    // A type, which is what the function gives back, or PHP's `use ($x)`.
+    // The return type of the function, or PHP's `use ($x)`.
     let is_between = |at: &usize| BETWEEN.contains(&program.word(*at)) || is_name(program, tokens, *at);
     let brace = (behind..behind + 16).find(|it| !is_between(it)).filter(|it| program.word(*it) == "{");
     if !(is_said || is_arrow || is_named && brace.is_some()) {
@@ -155,7 +155,7 @@ fn braced(program: &Program<'_>, tokens: &[Token], open: usize) -> Option<Functi
     Some(Function { body: program.start(open)..program.start(end), arguments, outer })
 }
 
-/// Whether it may be part of the type that a function gives back.
+/// Whether the token may be part of the return type of a function.
 fn is_name(program: &Program<'_>, tokens: &[Token], at: usize) -> bool {
     let is_word = tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
     is_word && !matches!(program.word(at), "if" | "for" | "while" | "return" | "try" | "const" | "let" | "var" | "val")

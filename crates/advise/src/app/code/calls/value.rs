@@ -1,4 +1,4 @@
-//! What an expression is, if the file sets its parts once: names, strings put together, formats.
+//! Evaluates an expression if the file sets its parts once: names, strings put together, formats.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use super::super::lexer::{Kind, Token, tokens, word};
 use super::{Program, REST};
 use crate::app::setting::{MOST_VALUE_BYTES, Setting, UNKNOWN, Value};
 
-/// Names within names that are followed.
+/// How many names within names are followed.
 const MOST_DEPTH: usize = 6;
-/// Most settings that a name stands for.
+/// Most settings that a name can mean.
 const MOST_PARTS: usize = 64;
 
-/// A text with the tokens of an expression in it, and the byte of the program where that is.
+/// A text that contains the tokens of an expression, and the byte of the program where that text begins.
 #[derive(Clone, Copy)]
 struct Expression<'a> {
     text: &'a str,
@@ -30,7 +30,7 @@ impl<'a> Expression<'a> {
         Self { tokens: &self.tokens[range], ..*self }
     }
 
-    /// Between the signs that are outside brackets.
+    /// Splits the expression at this sign, outside brackets.
     fn split(&self, sign: &str) -> Vec<Self> {
         let (mut depth, mut from, mut found) = (0_usize, 0, Vec::new());
         for at in 0..self.tokens.len() {
@@ -92,7 +92,7 @@ fn name_of(it: &Expression<'_>) -> Option<Name> {
 }
 
 impl Program<'_> {
-    /// An argument with what its name stands for: one setting, or the list that the name is.
+    /// An argument with the value of its name: one setting, or several if the name is a list.
     pub(super) fn resolved(&self, setting: Setting, at: usize, depth: usize) -> Vec<Setting> {
         if setting.value != Value::Hidden {
             return vec![setting];
@@ -129,10 +129,10 @@ impl Program<'_> {
             }
             return vec![setting];
         };
-        // A password that is not known leaves the rest of a URL as it is.
+        // An unknown password does not change the rest of a URL.
         let text = text.replace(&format!(":{UNKNOWN}@"), "@");
         let is_open = text.contains(UNKNOWN) && (text.contains("://") || !text.contains('='));
-        let doubt = is_open.then(|| "put together of what is not known here".to_owned());
+        let doubt = is_open.then(|| "built from values that looptax does not know".to_owned());
         let found = self.text_setting(text, place.start);
         vec![Setting { path: setting.path, doubt: setting.doubt.or(doubt), ..found }]
     }
@@ -185,7 +185,7 @@ impl Program<'_> {
         .collect()
     }
 
-    /// What may be set otherwise until it is used is not certain.
+    /// Adds a doubt if the setting may change before it is used.
     fn with_doubt(&self, setting: &Setting, name: &Name, at: usize) -> Setting {
         let mut setting = setting.clone();
         let mut others = self.walk.includes.iter().map(|it| it.0);
@@ -195,7 +195,7 @@ impl Program<'_> {
             name.root.starts_with('$') && others.any(|it| it > setting.start && it < at)
         };
         if is_included {
-            setting.doubt.get_or_insert_with(|| "perhaps set by a file that is read as well".to_owned());
+            setting.doubt.get_or_insert_with(|| "perhaps set by another file that the program also reads".to_owned());
         }
         if self.scope.is_in_branch_apart(setting.start, at) {
             let line = setting.line;
@@ -204,7 +204,7 @@ impl Program<'_> {
         setting
     }
 
-    /// An expression as text; [`UNKNOWN`] for the parts of it that are not known.
+    /// An expression as text, with [`UNKNOWN`] for its unknown parts.
     fn text_of(&self, it: Expression<'_>) -> Option<String> {
         let steps = self.steps.get();
         if steps == 0 || it.depth > MOST_DEPTH || it.tokens.is_empty() {
@@ -341,7 +341,7 @@ impl Program<'_> {
         Some(whole)
     }
 
-    /// A string in which variables stand.
+    /// A string that contains variables.
     fn interpolated(&self, raw: &str, around: &Expression<'_>) -> Option<String> {
         let open = raw.find(['"', '\'', '`'])?;
         let quote = &raw[open..=open];
@@ -379,7 +379,7 @@ fn is_all_text(tokens: &[Token]) -> bool {
     tokens.iter().all(|it| matches!(it.kind, Kind::Text(_)))
 }
 
-/// The variable or expression that a string goes on with, and its bytes there.
+/// The variable or expression that begins here in a string, and its number of bytes.
 fn variable(rest: &str, language: Language) -> Option<(&str, usize)> {
     let between = |open: &str| {
         let inside = rest.strip_prefix(open)?;

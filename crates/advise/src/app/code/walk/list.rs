@@ -1,4 +1,4 @@
-//! What is nested: lists, objects, and calls whose arguments have names.
+//! Follows nested values: lists, objects, and calls whose arguments have names.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{MOST_DEPTH, Slot, Walk};
 use crate::app::setting::Setting;
 
 impl Walk<'_> {
-    /// The arguments of a call, the first of which begins at a token.
+    /// Reads the arguments of a call, which begin at the token `first`.
     pub(in crate::app::code) fn arguments(&mut self, first: usize, close: &str) -> Vec<Setting> {
         self.at = first;
         let here = self.start();
@@ -27,7 +27,7 @@ impl Walk<'_> {
         std::mem::take(&mut self.settings)
     }
 
-    /// What closes a list that is opened here, and how many tokens open it.
+    /// The sign that closes a list that begins here, and the number of tokens that open it.
     pub(super) fn opening(&self, ahead: usize) -> Option<(&'static str, usize)> {
         match self.word(ahead) {
             "[" if self.language != Language::Go => Some(("]", 1)),
@@ -56,7 +56,7 @@ impl Walk<'_> {
         token.is_some_and(|it| matches!(it.kind, Kind::Text(Some(_))))
     }
 
-    /// `new A::B(`, `a.b(` before a list or an argument with a name: how many tokens.
+    /// `new A::B(`, `a.b(` before a list or an argument with a name: the number of tokens.
     pub(super) fn calls_with_names(&self, ahead: usize) -> Option<usize> {
         let mut n = ahead;
         while matches!(self.word(n), "new" | "await" | "\\") && n < ahead + 4 {
@@ -76,7 +76,7 @@ impl Walk<'_> {
         if self.word(n) != "(" {
             return None;
         }
-        // Python: a word or a text may stand before the first that has a name.
+        // Python: a word or a text may precede the first argument with a name.
         let has_first = self.language == Language::Python && self.word(n + 2) == ",";
         let n = if has_first && self.word(n + 4) == "=" { n + 2 } else { n };
         let is_perl = self.language == Language::Perl && self.word(n + 2) == "=>" && self.name(n + 1).is_some();
@@ -86,7 +86,7 @@ impl Walk<'_> {
         (self.opening(n + 1).is_some() || is_named || is_perl).then_some(n + 1)
     }
 
-    /// The value that begins here: a list is followed, anything else is a setting.
+    /// Reads the value that begins here: follows a list, and makes a setting of anything else.
     pub(super) fn value(&mut self, slot: &Slot) {
         self.skip_cast();
         if slot.depth == 0
@@ -108,14 +108,14 @@ impl Walk<'_> {
         if slot.depth >= MOST_DEPTH {
             let line = self.starts.line(self.start());
             self.skip_expression(false);
-            self.problem(line, format!("lists nested deeper than {MOST_DEPTH} are not looked into"));
+            self.problem(line, format!("lists nested deeper than {MOST_DEPTH} are not read"));
             return;
         }
         self.at += n_tokens;
         self.entries(slot, close, is_call);
     }
 
-    /// JavaScript's `({ env }) =>` before what a function gives back: how many tokens.
+    /// JavaScript's `({ env }) =>` before the result of a function: the number of tokens.
     fn arrow(&self) -> Option<usize> {
         if self.language != Language::Script || self.word(0) != "(" {
             return None;

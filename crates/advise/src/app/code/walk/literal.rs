@@ -1,4 +1,4 @@
-//! A value that is no list: the setting that it makes, where it ends, and how another is put beside it.
+//! Reads a value that is not a list: the setting that it makes, where it ends, and how another is written next to it.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ impl Walk<'_> {
             Language::Python | Language::Go | Language::Java => Dialect::Plain,
         };
         let quotes = match (&value, raw.chars().next()) {
-            // Between double ones an `@` begins a list.
+            // Between double quotes an `@` begins a list.
             _ if self.language == Language::Perl => Quotes::Around('\'', dialect),
             (Value::Text(_), Some(quote @ ('\'' | '"' | '`'))) if used.len() == 1 => Quotes::Around(quote, dialect),
             (Value::Text(_), Some(_)) if self.language == Language::Script => Quotes::Around('"', dialect),
@@ -57,7 +57,7 @@ impl Walk<'_> {
         });
     }
 
-    /// A line of its own needs what ends this one, and nothing beside it.
+    /// A new line for a setting needs that this one ends its line, and that nothing else is on the line.
     fn joins(&self, at: Range<usize>, item: &str) -> Joins {
         let before = self.text[..at.start].rsplit('\n').next().unwrap_or_default();
         let after = self.text[at.end..].split('\n').next().unwrap_or_default().trim();
@@ -73,7 +73,7 @@ impl Walk<'_> {
         }
     }
 
-    /// With the signs that end the setting.
+    /// Includes the signs that end the setting.
     fn item_end(&self, end: usize, is_define: bool) -> usize {
         let mut end = end;
         let n_signs = match self.word(0) {
@@ -87,7 +87,7 @@ impl Walk<'_> {
         end
     }
 
-    /// Up to what ends an expression.
+    /// Moves to the sign that ends an expression.
     pub(super) fn skip_expression(&mut self, ends_with_line: bool) {
         let mut depth = 0_usize;
         let mut line = self.starts.line(self.start());
@@ -108,13 +108,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the line before this token wants another one.
+    /// Whether the line before this token continues on the next one.
     fn goes_on(&self) -> bool {
         let Some(before) = self.at.checked_sub(1) else {
             return false;
         };
         let word = &self.text[self.tokens[before].at.clone()];
-        // Python's line ends whatever the next one begins with.
+        // A line of Python ends, whatever sign begins the next one.
         let begins = self.language != Language::Python && matches!(self.word(0), "+" | ".");
         begins || matches!(word, "=" | "+" | "." | "|" | "(" | "or" | "||" | "?" | ":")
     }

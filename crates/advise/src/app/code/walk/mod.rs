@@ -1,7 +1,7 @@
-//! From tokens to settings: where the walk is, and what is there.
+//! Turns tokens into settings: the position of the walk, and the tokens at it.
 //!
-//! It is made of three: `statement` finds where a value begins, `list` follows what is nested, and
-//! `literal` makes a setting of what is not.
+//! Three files do the walk: `statement` finds where a value begins, `list` follows nested values, and `literal` makes a
+//! setting of any other value.
 
 mod list;
 mod literal;
@@ -26,11 +26,11 @@ pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
     walk
 }
 
-/// What a file sets that is read beside this one.
+/// The settings of a file that the program reads along with this one.
 pub(super) struct Sets {
-    /// As far as that is understood.
+    /// Only those that are understood.
     pub(super) paths: Vec<Vec<String>>,
-    /// All of it: what it sets to nothing, or by a call, is named there at least.
+    /// The whole text: it contains at least the names of settings that it sets to nothing, or by a call.
     pub(super) text: String,
 }
 
@@ -39,14 +39,14 @@ pub(super) struct Walk<'a> {
     language: Language,
     pub(super) tokens: Vec<Token>,
     at: usize,
-    /// Whether the arguments of a call are read, in which a name alone may be name and value.
+    /// Whether the arguments of a call are read, in which a single name may be both name and value.
     is_in_call: bool,
     starts: LineStarts,
-    /// What does not always run.
+    /// The parts of the text that do not always run.
     conditions: Vec<Condition>,
-    /// Other files that are read: where that is said, and their names.
+    /// Other files that are read: the place of the statement, and the name of the file.
     pub(super) includes: Vec<(usize, String)>,
-    /// PHP's `$i`, as far as it was counted.
+    /// PHP's `$i`, with the number that it has so far.
     counters: BTreeMap<String, usize>,
     pub(super) settings: Vec<Setting>,
     pub(super) problems: Vec<Problem>,
@@ -58,12 +58,12 @@ struct Slot {
     path: Vec<String>,
     /// The last part of its name, without quotes.
     key: Range<usize>,
-    /// Where name and value begin together.
+    /// The byte where name and value begin together.
     start: usize,
     depth: usize,
     ends_with_line: bool,
     is_define: bool,
-    /// Why it may not count.
+    /// Why the setting may not take effect.
     doubt: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is set anywhere, whether that always runs or not.
+    /// Reads all settings, also those in parts that do not always run.
     pub(super) fn without_conditions(text: &'a str, language: Language) -> Self {
         let mut walk = Self::new(text, language);
         walk.statements();
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The text of the token that is `ahead` of this one; empty behind the last.
+    /// The text of the token `ahead` tokens after this one; empty after the last.
     fn word(&self, ahead: usize) -> &str {
         let token = self.tokens.get(self.at + ahead);
         token.map_or("", |token| match token.kind {
@@ -124,7 +124,7 @@ impl Walk<'_> {
         token.is_some_and(|token| token.kind == Kind::Word)
     }
 
-    /// A string or word as a name, and where it stands without quotes.
+    /// A string or word as a name, and its place without quotes.
     fn name(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let token = self.tokens.get(self.at + ahead)?;
         match &token.kind {

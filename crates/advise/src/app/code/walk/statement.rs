@@ -1,4 +1,4 @@
-//! Where a value begins: assignments, `define`, `return`, and what the name before it is made of.
+//! Finds where a value begins: assignments, `define`, `return`, and the parts of the name before it.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ impl Walk<'_> {
         while self.at < self.tokens.len() {
             let before = self.at;
             self.statement();
-            // Whatever it was, it must not be met again.
+            // The walk must not read the same token again, whatever it was.
             self.at = self.at.max(before + 1);
         }
     }
@@ -46,7 +46,7 @@ impl Walk<'_> {
         }
     }
 
-    /// With the words before a name: `public`, `const`.
+    /// Includes the words before a name: `public`, `const`.
     fn statement_start(&self) -> usize {
         let is_modifier = |at: &usize| {
             let token = &self.tokens[*at];
@@ -70,7 +70,7 @@ impl Walk<'_> {
             slot.ends_with_line = false;
             slot.is_define = true;
             if self.word(0) != "define" && self.language == Language::Php {
-                let what = format!("handed to {}(), which may set it or not", self.word(0));
+                let what = format!("passed to {}(), which may or may not set it", self.word(0));
                 slot.doubt = Some(what);
             }
             self.at += 4;
@@ -111,7 +111,7 @@ impl Walk<'_> {
         let n_tokens = n_tokens + n_of_type;
         let mut slot = self.slot(path, key);
         if n_of_type > 0 && self.language == Language::Python && self.is_indented() {
-            slot.doubt = Some("the default of a class's field".to_owned());
+            slot.doubt = Some("the default of a field of a class".to_owned());
         }
         if self.word(n_tokens) == "=" {
             self.at += n_tokens + 1;
@@ -123,7 +123,7 @@ impl Walk<'_> {
         }
     }
 
-    /// PHP's `putenv('NAME=value')`: the text behind the name is the value.
+    /// PHP's `putenv('NAME=value')`: the value is the text after the name.
     fn variable_of_environment(&mut self) {
         let slot = self.slot(Vec::new(), 0..0);
         self.at += 2;
@@ -143,7 +143,7 @@ impl Walk<'_> {
         }
     }
 
-    /// PHP: a function that is called with the name of a setting and its value, in `define`'s place.
+    /// PHP: a function that is called like `define`, with the name of a setting and its value.
     fn is_own_define(&self) -> bool {
         let token = self.tokens.get(self.at + 2);
         let is_text = matches!(token, Some(Token { kind: Kind::Text(Some(_)), .. }));
@@ -158,7 +158,7 @@ impl Walk<'_> {
         }
     }
 
-    /// TypeScript: `type A = {…}` declares what a value is like, and is none.
+    /// TypeScript: `type A = {…}` declares the form of a value, and is not a value.
     fn is_type(&mut self) -> bool {
         let is_own = self.language == Language::Script && self.word(0) == "type";
         if !is_own || !self.is_word(1) || self.word(2) != "=" {
@@ -169,12 +169,12 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether anything is before this token in its line.
+    /// Whether other text is before this token on its line.
     fn is_indented(&self) -> bool {
         self.starts.start_of(self.starts.line(self.start())) < self.start()
     }
 
-    /// TypeScript and Python: how many tokens say, behind a name that is declared, of which type it is.
+    /// TypeScript and Python: the number of tokens that give the type, after a name that is declared.
     fn n_of_type(&self, ahead: usize) -> usize {
         let before = self.at.checked_sub(1).map_or("", |at| {
             let token = &self.tokens[at];
@@ -182,7 +182,7 @@ impl Walk<'_> {
         });
         let declares = match self.language {
             Language::Script => matches!(before, "const" | "let" | "var"),
-            // The first word of a line, which begins no branch.
+            // The first word of a line that does not begin a branch.
             Language::Python => {
                 let line = self.starts.line(self.start());
                 let begins = &self.text[self.starts.start_of(line)..self.start()];
@@ -223,7 +223,7 @@ impl Walk<'_> {
         true
     }
 
-    /// `$i = 0;`, `$i++;`: phpMyAdmin numbers its servers so.
+    /// `$i = 0;`, `$i++;`: phpMyAdmin numbers its servers this way.
     fn counts(&mut self) -> bool {
         let name = self.word(0).to_owned();
         if self.language != Language::Php || !name.starts_with('$') {
@@ -241,14 +241,14 @@ impl Walk<'_> {
         false
     }
 
-    /// Those that applications read themselves say nothing of connections.
+    /// Forgets the files that applications read themselves: they set no connection.
     pub(super) fn forget_own_files(&mut self) {
         let is_own = |name: &str| OWN_FILES.iter().any(|own| name.contains(own));
         self.includes.retain(|(_, name)| !is_own(name));
     }
 
-    /// What another file may set, too, is not certain: a constant where that is read before, else where it is
-    /// read afterwards. `sets` is what each of them sets; `None` where it may be anything.
+    /// Adds a doubt to settings that another file may set too: a constant if that file is read before it, any other
+    /// setting if it is read after it. `sets` lists the settings of each file; `None` if these may be anything.
     pub(in crate::app::code) fn doubt_by_includes(&mut self, sets: &[Option<Sets>]) {
         let (text, is_php) = (self.text, self.language == Language::Php);
         for setting in &mut self.settings {
@@ -256,7 +256,7 @@ impl Walk<'_> {
             let is_between = |at: usize| (at < setting.start) == is_constant;
             let is_same = |path: &Vec<String>| path.starts_with(&setting.path) || setting.path.starts_with(path);
             let sets_it = |sets: &Sets| sets.paths.iter().any(is_same);
-            // A list's own name may be none of its parts'.
+            // The parts of a list may have other names than the list.
             let first = setting.path.first().map_or("", |it| it);
             let is_named = is_constant || !is_php || text.contains(&format!("${first}"));
             let may_set = |sets: &Option<Sets>| {
@@ -269,19 +269,19 @@ impl Walk<'_> {
                 let order = if is_constant { "before" } else { "after" };
                 let is_sure = sets.as_ref().is_some_and(sets_it);
                 let perhaps = if is_sure { "" } else { "perhaps " };
-                setting.doubt = Some(format!("{perhaps}set by {name} as well, which is read {order} it"));
+                setting.doubt = Some(format!("{perhaps}also set by {name}, which is read {order} it"));
             }
         }
     }
 
-    /// A name, or how far a counter has come.
+    /// A name, or the current number of a counter.
     fn index(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let (name, at) = self.name(ahead)?;
         let counted = self.counters.get(self.word(ahead));
         Some((counted.map_or(name, usize::to_string), at))
     }
 
-    /// `$a['b']->c`, `a.b`: the parts, where the last one stands, and how many tokens they are.
+    /// `$a['b']->c`, `a.b`: the parts, the place of the last one, and the number of tokens.
     fn target(&self) -> Option<(Vec<String>, Range<usize>, usize)> {
         if !self.is_word(0) {
             return None;
