@@ -26,7 +26,7 @@ pub(crate) fn table<const N: usize>(
         let n_columns = row.len();
         let cells: Vec<Option<String>> = row.into_iter().map(text).collect::<Result<_, _>>()?;
         <[Option<String>; N]>::try_from(cells)
-            .map_err(|_| unfit(protocol, "as many columns as were asked for", n_columns.to_string().as_bytes()))
+            .map_err(|_| unfit(protocol, "the requested number of columns", n_columns.to_string().as_bytes()))
     };
     rows.into_iter().map(row).collect()
 }

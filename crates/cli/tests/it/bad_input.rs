@@ -195,7 +195,11 @@ fn a_socket_path_that_is_too_long_is_counted() {
         return;
     };
     let long = format!("/{}", "x".repeat(107));
-    check(&[&server.url(), "--yes", "--socket", &long], 2, &["has 108 bytes, the kernel takes 107", "shorter folder"]);
+    check(
+        &[&server.url(), "--yes", "--socket", &long],
+        2,
+        &["has 108 bytes, but the kernel accepts at most 107", "shorter folder"],
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ mod tests {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let expected = [
             "line 7: `POST`: pages of a list are asked for by GET or HEAD",
-            "line 8: `example.org` is not an address of this machine, by /etc/hosts",
+            "line 8: `example.org` is not an address of this machine (looked up in /etc/hosts)",
             "line 9: more than a method and a URL",
         ];
         assert_eq!(problems, expected);
