@@ -35,7 +35,7 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
         let run = Looptax::new("/bin/bash", &scratch).args(["-c", &command]);
         uid.map_or(run.clone(), |uid| run.uid(uid)).run()
     };
-    let files = ["64 connections per arm need", "this process may have 64", "ulimit -Hn 144"];
+    let files = ["64 connections per arm need", "this process may open only 64", "ulimit -Hn 144"];
     under("-n 64", "echo -c 64", None).expect_error(2, &files);
     if !is_installed(Kind::Redis) || !is_root() {
         return;

@@ -81,7 +81,7 @@ fn what_a_dump_does_not_have_is_refused() {
     let mariadb = "private:mariadb";
     check_refused(&["echo"], &["`dump` is not a workload for echo"]);
     check_refused(&[mariadb, "-c", "2"], &["one dump at a time"]);
-    check_refused(&[mariadb, "--fixed", "10s"], &["not known beforehand", "--fixed 6"]);
+    check_refused(&[mariadb, "--fixed", "10s"], &["does not know beforehand", "--fixed 6"]);
     check_refused(&[mariadb, "--slice-ms", "50"], &["--slice-ms does not apply to `dump`"]);
     check_refused(&[mariadb, "--rate", "10"], &["do not apply to `dump`"]);
     check_refused(&["private:postgres", "--protocol", "text"], &["--protocol does not apply"]);

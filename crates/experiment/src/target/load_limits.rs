@@ -80,7 +80,7 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
 
 /// What `--write` writes must not replicate, evict, or land in an append-only file.
 pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
-    let why = "what --write writes would go further than this server's memory";
+    let why = "the data that --write writes would not stay in this server's memory";
     match conversation.protocol() {
         Protocol::Mysql => refuse(conversation, &[("log_bin", &["ON", "1"])], why, variable),
         Protocol::Postgres => refuse(conversation, &[("wal_level", &["logical"])], why, variable),
@@ -109,7 +109,7 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
 fn refuse_if_replicated(conversation: &mut Conversation, why: &str) -> Result<(), Failure> {
     if conversation.mongodb().is_ok_and(|it| it.is_replicated()) {
         return Err(Failure::usage(
-            format!("the server is one of a replica set: {why}"),
+            format!("the server belongs to a replica set: {why}"),
             "measure a separate server, or a private one: private:ferretdb",
         ));
     }
@@ -149,8 +149,8 @@ pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) ->
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{wanted} connections are more than a tenth of the {free} that the server has free"),
-        "use fewer with -c; --own-server says that no other program needs them",
+        format!("{wanted} connections are more than a tenth of the {free} free connections of the server"),
+        "use fewer with -c; pass --own-server if no other program needs them",
     ))
 }
 

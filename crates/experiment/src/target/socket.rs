@@ -43,8 +43,8 @@ pub(super) fn find(
     Err(match first_error {
         Some(error) => not_let_in(error, protocol),
         None => Failure::usage(
-            format!("no socket of the server on {tcp} was found"),
-            "--socket FILE names it; root sees whose sockets are whose, and `ss -xl` lists them",
+            format!("found no socket of the server on {tcp}"),
+            "pass it with --socket FILE; `ss -xl` lists sockets, and root sees which process owns each",
         ),
     })
 }
@@ -54,8 +54,8 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     let is_refused = error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
     let failure = Failure::from(error);
     let why = match protocol {
-        Protocol::Mysql => "there it is the account at 'localhost', which is missing or has another password or plugin",
-        Protocol::Postgres => "a `local` line of pg_hba.conf refuses it, or needs another user (peer)",
+        Protocol::Mysql => "the account at 'localhost' applies, which is missing or has another password or plugin",
+        Protocol::Postgres => "a `local` line of pg_hba.conf rejects it, or requires another user (peer)",
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
@@ -67,7 +67,7 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
         return failure;
     }
     failure.with_hint(format!(
-        "over TCP it was let in; over the socket {why}: `looptax check` with this address says what to change"
+        "over TCP the login works; over the socket {why}: `looptax check` with this address says what to change"
     ))
 }
 
@@ -86,7 +86,7 @@ fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversatio
     let told = told(by_tcp);
     if told.as_deref() == Some("") {
         return Err(Failure::usage(
-            format!("the server on {tcp} says that it has no socket"),
+            format!("the server on {tcp} reports that it has no socket"),
             protocol.kind().facts().how_to_add_a_socket,
         ));
     }
@@ -104,8 +104,8 @@ fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversatio
 fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure> {
     socket_named(path, protocol, port).map_err(|n| {
         Failure::usage(
-            format!("{n} sockets are in the folder {}", path.display()),
-            "name the socket's file: --socket FILE; `ss -xl` lists sockets",
+            format!("there are {n} sockets in the folder {}", path.display()),
+            "pass the file of one socket: --socket FILE; `ss -xl` lists sockets",
         )
     })
 }
@@ -151,7 +151,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
             }
             return Err(PathError::DifferentServers {
                 detail: format!(
-                    "the process behind {} does not hold the other end of a connection over {}",
+                    "the process that serves {} does not have the other end of a connection over {}",
                     by_socket.endpoint(),
                     by_tcp.endpoint()
                 ),

@@ -124,7 +124,7 @@ fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
         let bytes = size.parse().ok().filter(|bytes| *bytes <= site::MOST_BYTES);
         bytes.ok_or_else(|| {
             Failure::usage(
-                format!("`{word}` does not name a size"),
+                format!("`{word}` contains no valid size"),
                 format!(
                     "write the number of bytes after a colon, for example {name}:10000; at most {}",
                     site::MOST_BYTES
@@ -194,8 +194,8 @@ fn reads_and_writes(typed: &str) -> Result<[u32; 2], Failure> {
         Some([]) if typed.is_empty() => Ok([1, 1]),
         Some(&[reads @ ..=1_000_000, writes @ ..=1_000_000]) if reads + writes > 0 => Ok([reads, writes]),
         _ => Err(Failure::usage(
-            format!("`mixed{typed}` does not name a proportion"),
-            "reads and writes, for example mixed:9:1",
+            format!("`mixed{typed}` contains no valid proportion"),
+            "write reads and writes, for example mixed:9:1",
         )),
     }
 }

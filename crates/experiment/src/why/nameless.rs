@@ -59,9 +59,8 @@ impl Nameless {
         let parts: Vec<String> = parts.collect();
         (!parts.is_empty()).then(|| {
             format!(
-                "functions have no names here and are counted as one for each file: {}; a package of debug symbols \
-                 (-dbgsym, -dbg, \
-                 -debuginfo) brings the names",
+                "functions without names are counted as one for each file: {}; install a package of debug symbols \
+                 (-dbgsym, -dbg, -debuginfo) for the names",
                 parts.join("; ")
             )
         })
