@@ -300,7 +300,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         let over_socket = names(&|idx| kept[idx][1]);
         return Err(if over_socket.is_empty() {
             Failure::usage(
-                format!("the pages connect to no server on this machine that has a socket ({})", names(&|_| true)),
+                format!("the pages connect to none of this machine's servers with a socket ({})", names(&|_| true)),
                 "is there a page that uses the database? a cache may answer instead; pass other servers with --map \
                  ADDRESS=SOCKET",
             )
