@@ -100,7 +100,7 @@ pub(crate) fn pages(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
 
 fn read<T: DeserializeOwned>(root: &Path, path: &str) -> Result<T> {
     let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
-    toml::from_str(&text).with_context(|| format!("{path} is broken"))
+    toml::from_str(&text).with_context(|| format!("{path} is invalid"))
 }
 
 fn drivers(proofs: &BTreeMap<String, BTreeMap<String, Proof>>) -> String {
