@@ -1,6 +1,6 @@
-//! What forbids measuring on a running server, asked of the server before anything is measured.
+//! The conditions that forbid measuring on a running server; the server reports them before anything is measured.
 //!
-//! Nobody's log is filled, nobody's disk or replica written to, nobody's connections used up.
+//! looptax must not fill another user's log, write to its disk or replica, or use up its connections.
 
 use looptax_bench::path::Conversation;
 use looptax_model::dsn::Protocol;
@@ -78,7 +78,7 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
     refuse(conversation, forbidden, "every measured query would be written to the server's log", variable)
 }
 
-/// What `--write` writes must not replicate, evict, or land in an append-only file.
+/// The writes of `--write` must not replicate, evict, or go into an append-only file.
 pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
     let why = "the data that --write writes would not stay in this server's memory";
     match conversation.protocol() {
@@ -175,7 +175,7 @@ fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireE
     Ok(most.zip(used))
 }
 
-/// What was answered; `None` where the account may not ask.
+/// The answer; `None` if the account may not ask.
 fn told<T>(answer: Result<T, WireError>) -> Result<Option<T>, WireError> {
     match answer {
         Err(WireError::Server { .. }) => Ok(None),

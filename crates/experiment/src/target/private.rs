@@ -18,8 +18,8 @@ use crate::spec::Experiment;
 
 /// Connections kept free for our own questions, beside the measured ones.
 const SPARE_CONNECTIONS: u32 = 16;
-/// Connections of the epoch before that a busy server may not have seen the end of yet, at most: they are many
-/// only where the server also has room for many.
+/// Connections of the previous epoch whose end a busy server may not have seen yet, at most: they are only many if the
+/// server also has room for many.
 const MOST_CLOSING: u32 = 512;
 /// Connections that whole commands may open on a private server, by half.
 const MOST_OF_COMMANDS: u32 = 256;

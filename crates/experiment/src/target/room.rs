@@ -19,7 +19,7 @@ use crate::spec::{Experiment, Requests};
 const BYTES_PER_ROW: u64 = 512;
 /// A key of Redis beside its value.
 const BYTES_PER_KEY: u64 = 128;
-/// What has to stay free beside the data: an empty server's own files, and other programs' needs.
+/// The space that has to stay free in addition to the data: an empty server's own files, and other programs' needs.
 const SPARE_BYTES: u64 = 512 << 20;
 
 /// Files of looptax itself beside its connections: 10 were seen.

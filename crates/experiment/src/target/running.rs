@@ -80,7 +80,7 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
     Ok(target)
 }
 
-/// Where the clients of a server of one thread run: of others nobody knows which thread serves whom.
+/// The places of the clients of a server with one thread: other servers do not show which thread serves which client.
 fn seen_clients(target: &Target) -> Option<Meetings> {
     let pid = target.pids.first().filter(|_| target.protocol == Protocol::Redis)?;
     let discover::Meetings { programs, n_looks, n_same } = discover::meetings(*pid)?;
@@ -95,7 +95,7 @@ fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
     }
 }
 
-/// Logs in; asks for a password when the server wants one, none was given, and somebody can answer.
+/// Logs in; asks for a password if the server requires one, none was given, and a person can answer.
 fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Failure> {
     let endpoint = Endpoint::Tcp(spec.tcp);
     let sealing = match (&spec.tls, &spec.no_tls) {
@@ -160,7 +160,8 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
     kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
-/// What we prepare would stay with the pooler's connection to the server, for whoever gets that next.
+/// Statements that looptax prepares would stay with the pooler's connection to the server, for the next client that
+/// gets it.
 fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
@@ -192,7 +193,7 @@ fn choose_workload(target: &mut Target, conversation: Conversation, settings: &E
     read_only(target, conversation, settings)
 }
 
-/// What needs no table and no key.
+/// Workloads that need no table and no key.
 fn is_tableless(word: Option<&str>) -> bool {
     matches!(word, Some("ping" | "system-row" | "connect"))
 }
@@ -224,8 +225,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// What is asked for, on tables that are there; without a word point selects if they can be, else a row of the server's
-/// own tables, which is a query as people know them, and where the account may not read that, ping.
+/// The requested workload, on existing tables. Without a word: point selects if they are possible, else a row of the
+/// server's own tables, which is an ordinary query, and if the account may not read that, ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {

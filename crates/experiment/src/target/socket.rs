@@ -18,7 +18,7 @@ use super::load_limits::config;
 /// Finds it and logs in to it.
 ///
 /// # Errors
-/// Why the surest of the candidates is not the one; what to do where there is none.
+/// Why the surest candidate is not the socket; the next step if there is no candidate.
 pub(super) fn find(
     given: Option<&PathBuf>,
     tcp: SocketAddr,
@@ -76,7 +76,7 @@ fn is_full(code: &str) -> bool {
     ["1040", "1203", "53300"].contains(&code)
 }
 
-/// Where to look, the surest place first.
+/// The candidates, the surest first.
 fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversation) -> Result<Vec<PathBuf>, Failure> {
     let protocol = by_tcp.protocol();
     if let Some(given) = given {
@@ -110,7 +110,7 @@ fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure>
     })
 }
 
-/// What the server says, where the account may ask; empty where it has none.
+/// The server's own report, if the account may ask; empty if the server has no socket.
 fn told(conversation: &mut Conversation) -> Option<String> {
     let protocol = conversation.protocol();
     match protocol {
@@ -136,7 +136,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
         conversation.server_view(&[id]).map(|view| view.identity)
     };
     let tcp = match identity(by_tcp) {
-        // Where it does not answer over one, nobody waits for it over the other.
+        // If it does not answer over one transport, looptax does not wait for it over the other.
         Err(error) if !error.is_untold() => return Err(error),
         tcp => tcp,
     };

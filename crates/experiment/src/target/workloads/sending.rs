@@ -1,4 +1,4 @@
-//! What can be sent how: options that do not go with a workload, and sends that are too large.
+//! How a workload can be sent: refuses options that do not fit a workload, and sends that are too large.
 
 use looptax_bench::path::{Echo, EchoRequest, Workload};
 use looptax_model::dsn::Protocol;
@@ -8,13 +8,12 @@ use looptax_wire::Sent;
 use super::catalogue::SQL;
 use crate::spec::Requests;
 
-/// What one send may hold at most, in bytes: a pipeline of large values would else fill both socket
-/// buffers and wait for itself.
+/// The most that one send may hold, in bytes: a larger pipeline would fill both socket buffers and wait for itself.
 const MOST_PIPELINED_BYTES: u64 = 64 << 20;
 /// Largest value that memcached takes, in bytes: an item of 1 MiB less its key and header.
 const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
-/// What one send to the echo server may hold at most, in bytes, where it is a pipeline: it answers each
-/// request at once and waits until its answers are read, so a send has to fit into the socket.
+/// The most that one send to the echo server may hold, in bytes, if it is a pipeline: the server answers each request
+/// at once and waits until its answers are read, so a send has to fit into the socket.
 const MOST_ECHOED_BYTES: u64 = 128 << 10;
 /// Digits of every key, and what a command has around it, in bytes; for the check above.
 const COMMAND_BYTES: u64 = 96;
