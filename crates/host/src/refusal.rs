@@ -37,7 +37,7 @@ impl fmt::Display for Refusal {
                 write!(f, "looptax reads `{}` for user {viewer}, and this user may not read it", at.display())
             }
             Self::Stranger(stranger) => stranger.fmt(f),
-            Self::Changeable(what) => write!(f, "others than root can change {what}"),
+            Self::Changeable(what) => write!(f, "users other than root can change {what}"),
             Self::NotOwn { at, owner, mode } => write!(
                 f,
                 "`{}` belongs to user {owner} (mode {mode:o}), but only your own files may be used",

@@ -53,7 +53,7 @@ pub(crate) fn number<T: FromStr>(protocol: &'static str, cell: Option<String>) -
 /// A text that is a value of this type.
 pub(crate) fn parsed<T: FromStr>(protocol: &'static str, text: &str) -> Result<T, WireError> {
     let told = text.trim().parse();
-    told.map_err(|_| unfit(protocol, "a number that can be", text.as_bytes()))
+    told.map_err(|_| unfit(protocol, "a valid number", text.as_bytes()))
 }
 
 /// Makes the error for an answer that does not fit the question.

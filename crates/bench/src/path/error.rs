@@ -104,7 +104,7 @@ impl PathError {
         use looptax_model::dsn::Protocol::{Fastcgi, Http};
         match self {
             Self::Protocol { action: LOG_IN, endpoint, source } if matches!(protocol, Fastcgi | Http) => {
-                Self::Protocol { action: "ask for a page", endpoint, source }
+                Self::Protocol { action: "request a page", endpoint, source }
             }
             other => other,
         }
@@ -145,16 +145,17 @@ impl Explain for PathError {
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
             Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => question_hint(source),
             error if error.is_of_plugin() => Some(
-                "check the user name and the account's plugin: if the account does not exist, MySQL asks for any plugin"
+                "check the user name and the account's plugin: if the account does not exist, MySQL asks for an \
+                 arbitrary plugin"
                     .to_owned(),
             ),
             Self::Protocol { source, .. } => wire_hint(source),
-            Self::Refused { .. } => Some(
-                "correct the statement; the server's own client reports the same error".to_owned()),
-            Self::DifferentServers { .. } => Some(
-                "pass the socket of the URL's server with --socket; nothing was measured"
-                    .to_owned(),
-            ),
+            Self::Refused { .. } => {
+                Some("correct the statement; the server's own client reports the same error".to_owned())
+            }
+            Self::DifferentServers { .. } => {
+                Some("pass the socket of the URL's server with --socket; nothing was measured".to_owned())
+            }
             Self::Stranger { .. } => Some(TRUST_PEER.to_owned()),
             Self::Unproved { .. } => {
                 Some("a proxy, a port forward or a second server may answer at that address".to_owned())

@@ -190,19 +190,19 @@ fn check_placements(placements: &[Placement], hold: Hold, n_cores: usize) -> Res
 fn check_load(numbers: &[u32], requests: &Requests) -> Result<(), Failure> {
     if requests.are_dumps() {
         return Err(Failure::usage(
-            "`dump` reads a whole table again and again: too much for a server that others use",
+            "`dump` reads a whole table again and again: too much for a server that other programs use",
             "pass --own-server if no other program uses it",
         ));
     }
     if requests.are_connects() {
         return Err(Failure::usage(
-            "`connect` opens thousands of connections per second: too much for a server that others use",
+            "`connect` opens thousands of connections per second: too much for a server that other programs use",
             "pass --own-server if no other program uses it",
         ));
     }
     match numbers.iter().find(|n| **n > MOST_ON_RUNNING) {
         Some(n) => Err(Failure::usage(
-            format!("{n} connections per arm is much for a server that others use"),
+            format!("{n} connections per arm are too many for a server that other programs use"),
             format!("use at most {MOST_ON_RUNNING}, or add --own-server if no other program uses the server"),
         )),
         None => Ok(()),

@@ -63,7 +63,7 @@ pub enum ServerError {
         hint: Option<String>,
     },
     /// A program is not started as root.
-    #[error("looptax does not start `{}` as root, because others than root can change {why}", path.display())]
+    #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
     /// A program has the server's name, and its answer to `--version` is not that of a server which can be started.
     #[error("`{}` is not a {kind} server that looptax can start: with --version it {what}", path.display())]

@@ -75,14 +75,14 @@ pub enum ProgramError {
 
 fn because(why: Option<&Distrust>) -> String {
     match why {
-        Some(why) => format!(", and others than root can change {why}"),
+        Some(why) => format!(", and users other than root can change {why}"),
         None => ", and no file is at its path".to_owned(),
     }
 }
 
 fn at_fault(why: Option<&Distrust>) -> String {
     match why {
-        Some(why) => format!("others than root can change {why}"),
+        Some(why) => format!("users other than root can change {why}"),
         None => "another file is at that path now".to_owned(),
     }
 }

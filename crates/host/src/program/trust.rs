@@ -223,7 +223,7 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
     Err(match passed_over {
         Some(why) => io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!("looptax does not run `{name}`, because others than root can change {why}"),
+            format!("looptax does not run `{name}`, because users other than root can change {why}"),
         ),
         None => io::Error::new(
             io::ErrorKind::NotFound,
