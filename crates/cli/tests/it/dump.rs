@@ -112,7 +112,7 @@ fn a_running_server_is_dumped_only_as_our_own_and_from_a_table_that_is_there() {
             .run()
     };
     run(&[]).expect_error(2, &["reads a whole table again and again", "--own-server"]);
-    run(&["--own-server"]).expect_error(2, &["there is no table `sbtest1`"]);
+    run(&["--own-server"]).expect_error(2, &["found no table `sbtest1`"]);
     run(&["--own-server", "--write"]).expect_code(0);
     assert!(server.scratch_places().is_empty());
 }
