@@ -192,7 +192,7 @@ impl Folder {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = File::from(openat(&self.fd, plain(name)?, flags, Mode::empty())?);
         if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-            let words = format!("`{}` is not a regular file", self.path.join(name).display());
+            let words = format!("`{}` is not an ordinary file", self.path.join(name).display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
         }
         Ok(file)

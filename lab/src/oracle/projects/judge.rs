@@ -338,7 +338,7 @@ mod tests {
             ("moved", 0, "new", Ok(Way::Tcp), "over TCP"),
             ("moved", 0, "new", Err("no such file"), "failed 6 times after the switch: no such file"),
             ("moved", 3, "new", Ok(Way::Socket), "exit code"),
-            ("put-back", 1, "new", Ok(Way::Tcp), "is another one"),
+            ("put-back", 1, "new", Ok(Way::Tcp), "has changed"),
             ("unproved", 3, "new", Ok(Way::Socket), "not proved"),
             ("unproved", 3, "new", Err("refused"), "failed 6 times"),
         ] {
