@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// Connections
     #[arg(long, default_value_t = 20_000)]
     connections: u32,
-    /// Looks
+    /// Runs of `looptax find`
     #[arg(long, default_value_t = 7)]
     looks: u32,
     /// Only hold the connections, to this server, until stdin ends
@@ -76,7 +76,7 @@ fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
     let memory = ended
         .used
         .peak_bytes
-        .map_or_else(|| "memory less than our own".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6));
+        .map_or_else(|| "less memory than the lab itself".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6));
     let cpu_s = ended.used.user_s + ended.used.system_s;
     println!("{seconds:.2} s, {memory}, CPU {cpu_s:.2} s");
     Ok(())
@@ -99,7 +99,7 @@ impl Pair {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
         if line != "ready\n" {
-            bail!("the connections could not be opened");
+            bail!("cannot open the connections");
         }
         Ok(Self { _server: server, holder })
     }

@@ -31,7 +31,7 @@ pub(crate) struct Options {
     /// Epochs of each run
     #[arg(long, default_value_t = 20)]
     epochs: usize,
-    /// Seed of the coins
+    /// Seed of the coin flips
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -195,7 +195,7 @@ impl End {
         self.stream.write_all(PING)?;
         let mut answer = [0; PONG.len()];
         self.stream.read_exact(&mut answer)?;
-        ensure!(answer == PONG, "the server says something else than PONG");
+        ensure!(answer == PONG, "the server answers something other than PONG");
         Ok(())
     }
 

@@ -74,8 +74,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn refuses_long_texts(collector: &mut Collector) -> Result<()> {
     let mut long = report(0, 500, 1);
     long.rows[0][0][8] = Value::Text("x".repeat(10_000));
-    ensure!(collector.send(&[long]).is_err(), "a text of 10,000 characters is taken");
-    println!("a text of 10,000 characters is refused");
+    ensure!(collector.send(&[long]).is_err(), "a text of 10,000 characters is accepted");
+    println!("a text of 10,000 characters is rejected");
     Ok(())
 }
 

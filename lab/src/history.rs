@@ -18,7 +18,7 @@ pub(crate) struct Options {
     /// Runs
     #[arg(long, default_value_t = 10_000)]
     runs: u32,
-    /// How often each list is asked for
+    /// How often each list is requested
     #[arg(long, default_value_t = 7)]
     looks: u32,
 }

@@ -28,7 +28,7 @@ const STEPS: [(&str, &str); 20] = [
     ("layers with both arms alike", "lab why alike --runs 5"),
     ("layers with a microsecond injected", "lab why injected --runs 5"),
     ("the report page in a browser", "lab web browser"),
-    ("the versions that people run", "lab versions"),
+    ("the versions that are in use", "lab versions"),
     ("an ordinary user attacks root's looptax", "lab attacks"),
     ("peers", "lab peers"),
 ];

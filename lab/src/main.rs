@@ -39,9 +39,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 #[derive(Parser)]
-#[command(name = "cargo lab", about = "Holds looptax against the world")]
+#[command(name = "cargo lab", about = "Compares looptax with real servers, drivers and programs")]
 enum Chore {
-    /// An ordinary user against root's looptax: nothing of hers may run as root, no file of others change or be read
+    /// An ordinary user attacks root's looptax: none of the user's programs may run as root, no other user's file may
+    /// change or be read
     Attacks(attacks::Options),
     #[command(hide = true, subcommand)]
     AttacksPart(attacks::part::Part),
@@ -56,16 +57,16 @@ enum Chore {
     RedirectPart(peers::redirect::Part),
     #[command(hide = true)]
     PeersAsk(peers::tools::own::Options),
-    /// How long `looptax find` looks, and what memory it takes, with thousands of connections
+    /// How long `looptax find` takes, and how much memory, with thousands of connections
     Crowd(crowd::Options),
-    /// Verdicts where others use the machine too: simulated, and beside real disturbances
+    /// Verdicts while other programs use the machine too: simulated, and under real disturbances
     #[command(subcommand)]
     Disturbed(disturbed::Chore),
-    /// Both arms at once on two cores that are swapped, or one after the other: which knows the tax better
+    /// Both arms at once on two cores that are swapped, or one after the other: which measures the tax better
     Duet(duet::Options),
     /// A made-up fleet with known truth through a real collector: how fast it loads, and whether the report is right
     Fleet(fleet::Options),
-    /// Random cases, with somebody independent who says what is right
+    /// Random cases, judged by an independent program
     #[command(subcommand)]
     Oracle(oracle::Chore),
     /// Today's ClickHouse, by the Python package chdb, as a collector: what tests do with Debian's
@@ -74,22 +75,22 @@ enum Chore {
     History(history::Options),
     /// Records with one field changed, through every command that reads one: no panic, no hang
     Records(records::Options),
-    /// Many connects at once with real drivers to a server that is stopped, beside looptax's own storms
+    /// Many connects at once with real drivers to a server that is stopped, next to looptax's own storms
     Storms(storms::Options),
-    /// Series of `looptax trial` whose truth is known
+    /// Series of `looptax trial` with known truth
     #[command(subcommand)]
     Trials(trials::Chore),
-    /// The commands with servers in the versions that people run, held against the servers themselves
+    /// The commands with servers in widely used versions, compared with the servers themselves
     Versions(versions::Options),
     #[command(hide = true)]
     VersionsPart(versions::Part),
     /// The report page in a browser: tested, measured, photographed
     #[command(subcommand)]
     Web(web::Chore),
-    /// Series of `looptax why` held against what is known beforehand
+    /// Series of `looptax why`, compared with known truth
     #[command(subcommand)]
     Why(why::Chore),
-    /// What takes too long for every commit: drivers, simulations, doctor series, peers
+    /// The checks that take too long for every commit: drivers, simulations, doctor series, peers
     Long,
 }
 

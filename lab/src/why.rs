@@ -44,7 +44,7 @@ pub(crate) struct Series {
     /// Epochs of each
     #[arg(long, default_value_t = 24)]
     epochs: u32,
-    /// Servers, as `looptax why` takes them
+    /// Servers, as `looptax why` accepts them
     #[arg(long, value_delimiter = ',', default_values_t = usual_targets())]
     targets: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Large {
     /// Connections of each arm
     #[arg(long, default_value_t = 1_024)]
     connections: u32,
-    /// Epochs: each takes some four seconds with as many connections
+    /// Epochs: each takes some four seconds with that many connections
     #[arg(long, default_value_t = 12)]
     epochs: u32,
     /// The server
@@ -152,7 +152,7 @@ fn alike(looptax: &Path, series: &Series) -> Result<()> {
         println!("{target}, {run}: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
         Ok(())
     })?;
-    println!("{n_said} of {n_layers} layers were said to differ");
+    println!("{n_said} of {n_layers} layers were reported to differ");
     Ok(())
 }
 
@@ -176,7 +176,7 @@ fn injected(looptax: &Path, options: &Injected) -> Result<()> {
         );
         Ok(())
     })?;
-    println!("covered in {n_covered} of {n_runs} runs; {n_elsewhere} other layers were said to differ");
+    println!("covered in {n_covered} of {n_runs} runs; {n_elsewhere} other layers were reported to differ");
     Ok(())
 }
 

@@ -15,7 +15,7 @@ const LONGEST_ENTRY: usize = 390;
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("run me as `cargo lab`")?;
+    let manifest = std::env::var_os("run this as `cargo lab`").context("run me as `cargo lab`")?;
     let root = PathBuf::from(manifest).parent().map(PathBuf::from);
     root.context("the lab's folder has no parent")
 }
@@ -33,7 +33,7 @@ pub(crate) fn debug_looptax() -> Result<PathBuf> {
 /// Writes a file of tables by name, a line for each of their entries: a table inside one takes several lines only if it
 /// would be longer than [`LONGEST_ENTRY`].
 pub(crate) fn write_tables(file: &str, head: &str, tables: &impl Serialize) -> Result<()> {
-    let tables = toml::Table::try_from(tables).with_context(|| format!("{file}: not TOML"))?;
+    let tables = toml::Table::try_from(tables).with_context(|| format!("{file}: not valid TOML"))?;
     let mut text = head.to_owned();
     for (name, table) in &tables {
         let _ = write!(text, "\n[{}]\n", key(name));

@@ -41,13 +41,13 @@ const STEPS: &[Step] = &[
     },
     Step { name: "book", repeat: "mdbook build docs", work: Work::Own(book) },
     Step {
-        name: "other load generators (looptax is not optimised here: all of it runs, and no figure counts)",
+        name: "other load generators (looptax is not optimised here: everything runs, but no figure counts)",
         repeat: "cargo lab peers --short",
         work: LAB,
     },
     Step { name: "attacks on root's looptax", repeat: "cargo lab attacks --short", work: LAB },
     Step {
-        name: "files, and what their drivers make of them",
+        name: "files, and how their drivers read them",
         repeat: "cargo lab oracle spellings --short",
         work: Work::Lab { takes_looptax: false },
     },
@@ -56,7 +56,7 @@ const STEPS: &[Step] = &[
         repeat: "cargo lab oracle faults --short",
         work: Work::Lab { takes_looptax: false },
     },
-    Step { name: "versions that people run", repeat: "cargo lab versions --short", work: LAB },
+    Step { name: "versions that are in use", repeat: "cargo lab versions --short", work: LAB },
     Step { name: "changed records", repeat: "cargo lab records --short", work: LAB },
     // The last one, so that a machine that lacks a server hears of everything else first.
     Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) },
@@ -88,7 +88,7 @@ fn rustdoc() -> Result<()> {
 fn book() -> Result<()> {
     let mut command = Command::new("mdbook");
     if command.arg("--version").output().is_err() {
-        println!("mdbook is not installed: the book was not built; its links were checked by tidy");
+        println!("mdbook is not installed: the book was not built; tidy checked its links");
         return Ok(());
     }
     let mut command = Command::new("mdbook");

@@ -14,9 +14,7 @@ pub(crate) fn run(advisories: bool) -> Result<()> {
         (true, false) => run_cargo(&["deny", "--locked", "check", "licenses", "bans", "sources"]),
         (true, true) => run_cargo(&["deny", "--locked", "check", "advisories"]),
         (false, false) => {
-            println!(
-                "cargo-deny is not installed: licences, bans and sources were checked by `cargo xtask licences` only"
-            );
+            println!("cargo-deny is not installed: only `cargo xtask licences` checked licences, bans and sources");
             Ok(())
         }
         (false, true) => bail!("cargo-deny is not installed: cargo install --locked cargo-deny"),

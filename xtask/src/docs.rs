@@ -49,7 +49,7 @@ pub(crate) fn run(looptax: &Path) -> Result<()> {
     }
     let missing: Vec<PathBuf> = { MADE.iter() }.map(|it| docs.join(it)).filter(|it| !it.exists()).collect();
     if !missing.is_empty() {
-        bail!("nothing makes {missing:?}");
+        bail!("no generator makes {missing:?}");
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
     }
     EYES.check(&root)?;
     if Command::new(CLANG).arg("--version").output().is_err() {
-        println!("only hashes compared: {CLANG} is not installed");
+        println!("only hashes were compared: {CLANG} is not installed");
         return Ok(());
     }
     let again = tempfile::tempdir()?;
@@ -39,7 +39,7 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
         let compiled = again.path().join(&object);
         compile(&root, name, &compiled)?;
         if fs::read(&compiled)? != fs::read(folder.join(&object)).context("cannot read the object")? {
-            bail!("{CLANG} makes another {object} of {FOLDER}: run `cargo xtask eyes`");
+            bail!("{CLANG} makes a different {object} from {FOLDER}: run `cargo xtask eyes`");
         }
     }
     Ok(())

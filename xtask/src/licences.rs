@@ -38,7 +38,7 @@ pub(crate) fn run() -> Result<()> {
 
 impl Policy {
     fn parse(text: &str) -> Result<Self> {
-        let table: Table = text.parse().context("deny.toml is no TOML")?;
+        let table: Table = text.parse().context("deny.toml is not valid TOML")?;
         Ok(Self {
             licences: strings(&table, "licenses", "allow")?,
             exceptions: exceptions(&table)?,
@@ -70,7 +70,7 @@ impl Policy {
 
     fn licence_objection(&self, name: &str, licence: &str, used: &mut Used) -> Option<String> {
         let Ok(expression) = spdx::Expression::parse_mode(licence, spdx::ParseMode::LAX) else {
-            return Some(format!("states a licence that is no SPDX expression: `{licence}`"));
+            return Some(format!("states a licence that is not an SPDX expression: `{licence}`"));
         };
         // An exception (`WITH …`) only adds rights, but is not in the list by itself: not accepted.
         let is_allowed = expression.evaluate(|requirement| {
@@ -99,7 +99,7 @@ impl Policy {
             .filter(|allowed| !used.contains(allowed))
             .map(|(name, licence)| {
                 let whose = name.map_or_else(String::new, |name| format!(" of {name}"));
-                format!("deny.toml allows `{licence}`{whose}, which nothing needs")
+                format!("deny.toml allows `{licence}`{whose}, which no package needs")
             })
             .collect()
     }
@@ -118,7 +118,7 @@ fn exceptions(table: &Table) -> Result<Vec<(String, String)>> {
     for exception in list {
         let name = exception.get("crate").and_then(Value::as_str);
         let allowed = exception.get("allow").and_then(Value::as_array);
-        let (name, allowed) = name.zip(allowed).context("an exception in deny.toml wants `crate` and `allow`")?;
+        let (name, allowed) = name.zip(allowed).context("an exception in deny.toml needs `crate` and `allow`")?;
         let allowed = allowed.iter().filter_map(Value::as_str);
         all.extend(allowed.map(|licence| (name.to_owned(), licence.to_owned())));
     }
@@ -133,7 +133,9 @@ fn strings(table: &Table, section: &str, key: &str) -> Result<Vec<String>> {
         .and_then(Value::as_array)
         .with_context(|| format!("deny.toml has no list `{key}` in `[{section}]`"))?;
     let name = |value: &Value| value.get("name").unwrap_or(value).as_str().map(str::to_owned);
-    list.iter().map(|value| name(value).with_context(|| format!("`{key}` in deny.toml: not a name: {value}"))).collect()
+    list.iter()
+        .map(|value| name(value).with_context(|| format!("`{key}` in deny.toml: {value} is not a name")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -187,8 +189,8 @@ mod tests {
         assert_eq!(
             policy.unused(&used),
             [
-                "deny.toml allows `Unicode-3.0`, which nothing needs",
-                "deny.toml allows `CC0-1.0` of left, which nothing needs"
+                "deny.toml allows `Unicode-3.0`, which no package needs",
+                "deny.toml allows `CC0-1.0` of left, which no package needs"
             ]
         );
     }

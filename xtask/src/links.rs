@@ -68,7 +68,7 @@ fn missing_includes(paths: &[String], from: &str, text: &str) -> Vec<String> {
     let targets = text.lines().filter_map(included);
     let targets = targets.map(|target| resolved(from, target));
     let missing = targets.filter(|target| !paths.contains(target) && !is_made(target));
-    let words = missing.map(|target| format!("{from}: includes {target}, which is not there"));
+    let words = missing.map(|target| format!("{from}: includes {target}, which does not exist"));
     words.collect()
 }
 
@@ -91,14 +91,14 @@ fn objection(pages: &BTreeMap<&str, &str>, paths: &[String], from: &str, target:
         return None;
     }
     if from.starts_with(BOOK) && !to.starts_with(BOOK) {
-        return Some(format!("links to {to}, which is outside of the book"));
+        return Some(format!("links to {to}, which is outside the book"));
     }
     let folder = format!("{to}/");
     if !paths.iter().any(|path| *path == to || path.starts_with(&folder)) {
-        return Some(format!("links to {to}, which is not there"));
+        return Some(format!("links to {to}, which does not exist"));
     }
     let is_there = heading.is_empty() || headings(pages, &to).any(|it| anchor(it) == heading);
-    (!is_there).then(|| format!("links to #{heading}, which {to} has not"))
+    (!is_there).then(|| format!("links to #{heading}, but {to} has no such heading"))
 }
 
 fn named_headings(pages: &BTreeMap<&str, &str>, path: &str, text: &str) -> Vec<String> {
@@ -111,7 +111,7 @@ fn named_headings(pages: &BTreeMap<&str, &str>, path: &str, text: &str) -> Vec<S
             let heading = heading.split('"').next().unwrap_or_default();
             if !headings(pages, &file).any(|it| it == heading) {
                 let place = line_idx + 1;
-                found.push(format!("{path}:{place}: names \"{heading}\", no heading of {file}"));
+                found.push(format!("{path}:{place}: \"{heading}\" is not a heading of {file}"));
             }
         }
     }
@@ -199,8 +199,8 @@ mod tests {
         check(
             &[("docs/a.md", "\n[x](gone.md) [y](#no)\n")],
             &[
-                "docs/a.md:2: links to docs/gone.md, which is not there",
-                "docs/a.md:2: links to #no, which docs/a.md has not",
+                "docs/a.md:2: links to docs/gone.md, which does not exist",
+                "docs/a.md:2: links to #no, but docs/a.md has no such heading",
             ],
         );
     }
@@ -212,9 +212,9 @@ mod tests {
         check(&[("M.md", "# The bill\n"), book, other], &[]);
         check(
             &[("M.md", "# The bill\n[x](M.md)\n"), book, other],
-            &["M.md:2, in docs/book.md: links to docs/M.md, which is not there"],
+            &["M.md:2, in docs/book.md: links to docs/M.md, which does not exist"],
         );
-        check(&[("a.md", "```\n{{#include b.json}}\n```\n")], &["a.md: includes b.json, which is not there"]);
+        check(&[("a.md", "```\n{{#include b.json}}\n```\n")], &["a.md: includes b.json, which does not exist"]);
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         let comment = |heading: &str| format!("//! A room; M{NAMES_A_HEADING}{heading}\", has it.\n");
         let page = ("M.md", "## The bill\n");
         check(&[page, ("a.rs", &comment("The bill"))], &[]);
-        check(&[page, ("a.rs", &comment("The tax"))], &["a.rs:1: names \"The tax\", no heading of M.md"]);
+        check(&[page, ("a.rs", &comment("The tax"))], &["a.rs:1: \"The tax\" is not a heading of M.md"]);
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
         let summary = ("docs/src/SUMMARY.md", "- [A](a.md)\n");
         check(
             &[summary, ("docs/src/a.md", "[x](../../M.md)\n"), ("M.md", "")],
-            &["docs/src/a.md:1: links to M.md, which is outside of the book"],
+            &["docs/src/a.md:1: links to M.md, which is outside the book"],
         );
     }
 

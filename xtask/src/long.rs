@@ -28,7 +28,7 @@ pub(crate) fn list() -> Result<Vec<String>> {
 }
 
 fn read(text: &str) -> Result<Vec<String>> {
-    let list: List = toml::from_str(text).context("tests/long.toml is broken")?;
+    let list: List = toml::from_str(text).context("tests/long.toml is invalid")?;
     Ok(list.long.into_iter().map(|it| it.test).collect())
 }
 
@@ -36,8 +36,8 @@ fn read(text: &str) -> Result<Vec<String>> {
 pub(crate) fn tell(long: &[String], n_left_out: usize) -> Result<()> {
     if n_left_out != long.len() {
         bail!(
-            "tests/long.toml lists {} tests, and {n_left_out} of these names were found: \
-             take out or correct what no test is called any more",
+            "tests/long.toml lists {} tests, but only {n_left_out} of these names were found: remove or correct names \
+             without a test",
             long.len()
         );
     }

@@ -16,9 +16,9 @@ const FOLDER: &str = "docs/src/results/machines";
 const HEAD: &str = "\
 # Machines
 
-`cargo xtask docs` makes this page from the files below `docs/src/results/machines`, each of which is what `looptax show RECORD… --publish FILE` wrote on one machine.
-They hold the kernel with its preemption model, the CPU with its mitigations, versions of servers and the figures, and no name of a host, path, label or user; [their schema](../result-schemas.md) says each field.
-To add yours: run `looptax` or `looptax compare` when the machine is quiet, then the line above, and put the file there, named by CPU and kernel.
+`cargo xtask docs` makes this page from the files below `docs/src/results/machines`, each written by `looptax show RECORD… --publish FILE` on one machine.
+They hold the kernel with its preemption model, the CPU with its mitigations, versions of servers and the figures, but no name of a host, path, label or user; [their schema](../result-schemas.md) explains each field.
+To add your machine: run `looptax` or `looptax compare` when the machine is quiet, then the line above, and put the file there, named by CPU and kernel.
 A figure of one machine at one time is not a constant, and figures of different machines are not averaged here.
 
 ";
@@ -81,7 +81,7 @@ pub(crate) fn page(root: &Path) -> Result<String> {
 
 fn machine(of: &Contribution, page: &mut String) {
     let Machine { kernel, preemption, cpu_model, cpus, hypervisor } = &of.machine;
-    let cpu = cpu_model.as_deref().unwrap_or("a CPU that does not say what it is");
+    let cpu = cpu_model.as_deref().unwrap_or("an unknown CPU");
     let virtual_ = if *hypervisor == Some(true) { ", virtual" } else { "" };
     let preemption = preemption.as_deref().map_or_else(String::new, |it| format!(" (preemption: {it})"));
     let _ = writeln!(page, "\n## {}, {cpus} CPUs{virtual_}\n", cell(cpu));

@@ -59,36 +59,36 @@ enum Chore {
         #[arg(long)]
         long: bool,
     },
-    /// The rules of style that no lint knows
+    /// The rules of style that no lint checks
     Tidy,
     /// Phrases that have to be read twice, with plainer ones: how many are left, by area
     Prose {
-        /// Print all phrases of these areas and files too
+        /// Also print all phrases of these areas and files
         shown: Vec<String>,
-        /// Print how many each rule finds in each area too
+        /// Also print how many each rule finds in each area
         #[arg(long)]
         counts: bool,
     },
-    /// Misspelt words, by typos, where it is installed
+    /// Misspelt words, by typos, if it is installed
     Spelling,
-    /// What the tree weighs: tracked lines by room, and the largest files, functions and types
+    /// The size of the tree: tracked lines by room, and the largest files, functions and types
     Size,
-    /// Who may depend on whom
+    /// Which rooms may use which
     Arrows,
-    /// Licences, bans and sources of the dependencies, as deny.toml says
+    /// Licences, bans and sources of the dependencies, by deny.toml
     Licences,
-    /// The same by cargo-deny, where it is installed
+    /// The same by cargo-deny, if it is installed
     Deny {
-        /// What is known to be vulnerable, instead; needs a network
+        /// Check for known vulnerabilities instead; needs a network
         #[arg(long)]
         advisories: bool,
     },
-    /// Make what in docs/ comes from code and data: options, man pages, completions, schemas, pages of results
+    /// Make the parts of docs/ that come from code and data: options, man pages, completions, schemas, pages of results
     Docs {
         /// Only try the commands of README and book
         #[arg(long)]
         run: bool,
-        /// Those that take minutes too
+        /// Also those that take minutes
         #[arg(long, requires = "run")]
         long: bool,
     },
@@ -100,16 +100,16 @@ enum Chore {
     },
     /// Compile the programs for the kernel into crates/host/src/eyes/kernel; needs clang-14, llvm-14 and libbpf-dev
     Eyes {
-        /// Only check that they are what their source says; without that clang by hashes alone
+        /// Only check that they match their source; without that clang only by hashes
         #[arg(long)]
         check: bool,
     },
     /// Build every file that a release has, in target/release-artefacts
     Release {
-        /// Of any commit, with a tag or without
+        /// For any commit, with or without a tag
         #[arg(long)]
         dry_run: bool,
-        /// Where the packagers are, or are installed to; default: target/release-tools
+        /// The folder of the packaging tools, which are installed there if missing; default: target/release-tools
         #[arg(long, value_name = "FOLDER")]
         tools: Option<PathBuf>,
     },

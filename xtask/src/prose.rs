@@ -98,7 +98,7 @@ fn judge(phrases: &Phrases, findings: &[Finding]) -> Result<()> {
     if objections.is_empty() {
         return Ok(());
     }
-    bail!("plainer words, please:\n  {}", objections.join("\n  "));
+    bail!("write these phrases in plainer words:\n  {}", objections.join("\n  "));
 }
 
 fn state(area: &Area, n_found: usize) -> String {

@@ -17,18 +17,18 @@ const DRIVERS: &str = "\
 # Strings for drivers
 
 `cargo xtask docs` makes this page from `crates/advise/data/proved.toml`, which `cargo lab dialects --write` writes.
-Those of php-fpm, http and uwsgi are what the tests in `crates/advise/tests/web` follow with the programs themselves, one path each.
+The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`, which follow them with the programs themselves, one path each.
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
-Each driver was given what `looptax dsn` prints for awkward URLs, as a person pastes it, and the private server said who had connected: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or a key that only the process with the socket holds.
+Each driver got the output of `looptax dsn` for awkward URLs, as a person pastes it, and the private server reported the connection: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or a key that only the process with the socket holds.
 The URLs have passwords with marks of a URL, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators; a user with `@` and Unicode on an IPv6 host with an awkward database; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, capitals, marks and a comma.
-Where `dsn` prints nothing but the path, and for memcached, those with different paths count.
+If `dsn` prints only the path, and for memcached, only URLs with different paths count.
 \"Refused\" is a text that looptax itself says cannot be written for that URL, and that indeed did not connect.
-A wrong password was refused every time, and `localhost` and `127.0.0.1` meant what `--explain` says; so did no host, where the driver's words can leave it out.
+A wrong password was refused every time, and `localhost` and `127.0.0.1` meant what `--explain` says; so did a missing host, if the driver's text can leave it out.
 
-What is missing here is not proved: no package registry that was tried holds it, or it needs more than a driver.
-These are .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
-Nobody tried these drivers with MySQL's own server, and so with caching_sha2_password and a cold cache.
+Missing drivers are not proved: no package registry that was tried has them, or they need more than a driver.
+Missing are .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
+These drivers were not tried with MySQL's own server, and so not with caching_sha2_password and a cold cache.
 
 | dialect | driver | language | server | connected | refused with a warning | of | date |
 |---|---|---|---|---|---|---|---|
@@ -38,11 +38,11 @@ const TRACES: &str = "\
 # How real clients wait
 
 `cargo xtask docs` makes this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `crates/advise/data/clients.toml`.
-[The method](../method.md#how-the-client-waits) says what the models are, and `clients/README.md` how the clients are traced.
+[The method](../method.md#how-the-client-waits) explains the models, and `clients/README.md` how the clients are traced.
 
-A row has the system calls that most requests made on that arm, from the send on: a point select by primary key or a get.
+A row has the most frequent sequence of system calls of a request on that arm, from the send on: a point select by primary key or a get.
 \"(nothing)\" is a call that found nothing, `out` a wait for room to write; the share is that of the requests that did exactly this.
-Calls of `futex` are left out; they come from run-times with threads of their own.
+Calls of `futex` are left out; they come from run-times with their own threads.
 
 | client | arm | system calls | share, % | model |
 |---|---|---|---|---|
@@ -100,7 +100,7 @@ pub(crate) fn pages(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
 
 fn read<T: DeserializeOwned>(root: &Path, path: &str) -> Result<T> {
     let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
-    toml::from_str(&text).with_context(|| format!("{path} is broken"))
+    toml::from_str(&text).with_context(|| format!("{path} is invalid"))
 }
 
 fn drivers(proofs: &BTreeMap<String, BTreeMap<String, Proof>>) -> String {
@@ -143,11 +143,11 @@ fn waits(traces: &BTreeMap<String, Trace>, clients: &[Client]) -> String {
         .filter(|client| !client.differs.is_empty())
         .map(|client| (client.differs.as_str(), client.name.as_str()))
         .collect();
-    text.push_str("\nSome do what their model does not:\n\n");
+    text.push_str("\nSome clients differ from their model:\n\n");
     for (differs, name) in notes {
         let _ = writeln!(text, "- {name} {differs}.");
     }
-    text.push_str("\nThese were traced:\n\n| client | versions | server | date |\n|---|---|---|---|\n");
+    text.push_str("\nTraced clients:\n\n| client | versions | server | date |\n|---|---|---|---|\n");
     for (name, trace) in traces {
         let _ = writeln!(text, "| {name} | {} | {} | {} |", trace.versions, trace.server, trace.date);
     }

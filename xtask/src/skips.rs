@@ -83,7 +83,7 @@ impl Known {
 }
 
 fn known(text: &str) -> Result<Known> {
-    toml::from_str(text).context("tests/skips.toml is broken")
+    toml::from_str(text).context("tests/skips.toml is invalid")
 }
 
 fn file() -> Result<PathBuf> {

@@ -52,7 +52,7 @@ impl Built {
         let path = root.join(self.assets).join("HASHES");
         let kept = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         if kept != self.hashes(root)? {
-            bail!("what lies in {} is not made of {}: run `{}`", self.assets, self.sources, self.by);
+            bail!("the files in {} were not made from {}: run `{}`", self.assets, self.sources, self.by);
         }
         Ok(())
     }

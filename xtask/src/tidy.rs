@@ -66,7 +66,7 @@ fn findings(path: &str, text: &str) -> Vec<String> {
 fn rust_file(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     if !text.starts_with("//!") {
-        found.push(format!("{path}:1: does not open with `//!`: what it holds and who calls it"));
+        found.push(format!("{path}:1: does not open with `//!` that says what the file holds and who calls it"));
     }
     let n_lines = text.lines().count();
     if n_lines > MAX_FILE_LINES {

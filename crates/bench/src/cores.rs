@@ -31,7 +31,7 @@ pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> 
     if placement == Placement::Split && cores.len() < 2 {
         return Err(BenchError::Machine {
             action: "keep the two ends of a connection on different cores",
-            source: io::Error::other("this process may use one core only"),
+            source: io::Error::other("this process may use only one core"),
         });
     }
     Ok(cores)

@@ -67,7 +67,7 @@ pub enum LoadError {
     #[error("the client thread panicked")]
     Panicked,
     /// The answer is an error, or not an answer.
-    #[error("the answer is not the one expected")]
+    #[error("the server's answer is not the expected one")]
     Answer { source: WireError },
     /// The answer holds less data than a right one must.
     #[error("the answer to key {key} holds {found} bytes of data, at least {least} were expected")]
@@ -86,33 +86,33 @@ impl Explain for LoadError {}
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// It could not be started.
-    #[error("cannot start it")]
+    #[error("cannot start the command")]
     Start { source: io::Error },
     /// It could not be waited for.
-    #[error("cannot wait for its end")]
+    #[error("cannot wait for the command to end")]
     Wait { source: io::Error },
     /// It ended with another exit code than 0.
-    #[error("it ended with exit code {code}{}", words_after(.said))]
+    #[error("the command ended with exit code {code}{}", words_after(.said))]
     Code {
         code: i32,
         /// The end of what it wrote to stderr.
         said: String,
     },
-    #[error("it was ended by signal {signal}{}", words_after(.said))]
+    #[error("the command was ended by signal {signal}{}", words_after(.said))]
     Signal {
         signal: i32,
         /// The end of what it wrote to stderr.
         said: String,
     },
     /// It took too long and was ended, with all that it had started.
-    #[error("it did not end within {limit:?} and was stopped{}", words_after(.said))]
+    #[error("the command did not end within {limit:?} and was stopped{}", words_after(.said))]
     Timeout {
         limit: Duration,
         /// The end of what it wrote to stderr.
         said: String,
     },
     /// The terminal stopped it, as the kernel does with a background process that reads from its terminal.
-    #[error("it was stopped by a signal, as when it asks for something on the terminal{}", words_after(.said))]
+    #[error("a signal stopped the command, as when it asks for something on the terminal{}", words_after(.said))]
     Stopped {
         /// The end of what it wrote to stderr.
         said: String,
@@ -125,7 +125,7 @@ pub enum CommandError {
 /// The end of a command's stderr, for a sentence.
 fn words_after(said: &str) -> String {
     if said.is_empty() {
-        ", and said nothing on stderr".to_owned()
+        ", and it printed nothing on stderr".to_owned()
     } else {
         format!("; the end of its stderr:\n{said}")
     }
@@ -159,7 +159,7 @@ pub enum BenchError {
         source: CommandError,
     },
     /// Answers take so long that no epoch fits into the time that was promised.
-    #[error("answers take so long that one epoch needs {epoch:.0?}, and the plan has {planned:.0?} for all of them")]
+    #[error("answers take too long: one epoch needs {epoch:.0?}, but the plan has {planned:.0?} for all epochs")]
     TooSlow {
         /// The time that an epoch of each contrast takes.
         epoch: Duration,
@@ -181,14 +181,15 @@ impl Explain for BenchError {
                 source.hint().map(str::to_owned)
             }
             Self::Connect { .. } | Self::Slice(_) => None,
-            Self::Request { .. } => {
-                Some("nothing is concluded from a run with a failed request; the server's log may say why".to_owned())
-            }
+            Self::Request { .. } => Some(
+                "looptax concludes nothing from a run with a failed request; the server's log may show the cause"
+                    .to_owned(),
+            ),
             Self::Command { source, .. } => Some(source.hint().to_owned()),
-            Self::TooSlow { .. } => Some("--fixed 6 measures this number of epochs, however long they take".to_owned()),
+            Self::TooSlow { .. } => Some("pass --fixed 6 to measure 6 epochs, however long they take".to_owned()),
             // Threads are what cannot be started, and nothing is pinned yet.
             Self::Machine { source, .. } if source.kind() == io::ErrorKind::WouldBlock => None,
-            Self::Machine { .. } => Some("--placement free needs no pinning".to_owned()),
+            Self::Machine { .. } => Some("pass --placement free, which pins nothing".to_owned()),
         }
     }
 
@@ -218,13 +219,16 @@ impl CommandError {
     fn hint(&self) -> &'static str {
         match self {
             Self::Start { .. } => "install the program, or give its full path if it is not on PATH",
-            Self::Timeout { .. } => "--exec-timeout allows more; or let each run do less",
-            Self::Stopped { .. } => "it cannot ask: give it passwords by its environment or its configuration file",
+            Self::Timeout { .. } => "raise the limit with --exec-timeout, or make each run do less",
+            Self::Stopped { .. } => {
+                "the command cannot ask: pass passwords in its environment or its configuration file"
+            }
             Self::WrongTransport { .. } => {
-                "its configuration files or its own flags may overrule the transport; nothing is concluded from this run"
+                "the command's configuration files or its own flags may override the transport; looptax concludes \
+                 nothing from this run"
             }
             Self::Wait { .. } | Self::Code { .. } | Self::Signal { .. } => {
-                "run it by hand to see more; nothing is concluded from a comparison with a failed run"
+                "run the command by hand to see more; looptax concludes nothing from a comparison with a failed run"
             }
         }
     }

@@ -56,7 +56,7 @@ impl FromStr for ClientModel {
         Self::ALL
             .into_iter()
             .find(|model| model.name() == word)
-            .ok_or_else(|| format!("`{word}` is not a client model: poll, poll-first, block or event"))
+            .ok_or_else(|| format!("`{word}` is not a client model; expected poll, poll-first, block or event"))
     }
 }
 

@@ -53,8 +53,8 @@ impl Claim {
 
     /// A warning for a user who measures all the same: two runs disturb each other.
     pub fn warning(&self) -> Option<&'static str> {
-        let words = "warning: another looptax is measuring on this machine, and the two disturb each other: --wait waits \
-                     for it, else expect wide intervals\n";
+        let words = "warning: another looptax is measuring on this machine, and the two disturb each other: pass \
+            --wait to wait for it, or expect wide intervals\n";
         self.has_other.then_some(words)
     }
 

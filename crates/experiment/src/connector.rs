@@ -137,13 +137,13 @@ impl<'a> TargetConnector<'a> {
         for view in &views {
             let pid = view.server_pid.filter(|pid| !self.target.pids.contains(pid));
             if let Some(stranger) = pid {
-                let detail = format!("looptax did not start process {stranger}, which answers");
+                let detail = format!("process {stranger} answers, and looptax did not start it");
                 return Err(PathError::DifferentServers { detail });
             }
         }
         let [one, two] = views.each_ref().map(|it| &it.identity);
         if one != two {
-            let detail = format!("the processes are not alike: `{one}` and `{two}`");
+            let detail = format!("the processes of the two arms differ: `{one}` and `{two}`");
             return Err(PathError::DifferentServers { detail });
         }
         Ok(views)
@@ -166,7 +166,7 @@ impl<'a> TargetConnector<'a> {
         let views = [view(baseline, pair[0])?, view(other, pair[1])?];
         let [one, two] = views.each_ref().map(|it| &it.identity);
         if one != two {
-            let detail = format!("behind the pooler are `{one}` and `{two}`");
+            let detail = format!("the pooler leads to `{one}` and to `{two}`");
             return Err(PathError::DifferentServers { detail });
         }
         Ok(views)
@@ -303,7 +303,7 @@ fn pooled_view(
         let backend = conversation.backend()?;
         let known = identity.get_or_insert_with(|| backend.identity.clone());
         if *known != backend.identity {
-            let detail = format!("behind the pooler are `{known}` and `{}`", backend.identity);
+            let detail = format!("the pooler leads to `{known}` and to `{}`", backend.identity);
             return Err(PathError::DifferentServers { detail });
         }
         let id = conversation.connection_id();
@@ -399,8 +399,8 @@ fn cut_off(error: PathError) -> Failure {
         return failure;
     }
     failure.with_hint(
-        "the server may allow no more connections (lower -c or raise its limit), or it is ending; \
-         its log says which",
+        "the server may accept no more connections (lower -c or raise its limit), or it is shutting down; its log \
+         shows which",
     )
 }
 
@@ -436,7 +436,7 @@ fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u6
 
 /// Others' queries on a running server have doubled while we measured.
 #[derive(Debug, thiserror::Error)]
-#[error("stopped: other clients' running queries went from {then} to {now} while measuring")]
+#[error("stopped: the number of other clients' running queries rose from {then} to {now} during the measurement")]
 pub(crate) struct CrowdedError {
     then: u64,
     now: u64,

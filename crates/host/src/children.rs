@@ -44,7 +44,7 @@ pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
     child.kill().ok();
     ended(&mut child)?;
     waiting::goes_on()?;
-    let limit = format!("it did not end within {} s", within.as_secs());
+    let limit = format!("the program did not end within {} s", within.as_secs());
     Err(io::Error::new(io::ErrorKind::TimedOut, limit))
 }
 

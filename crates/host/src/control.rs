@@ -35,7 +35,7 @@ impl fmt::Display for Stranger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         if self.is_by_mode {
-            write!(f, "others may write in `{path}` (mode {:o})", self.mode)
+            write!(f, "others may write to `{path}` (mode {:o})", self.mode)
         } else {
             write!(f, "`{path}` belongs to user {}", self.owner)
         }
@@ -67,10 +67,10 @@ impl fmt::Display for Distrust {
         let path = self.path.display();
         match self.why {
             Why::Owner(uid) => write!(f, "{path}, which belongs to {}", user::shown(uid)),
-            Why::Group(gid) => write!(f, "{path}, which its group {gid} may write"),
-            Why::Everybody => write!(f, "{path}, which everybody may write"),
+            Why::Group(gid) => write!(f, "{path}, to which its group {gid} may write"),
+            Why::Everybody => write!(f, "{path}, to which everybody may write"),
             Why::Mount => {
-                write!(f, "{path}, which is on a file system that was mounted with nosuid")
+                write!(f, "{path}, which is on a file system that is mounted with nosuid")
             }
             Why::Kind => write!(f, "{path}, which is not a regular file"),
         }

@@ -36,9 +36,9 @@ struct Used {
 pub enum NoCpuTime {
     #[error("the process has ended")]
     Ended,
-    #[error("processes that ended are missing in the CPU time of the one that started them")]
+    #[error("the CPU time of a process that ended was not added to that of its parent")]
     Uncollected,
-    #[error("too little CPU time for the kernel's clock of ended processes, which has ticks of 10 ms")]
+    #[error("too little CPU time: the kernel counts that of ended processes in ticks of 10 ms")]
     Coarse,
 }
 

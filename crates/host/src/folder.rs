@@ -365,7 +365,7 @@ pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most_bytes {
-        let words = format!("it has more than {most_bytes} bytes, the most that is read of such a file");
+        let words = format!("it has more than {most_bytes} bytes, the largest size that looptax reads");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
     }
     Ok(bytes)
@@ -379,7 +379,7 @@ pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let bytes = name.as_bytes();
     let is_path = bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.iter().any(|it| matches!(it, b'/' | 0));
     if is_path {
-        let words = format!("`{}` is not the name of a file in a folder", name.to_string_lossy());
+        let words = format!("`{}` is not a plain file name", name.to_string_lossy());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
     }
     Ok(name)

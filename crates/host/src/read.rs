@@ -89,7 +89,7 @@ fn opened(walked: &Walked) -> io::Result<File> {
     // Nothing else has taken its name since it was judged.
     let stat = rustix::fs::fstat(&file)?;
     if (stat.st_dev, stat.st_ino) != (last.stat.st_dev, last.stat.st_ino) {
-        let words = format!("`{}` was exchanged while it was opened", walked.path().display());
+        let words = format!("`{}` was replaced by another file while looptax opened it", walked.path().display());
         return Err(io::Error::other(words));
     }
     Ok(file)

@@ -31,16 +31,16 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link { at, owner } => {
-                write!(f, "`{}` is a link of user {owner}, which is not followed here", at.display())
+                write!(f, "`{}` is a link of user {owner}, and looptax does not follow it", at.display())
             }
             Self::Unreadable { at, viewer } => {
-                write!(f, "`{}` is not readable by user {viewer}, for which it is read", at.display())
+                write!(f, "looptax reads `{}` for user {viewer}, and this user may not read it", at.display())
             }
             Self::Stranger(stranger) => stranger.fmt(f),
-            Self::Changeable(what) => write!(f, "others than root can change {what}"),
+            Self::Changeable(what) => write!(f, "users other than root can change {what}"),
             Self::NotOwn { at, owner, mode } => write!(
                 f,
-                "`{}` belongs to user {owner} (mode {mode:o}), and only the caller's own files are used here",
+                "`{}` belongs to user {owner} (mode {mode:o}), but only your own files may be used",
                 at.display()
             ),
         }

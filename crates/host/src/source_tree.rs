@@ -62,7 +62,7 @@ impl SourceTree {
                 }
                 FileType::Directory if LEFT_OUT.iter().any(|it| name == *it) => {}
                 FileType::Directory if depth == MOST_DEPTH => {
-                    self.leave_out(&below, &format!("it is more than {MOST_DEPTH} folders deep"));
+                    self.leave_out(&below, &format!("the folder is more than {MOST_DEPTH} levels deep"));
                 }
                 FileType::Directory => {
                     let walked = folder.folder(&name).and_then(|it| self.add(&it, &below, depth + 1, most_bytes));

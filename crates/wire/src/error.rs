@@ -43,7 +43,7 @@ pub enum WireError {
         limit: u64,
     },
     /// The server answered with an error.
-    #[error("the server says: {message} (code {code})")]
+    #[error("the server reports: {message} (code {code})")]
     Server {
         /// MySQL's or `MongoDB`'s number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
         code: String,
@@ -51,7 +51,7 @@ pub enum WireError {
         message: String,
     },
     /// A Redis got a password for its default user, which does not have one.
-    #[error("the server says: {message} (code {code})")]
+    #[error("the server reports: {message} (code {code})")]
     NeedlessPassword {
         /// The first word.
         code: String,
@@ -65,7 +65,7 @@ pub enum WireError {
         what: String,
     },
     /// The server answered, without error, something that the statement cannot have done.
-    #[error("`{statement}` should have given {expected} {what}, the server says {found}")]
+    #[error("`{statement}` should have given {expected} {what}, but the server reports {found}")]
     Unexpected {
         statement: String,
         /// `rows` or `changed rows`.
@@ -76,13 +76,13 @@ pub enum WireError {
     #[error("the server offers no TLS")]
     NoTls,
     /// An HTTP server closes each connection behind its answer.
-    #[error("the server ends the connection with its answer (tried to {action})")]
+    #[error("the server closes the connection after its answer (tried to {action})")]
     EndsConnection { action: &'static str },
     /// The server asks for the password as it is, by MySQL's plugin for that.
-    #[error("the server asks for the password in clear (`mysql_clear_password`), which is not enabled")]
+    #[error("the server asks for the password in clear text (`mysql_clear_password`), which is not enabled")]
     ClearNotEnabled,
     /// The server asks for something that we do not do, or that is unsafe on this channel.
-    #[error("the server asks for `{what}`, which looptax does not do here")]
+    #[error("the server asks for `{what}`, which looptax does not support on this connection")]
     Unsupported { what: String },
 }
 

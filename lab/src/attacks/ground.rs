@@ -34,7 +34,7 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn make(looptax: &Path, coin: &mut Coin) -> Result<Self> {
         if !rustix::process::geteuid().is_root() {
-            bail!("attacks on root's looptax take root: run me as root");
+            bail!("attacks on root's looptax need root: run this as root");
         }
         // The judge follows no link.
         let above = fs::canonicalize(std::env::temp_dir())?;

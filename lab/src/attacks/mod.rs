@@ -35,11 +35,11 @@ const ROUNDS: u64 = 10_000;
 const SHORT_ROUNDS: u64 = 600;
 const SHORT_TIME: Duration = Duration::from_secs(25);
 
-/// What can be chosen.
+/// The options of the attacks.
 #[derive(Debug, Clone, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Options {
-    /// Rounds of all kinds together; each has at least one
+    /// Rounds of all kinds together; each kind has at least one
     #[arg(long, value_name = "N", default_value_t = ROUNDS)]
     rounds: u64,
     /// Only these kinds
@@ -48,19 +48,19 @@ pub(crate) struct Options {
     /// Print the kinds and stop
     #[arg(long)]
     list: bool,
-    /// Fewer rounds, within a minute: shows that all kinds run, and finds what is wide open
+    /// Fewer rounds, within a minute: shows that all kinds run, and finds coarse holes
     #[arg(long, conflicts_with = "rounds")]
     short: bool,
-    /// Leave a kind after its first hit
+    /// Stop a kind after its first hit
     #[arg(long)]
     first: bool,
-    /// Repeat what an earlier run drew
+    /// Repeat the draws of an earlier run
     #[arg(long, value_name = "HEX", value_parser = |hex: &str| u64::from_str_radix(hex, 16))]
     seed: Option<u64>,
     /// Attack this program instead of building one
     #[arg(long, value_name = "PROGRAM")]
     looptax: Option<PathBuf>,
-    /// Say of every round what looptax printed
+    /// Print what looptax printed in every round
     #[arg(long)]
     verbose: bool,
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     if options.short && !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: attacks on root's looptax take root, and were not played");
+        println!("SKIPPED: attacks on root's looptax need root and did not run");
         return Ok(());
     }
     let kinds = chosen(&options.only)?;
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut judge = Judge::new(&ground)?;
     println!("{} as root, she is user {}; seed {:016x}", looptax.display(), ground.uid, coin.seed);
     if std::fs::metadata("/dev/fuse").map_or(0, |it| it.mode()) & 0o6 == 0 {
-        println!("SKIPPED fuse: /dev/fuse is closed to ordinary users here");
+        println!("SKIPPED fuse: ordinary users cannot open /dev/fuse on this machine");
     } else {
         println!("SKIPPED fuse: a file system of hers is in no kind yet; root is kept out of it without allow_other");
     }
@@ -107,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     drop(ground);
     print!("\n{}", table(&tallies));
     if stop.load(Ordering::Relaxed) {
-        bail!("stopped before all rounds were played");
+        bail!("stopped before all rounds ran");
     }
     let n_hits: u64 = tallies.iter().map(Tally::n_hits).sum();
     if n_hits > 0 {

@@ -26,12 +26,12 @@ pub(super) const EVIL: &str = "evil-";
 /// A part.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Part {
-    /// Runs a program that ends with whoever started this one
+    /// Runs a program that ends when the process that started this one ends
     Under {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Listens on a port, and becomes a program that has it open, under a name that is given
+    /// Listens on a port, and becomes a program that has it open, under a given name
     Holding {
         port: u16,
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -39,23 +39,23 @@ pub(crate) enum Part {
     },
     /// Answers each request of a listener that is its input
     Answer,
-    /// Says a password of root's to a server that is root's, as root; with a port of its own on each request for a page
+    /// Sends a password of root's to a server that is root's, as root; with a separate port for each request for a page
     Say {
         server: SocketAddr,
         #[arg(long)]
         pages: Option<u16>,
     },
-    /// Stops whatever it may stop, for ever
+    /// Stops every process that it may stop, for ever
     Stop,
-    /// Makes a file shorter and puts it right again for ever
+    /// Shortens a file and restores it, for ever
     Shorten { file: PathBuf },
-    /// Exchanges two names for ever
+    /// Swaps two names for ever
     Exchange { one: PathBuf, other: PathBuf },
-    /// Waits for new names in a folder, and puts links to a file in their places
+    /// Waits for new names in a folder, and replaces them by links to a file
     Snatch { folder: PathBuf, target: PathBuf },
-    /// Waits for a name in a folder to be opened, and exchanges it for the one with `evil-` before it
+    /// Waits until a name in a folder is opened, and swaps it with the one with `evil-` before it
     Pounce { folder: PathBuf },
-    /// Reads from a pipe for ever, and keeps what comes
+    /// Reads from a pipe for ever, and keeps the bytes
     Drain { pipe: PathBuf, into: PathBuf },
 }
 
@@ -63,7 +63,7 @@ impl Part {
     pub(crate) fn run(&self) -> Result<()> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid().is_none_or(Pid::is_init) {
-            bail!("whoever started me is gone");
+            bail!("the process that started this one has ended");
         }
         match self {
             Self::Under { words } => {

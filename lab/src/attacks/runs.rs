@@ -85,7 +85,7 @@ impl Run<'_> {
             .stderr(said.try_clone()?);
         let mut child = command.spawn().context("cannot start looptax")?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let pid = pid.context("it has no number")?;
+        let pid = pid.context("it has no process number")?;
         let is_late = !ends(pid, LIMIT)?;
         if is_late {
             kill_process_group(pid, Signal::KILL).ok();

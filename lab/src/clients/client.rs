@@ -77,7 +77,7 @@ impl Loop {
             Self { name: name.to_owned(), child, input, output: BufReader::new(output), versions: String::new() };
         let line = started.line()?;
         line.strip_prefix("ready ")
-            .with_context(|| format!("the loop of {name} says `{line}`, not `ready`"))?
+            .with_context(|| format!("the loop of {name} prints `{line}`, not `ready`"))?
             .clone_into(&mut started.versions);
         Ok(started)
     }
@@ -96,7 +96,7 @@ impl Loop {
             Some(Ok::<Vec<f64>, _>(numbers)) if numbers.len() > 1 && numbers[0] > 0.0 => {
                 Ok(Answer { n_requests, seconds: numbers[0], cpu_seconds: numbers[1..].iter().sum() })
             }
-            _ => bail!("the loop of {} says `{line}`", self.name),
+            _ => bail!("the loop of {} prints `{line}`", self.name),
         }
     }
 

@@ -84,7 +84,7 @@ pub(crate) struct Reduced {
 pub(crate) fn clients(names: &[String]) -> Result<Vec<Client>> {
     let path = workspace::root()?.join(KNOWN);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {KNOWN}"))?;
-    let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is broken"))?;
+    let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is invalid"))?;
     if let Some(name) = names.iter().find(|name| !known.client.iter().any(|client| client.name == **name)) {
         let all: Vec<_> = known.client.iter().map(|it| it.name.as_str()).collect();
         bail!("no client `{name}`; known are {}", all.join(", "));
@@ -97,7 +97,7 @@ pub(crate) fn clients(names: &[String]) -> Result<Vec<Client>> {
 pub(crate) fn traces() -> Result<BTreeMap<String, Trace>> {
     let path = workspace::root()?.join(TRACES);
     match fs::read_to_string(path) {
-        Ok(text) => toml::from_str(&text).with_context(|| format!("{TRACES} is broken")),
+        Ok(text) => toml::from_str(&text).with_context(|| format!("{TRACES} is invalid")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
         Err(error) => Err(error).with_context(|| format!("cannot read {TRACES}")),
     }

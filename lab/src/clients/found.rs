@@ -21,10 +21,10 @@ use super::namespaced_redis::NamespacedRedis;
 use super::server::{Server, start_all};
 use crate::{process, workspace};
 
-/// What can be chosen.
+/// The options of the table.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all when none is named
+    /// Clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     drop(connected);
     servers.into_values().try_for_each(Server::stop)?;
     if n_wrong > 0 {
-        bail!("{n_wrong} of the clients were not seen as they are");
+        bail!("{n_wrong} of the clients were reported wrongly");
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ impl NamespacedRedis {
         command.args(["--net", "sh", "-c", &script]);
         let redis = Ours::start(command.stdout(Stdio::null()))?;
         let server = Self { redis, folder };
-        let what = "no Redis started in a network namespace of its own";
+        let what = "no Redis started in its own network namespace";
         wait_until(what, || Ok(server.socket().exists()))?;
         server.fill()?;
         Ok(server)

@@ -48,10 +48,10 @@ const ROWS: [(&str, &str, bool); 19] = [
 const IDLE_S: u64 = 4;
 const PAUSE: Duration = Duration::from_secs(7);
 
-/// What can be chosen.
+/// The options of the table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Drivers; all when none is named
+    /// Drivers; all if none is given
     #[arg(value_name = "DRIVER")]
     names: Vec<String>,
 }
@@ -118,7 +118,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         stage.server.stop()?;
     }
     if !ended.is_empty() {
-        bail!("under run these end where they do not over TCP: {}", ended.join(", "));
+        bail!("under run these end, but over TCP they do not: {}", ended.join(", "));
     }
     Ok(())
 }

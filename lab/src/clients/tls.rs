@@ -16,10 +16,11 @@ use super::moved::secured::{PASSWORD, PLAIN, Secured, program_of, within};
 use crate::servers::{Ours, Private};
 use crate::workspace;
 
-/// What can be chosen.
+/// The options of the table.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// The folder of another Debian, as debootstrap makes it, whose MariaDB and programs are asked; TMPDIR has to be in it
+    /// The folder of another Debian, as debootstrap makes it, with the MariaDB and the programs to test; TMPDIR has to
+    /// be in it
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
 }

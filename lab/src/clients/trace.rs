@@ -18,10 +18,10 @@ use looptax_experiment::servers::startable;
 /// Requests before those that count: drivers prepare at the fifth execution, run-times compile.
 const WARM_UP: usize = 500;
 
-/// What can be chosen.
+/// The options of the trace.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all when none is named
+    /// Clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
     /// Requests that count

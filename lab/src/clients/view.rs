@@ -43,7 +43,7 @@ impl View {
             }
             Some(Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
             | None => {
-                bail!("{} does not say who its clients are", self.kind)
+                bail!("{} does not report who its clients are", self.kind)
             }
         };
         let word = |is_socket: bool| if is_socket { "socket" } else { "TCP" };

@@ -41,7 +41,7 @@ pub(crate) fn drivers(names: &[String]) -> Result<Vec<Driver>> {
     }
     let path = workspace::root()?.join(KNOWN);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {KNOWN}"))?;
-    let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is broken"))?;
+    let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is invalid"))?;
     let is_called = |driver: &Driver, name: &String| driver.name == *name || driver.kind == *name;
     if let Some(name) = names.iter().find(|name| !known.driver.iter().any(|it| is_called(it, name))) {
         bail!("no driver `{name}` in {KNOWN}");
@@ -91,7 +91,7 @@ impl Driver {
             found = Some(versions);
             answers.extend(answer);
         }
-        Ok((found.context("it was asked nothing")?, answers))
+        Ok((found.context("it got no question")?, answers))
     }
 
     fn ask_at_once(&self, server: &Server, jobs: &[Job]) -> Result<(Versions, Vec<Answer>)> {

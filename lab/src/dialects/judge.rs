@@ -122,7 +122,7 @@ pub(crate) fn objection(kind: Kind, case: &Case, answer: &Answer) -> Option<Stri
         Answer::Error(words) => return Some(words.clone()),
     };
     let Some(found) = read(kind, seen.trim()) else {
-        return Some(format!("the answer `{seen}` cannot be read"));
+        return Some(format!("cannot read the answer `{seen}`"));
     };
     let wanted = wanted(kind, case);
     if !found.is_socket {

@@ -29,7 +29,7 @@ use trial::Trial;
 pub(crate) struct Options {
     /// Only these: names of dialects, or mysql, postgres, redis, memcached, mongodb
     names: Vec<String>,
-    /// Keep what was proved in crates/advise/data/proved.toml
+    /// Keep the proved dialects in crates/advise/data/proved.toml
     #[arg(long)]
     write: bool,
 }

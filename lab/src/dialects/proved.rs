@@ -34,7 +34,7 @@ type Proofs = BTreeMap<String, BTreeMap<String, Proof>>;
 pub(crate) fn keep(trials: &[Trial]) -> Result<()> {
     let path = workspace::root()?.join(FILE);
     let mut all: Proofs = match fs::read_to_string(&path) {
-        Ok(text) => toml::from_str(&text).with_context(|| format!("{FILE} is broken"))?,
+        Ok(text) => toml::from_str(&text).with_context(|| format!("{FILE} is invalid"))?,
         Err(_) => Proofs::new(),
     };
     let date = workspace::today()?;

@@ -112,7 +112,7 @@ impl Server {
             Some(Protocol::Memcached) => self.main.instances.iter().try_for_each(fill_memcached),
             Some(Protocol::Mongodb) => fill_mongodb(&self.main),
             Some(Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
-                bail!("no driver of a database speaks to it")
+                bail!("no driver of a database supports it")
             }
         }
     }
@@ -162,7 +162,7 @@ fn fill_postgres(server: &Private) -> Result<()> {
         }
     }
     let found = root.query("SHOW hba_file")?.into_iter().flatten().next();
-    let hba = found.flatten().context("PostgreSQL does not say where pg_hba.conf is")?;
+    let hba = found.flatten().context("PostgreSQL does not report where pg_hba.conf is")?;
     let lines = fs::read_to_string(&hba)?;
     let open = accounts().filter(|it| it.password.is_none());
     let open: Vec<String> = open.map(|it| format!("local all {} trust\n", it.user)).collect();

@@ -111,7 +111,7 @@ impl Trial {
         let (of_wrong, of_hosts) = of_hosts.split_at(1);
         let is_let_in = judge::objection(server.kind, &WRONG, &of_wrong[0]).is_none();
         if is_let_in && server.kind != Kind::Memcached {
-            trial.object("a wrong password is as good as the right one");
+            trial.object("a wrong password works like the right one");
         }
         for ((host, entry), answer) in hosts.into_iter().zip(of_hosts) {
             trial.judge_host(server, host, entry, answer);
@@ -140,7 +140,7 @@ impl Trial {
         };
         if !is_right {
             let host = host.unwrap_or("no host");
-            self.object(&format!("{host} is said to mean {claimed}: {answer:?}"));
+            self.object(&format!("{host} should mean {claimed}: {answer:?}"));
         }
     }
 

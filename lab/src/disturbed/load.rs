@@ -107,7 +107,7 @@ impl Limit {
         fs::create_dir(&folder).with_context(failed)?;
         let limit = Self { folder };
         let written = fs::write(limit.folder.join(file), text);
-        written.with_context(|| format!("`{}` takes no limit", limit.folder.display()))?;
+        written.with_context(|| format!("`{}` accepts no limit", limit.folder.display()))?;
         Ok(limit)
     }
 }
@@ -194,7 +194,7 @@ fn descendants_of(ancestor: u32) -> Result<Vec<u32>> {
         parents.extend(parent.and_then(|it| it.parse::<u32>().ok()).map(|it| (pid, it)));
     }
     if parents.is_empty() {
-        bail!("/proc tells of no process");
+        bail!("/proc shows no process");
     }
     let mut found = vec![ancestor];
     let mut idx = 0;

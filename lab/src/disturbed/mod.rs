@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-/// What to do.
+/// The commands for disturbed machines.
 #[derive(Subcommand)]
 pub(crate) enum Chore {
     /// False verdicts, power and withheld verdicts
     Simulate(simulate::Options),
-    /// Doctor and a comparison of Redis beside real disturbances
+    /// Doctor and a comparison of Redis under real disturbances
     Real(real::Options),
     /// The noise of records, in the form that simulations read, to stdout
     Noise {

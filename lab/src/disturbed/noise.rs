@@ -43,12 +43,12 @@ fn parse(line: &str) -> Result<Seen> {
     let numbers = line.split_whitespace().skip(1).map(str::parse);
     let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
     let [steal_pct, foreign_pct, slices @ ..] = &numbers[..] else {
-        bail!("`{line}` is no epoch");
+        bail!("`{line}` is not an epoch");
     };
     Ok(Seen {
         steal_pct: *steal_pct,
         foreign_pct: *foreign_pct,
-        ln_rates: *slices.first_chunk().with_context(|| format!("`{line}` has not {SLICES} slices"))?,
+        ln_rates: *slices.first_chunk().with_context(|| format!("`{line}` does not have {SLICES} slices"))?,
         ln_busy: slices.get(SLICES..).and_then(|rest| rest.first_chunk()).copied(),
     })
 }

@@ -30,16 +30,16 @@ pub(crate) struct Options {
     /// Looks at each of them, evenly over a year
     #[arg(long, default_value_t = 12)]
     looks: u32,
-    /// One in so many has measured: half of these are the busiest, half were chosen by lot
+    /// One machine in this many has measured: half of these are the busiest, half are chosen at random
     #[arg(long, default_value_t = 100)]
     one_measured_in: u32,
-    /// What everything follows from
+    /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A looptax that is built already
+    /// A looptax that is already built
     #[arg(long)]
     looptax: Option<std::path::PathBuf>,
-    /// Ask only: the same fleet was loaded before
+    /// Only query: the same fleet was loaded before
     #[arg(long)]
     loaded: bool,
 }
@@ -128,16 +128,19 @@ fn compare(fleet: &Fleet, made: &Made) {
         ("fell back", fleet.fell_back.n, truth.n_fallen),
         ("moved", fleet.movers.n, truth.n_moved),
     ] {
-        println!("{what}: said {said}, true {is}: {}", is_equal(said, is));
+        println!("{what}: reported {said}, true {is}: {}", is_equal(said, is));
     }
-    println!("requests over TCP per second: said {:.0}, true {:.0}", fleet.tcp_requests_per_s, truth.requests_per_s);
+    println!(
+        "requests over TCP per second: reported {:.0}, true {:.0}",
+        fleet.tcp_requests_per_s, truth.requests_per_s
+    );
     match &fleet.lost {
-        None => println!("cores lost: not said, true {:.2}", truth.cores),
+        None => println!("cores lost: not reported, true {:.2}", truth.cores),
         Some(lost) => {
             let (lo, hi) = (lost.cores.lo.unwrap_or(0.0), lost.cores.hi.unwrap_or(0.0));
             let is_covered = (lo..=hi).contains(&truth.cores);
             println!(
-                "cores lost: said {:.2} [{lo:.2}, {hi:.2}], true {:.2}: {}",
+                "cores lost: reported {:.2} [{lo:.2}, {hi:.2}], true {:.2}: {}",
                 lost.cores.value,
                 truth.cores,
                 if is_covered { "covered" } else { "NOT covered" }

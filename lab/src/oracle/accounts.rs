@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use crate::workspace::{cargo, run_to_success};
 
-/// What to do.
+/// The options of this oracle.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// How many of each server
@@ -18,7 +18,7 @@ pub(crate) struct Options {
     /// `r49_check_is_right_of_random_queues`, which stops a server and connects to it
     #[arg(long, default_value = "r20_check_is_right_of_random")]
     only: String,
-    /// Print the table of the docs, what is said of each situation and what is true, and stop
+    /// Print the table of the docs, with the claim and the truth of each situation, and stop
     #[arg(long)]
     table: bool,
 }

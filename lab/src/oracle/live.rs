@@ -116,7 +116,7 @@ impl Live {
     fn ask(&mut self, sql: &str) -> Result<String> {
         let rows = self.admin.query(sql)?;
         let first = rows.into_iter().next().and_then(|row| row.into_iter().next()?);
-        first.with_context(|| format!("`{sql}` gave nothing"))
+        first.with_context(|| format!("`{sql}` returned nothing"))
     }
 
     pub(super) fn rule(&mut self, rules: &str) -> Result<()> {
@@ -136,7 +136,7 @@ impl Live {
                 let seen = self.first_answer(*login, transport)?;
                 ensure!(
                     is_so(&said, &seen, login.user),
-                    "{login:?} over {transport:?}: {said:?}, but the server says {seen}"
+                    "{login:?} over {transport:?}: {said:?}, but the server reports {seen}"
                 );
                 self.n_asked += 1;
             }
@@ -213,7 +213,7 @@ impl Live {
         }
         let words = String::from_utf8_lossy(&output.stderr);
         let Some((_, why)) = words.split_once("FATAL:  ") else {
-            bail!("psql says {words}");
+            bail!("psql prints {words}");
         };
         let is_of_rules = why.contains("pg_hba.conf");
         Ok(if is_of_rules { "the rules refuse it".to_owned() } else { why.to_owned() })

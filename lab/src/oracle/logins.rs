@@ -20,10 +20,10 @@ pub(crate) struct Options {
     /// Files
     #[arg(long, default_value_t = 2_000)]
     files: usize,
-    /// Where the random numbers start; another one each time where it is not said
+    /// The seed of the random numbers; another one each time if not given
     #[arg(long)]
     seed: Option<u64>,
-    /// Files that a private PostgreSQL is asked about besides
+    /// Files that are also tested with a private PostgreSQL
     #[arg(long, default_value_t = 200)]
     live: usize,
 }
@@ -76,7 +76,7 @@ fn is_moved(file: &File, families: &[bool]) -> Result<bool> {
     // A list in another file may be one that the server refuses, so that its line is not understood.
     let has_list = file.text.contains("@names");
     if let Some(number) = hba.unread.first().filter(|_| !has_list) {
-        bail!("line {number} was not understood:\n{}", file.text);
+        bail!("cannot parse line {number}:\n{}", file.text);
     }
     Ok(hba.difference(&origins).is_none())
 }

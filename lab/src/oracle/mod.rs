@@ -14,21 +14,22 @@ use anyhow::Result;
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(crate) enum Chore {
-    /// Whether `looptax check` is right of random accounts, and its advice ends what it complains of
+    /// Whether `looptax check` is right about random accounts, and its advice removes the problems that it reports
     Accounts(accounts::Options),
-    /// Whether a switch, the spool and the processes of `run` keep what they promise if any call fails, or nothing comes after it
+    /// Whether a switch, the spool and the processes of `run` keep their promises if any call fails, or no call follows
+    /// it
     Faults(faults::Options),
-    /// Whether `looptax check` is right of random parameters of libpq, by libpq 13 to 18
+    /// Whether `looptax check` is right about random parameters of libpq, by libpq 13 to 18
     Libpq(libpq::Options),
     /// Whether a login that `looptax run` moves to the socket ends as over TCP, for random rules of PostgreSQL
     Logins(logins::Options),
-    /// Whether random programs over sockets get under `looptax run` what they get over TCP
+    /// Whether random programs over sockets get the same under `looptax run` as over TCP
     Programs(programs::Options),
-    /// Whether what looptax reads in a file with random settings is what the driver does, and its edits reach the socket
+    /// Whether looptax reads a file with random settings as the driver does, and its edits reach the socket
     Spellings(spellings::Options),
     /// Whether `looptax switch` leaves random projects, with real applications and servers, moved and proved or as they were
     Projects(projects::Options),
-    /// Whether `looptax switch` says "moved, and proved" of made-up machines only where it is so, and says it there
+    /// Whether `looptax switch` says "moved, and proved" about made-up machines if, and only if, that is true
     Proofs(proofs::Options),
 }
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use crate::workspace::{self, run_cargo};
 
-/// What to do.
+/// The options of this oracle.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// How many programs
@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// Repeat the programs of an earlier run
     #[arg(long, default_value_t = 18)]
     seed: u64,
-    /// Print the table of the differences that there are, and stop
+    /// Print the table of the known differences, and stop
     #[arg(long)]
     table: bool,
 }

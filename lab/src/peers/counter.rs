@@ -38,7 +38,7 @@ pub(crate) fn answered(questions: &mut Conversation, work: Work) -> Result<u64> 
         Work::Hello => Ok(questions.count()?),
         Work::Cached => stat(questions, "cmd_get"),
         Work::PooledSelectOnly | Work::Page | Work::PhpPage | Work::PingPong { .. } | Work::Stream { .. } => {
-            bail!("there is nobody to ask")
+            bail!("there is no server to ask")
         }
     }
 }
@@ -68,7 +68,7 @@ fn status(questions: &mut Conversation, name: &str) -> Result<u64> {
 fn settle(questions: &mut Conversation) -> Result<()> {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
                AND pid <> pg_backend_pid()";
-    wait_until("a client of PostgreSQL is still there", || Ok(number(questions, sql, 0)? == 0))
+    wait_until("a client of PostgreSQL is still connected", || Ok(number(questions, sql, 0)? == 0))
 }
 
 /// The number in a column of the first row.

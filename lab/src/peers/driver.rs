@@ -57,7 +57,7 @@ pub(crate) fn objection(case: &Case, looptax: &Path) -> Option<String> {
     let tool = case.tool;
     if let Err(error) = (tool.version)() {
         let (name, install) = (tool.name, tool.install);
-        return Some(format!("`{name}` is needed ({install}): {error:#}"));
+        return Some(format!("`{name}` is missing ({install}): {error:#}"));
     }
     looptax::check(case, looptax).err().map(|error| format!("{error:#}"))
 }

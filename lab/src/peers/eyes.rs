@@ -139,5 +139,5 @@ fn end_watch(mut watch: Ours) -> Result<Watched> {
     let pid = rustix::process::Pid::from_child(&watch.0);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).context("it has ended already")?;
     let printed = watch.0.stdout.take().context("its output is a pipe")?;
-    serde_json::from_reader(printed).context("what `looptax watch` printed is not understood")
+    serde_json::from_reader(printed).context("cannot parse the output of `looptax watch`")
 }

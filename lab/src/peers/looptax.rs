@@ -56,7 +56,7 @@ pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
     command.args(["--connections", &case.connections.to_string()]);
     command.args(case.options());
     let done = process::run(command);
-    done.map(drop).context("this looptax does not know it")
+    done.map(drop).context("this looptax does not support it")
 }
 
 /// Runs it for `seconds` of epochs, both arms together.

@@ -46,7 +46,7 @@ const SECONDS: u32 = 3;
 /// Connections of one measurement of `--redirect`.
 const N_DIALS: u32 = 2_000;
 
-/// What can be chosen.
+/// The options of the comparison.
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct Options {
@@ -56,13 +56,13 @@ pub(crate) struct Options {
     /// Print the cases and stop
     #[arg(long)]
     list: bool,
-    /// Some cases, one round of a second each: shows that they run, and roughly how it stands
+    /// Some cases, one round of a second each: shows that they run, and roughly their results
     #[arg(long, conflicts_with_all = ["cases", "rounds", "seconds"])]
     short: bool,
-    /// What `looptax run` costs a program, beside TCP and the native socket
+    /// The cost of `looptax run` for a program, compared with TCP and the native socket
     #[arg(long, conflicts_with_all = ["cases", "short"])]
     redirect: bool,
-    /// What `looptax watch` counts of the peers, beside their own figures and the servers' counts
+    /// The counts of `looptax watch` for the peers, compared with their own figures and the servers' counts
     #[arg(long, conflicts_with_all = ["short", "redirect"])]
     eyes: bool,
     /// Rounds; in each, the peer measures every arm, and looptax both
@@ -74,10 +74,10 @@ pub(crate) struct Options {
     /// Repeat the order of an earlier run
     #[arg(long, value_name = "HEX", value_parser = |hex: &str| u64::from_str_radix(hex, 16))]
     seed: Option<u64>,
-    /// Measure this program instead of building one, an older build for instance
+    /// Measure this program instead of building one, for example an older build
     #[arg(long, value_name = "PROGRAM")]
     looptax: Option<PathBuf>,
-    /// Write the tables there too, after each case
+    /// Write the tables to this file too, after each case
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }

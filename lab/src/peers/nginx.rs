@@ -55,12 +55,12 @@ impl Nginx {
 
     /// Without our own questions.
     pub(super) fn counts(&mut self) -> Result<Counts> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).context("nginx is not there")?;
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).context("nginx is not running")?;
         stream.write_all(b"GET /status HTTP/1.0\r\n\r\n").context("cannot ask nginx")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).context("nginx does not answer")?;
         self.n_asked += 1;
-        let [accepted, requests] = read(&answer).with_context(|| format!("no status of nginx: {answer}"))?;
+        let [accepted, requests] = read(&answer).with_context(|| format!("not a status of nginx: {answer}"))?;
         Ok(Counts { requests: Some(requests - self.n_asked), opened: Some(accepted - self.n_asked) })
     }
 }

@@ -36,7 +36,7 @@ impl Cores {
     /// Moves this thread, and with it what it starts from now on.
     pub(crate) fn move_to(&self, place: Place, role: Role) -> Result<()> {
         if place == Place::Split && self.first == self.last {
-            bail!("two cores are needed, and this process may use one");
+            bail!("this needs two cores, but this process may use only one");
         }
         sched_setaffinity(None, &self.cores_for(place, role)).context("cannot move to other cores")
     }
@@ -64,7 +64,7 @@ impl Cores {
             let tid = tid.and_then(Pid::from_raw).context("a thread without id")?;
             match sched_getaffinity(Some(tid)) {
                 Ok(set) if set != wanted => {
-                    bail!("the server's thread {tid:?} is not where it was put")
+                    bail!("the server's thread {tid:?} is not on its core")
                 }
                 // A thread that has ended meanwhile runs nowhere.
                 Ok(_) | Err(rustix::io::Errno::SRCH) => {}

@@ -48,7 +48,7 @@ impl<'a> Report<'a> {
     pub(crate) fn finish(self) -> Result<()> {
         println!("{}", self.text());
         if !self.broken.is_empty() {
-            bail!("could not be run: {}", self.broken.join(", "));
+            bail!("could not run: {}", self.broken.join(", "));
         }
         Ok(())
     }

@@ -191,7 +191,7 @@ fn fill(questions: &mut Conversation, login: &Login, work: Work, at: &Address) -
             Conversation::open(Protocol::Memcached, &tcp, login, Limits::default())?.store(&pairs)?;
         }
         _ if matches!(work, Work::SelectOnly | Work::PooledSelectOnly) => pgbench::fill(at)?,
-        _ => bail!("nothing is known to fill the server with"),
+        _ => bail!("the lab does not know how to fill the server"),
     }
     Ok(())
 }

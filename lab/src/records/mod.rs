@@ -33,16 +33,16 @@ pub(crate) struct Options {
     /// Mutants
     #[arg(long, default_value_t = 2_000)]
     mutants: usize,
-    /// Kept records alone, and fewer mutants: some 20 s
+    /// Only kept records, and fewer mutants: some 20 s
     #[arg(long, conflicts_with = "mutants")]
     short: bool,
     /// The program that reads them, in place of one built for it
     #[arg(long, value_name = "FILE")]
     looptax: Option<PathBuf>,
-    /// The same mutants again
+    /// Repeat the mutants of an earlier run
     #[arg(long)]
     seed: Option<u64>,
-    /// A folder for the mutants that did harm
+    /// A folder for the harmful mutants
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }

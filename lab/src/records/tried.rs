@@ -39,10 +39,10 @@ impl Ended {
             Self::Code(2) => "refused",
             Self::Code(3) => "not known",
             Self::Code(PANIC) => "panicked",
-            Self::Code(_) => "ended with a code that nobody promised",
-            Self::Signal(Some(signal)) if signal == Signal::XCPU.as_raw() => "went on for more than 10 s",
+            Self::Code(_) => "ended with an undocumented exit code",
+            Self::Signal(Some(signal)) if signal == Signal::XCPU.as_raw() => "ran for more than 10 s",
             Self::Signal(_) => "ended by a signal",
-            Self::Waits => "waits for ever",
+            Self::Waits => "waits forever",
         }
     }
 

@@ -75,7 +75,7 @@ impl Driver {
         let mut number = || words.next().and_then(|it| it.parse().ok());
         let counts = (number(), number(), number());
         let (Some(served), Some(failed), Some(unanswered)) = counts else {
-            return Err(io::Error::other(format!("`{line}` is not what a storm says")));
+            return Err(io::Error::other(format!("`{line}` is not the result of a storm")));
         };
         Ok(Answer { served, failed, unanswered, first_error: words.next().unwrap_or_default().to_owned() })
     }

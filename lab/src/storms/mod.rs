@@ -36,25 +36,25 @@ const ROWS: [(&str, &str); 11] = [
 /// Between two storms, so that the server sees the end of the connections before.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// What can be chosen.
+/// The options of the table.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Drivers; all when none is named
+    /// Drivers; all if none is given
     #[arg(value_name = "DRIVER")]
     names: Vec<String>,
     /// Storms of each row over the socket
     #[arg(long, default_value_t = 20)]
     storms: u32,
-    /// Storms of each row over TCP, which take longer: each waits for what never has an answer
+    /// Storms of each row over TCP, which take longer: each waits for connections that never get an answer
     #[arg(long, default_value_t = 3)]
     tcp_storms: u32,
     /// Connections of a storm
     #[arg(long, default_value_t = 200)]
     connections: u32,
-    /// Backlogs of the sockets, each in rows of its own
+    /// Backlogs of the sockets, each in separate rows
     #[arg(long, value_delimiter = ',', default_value = "80")]
     queues: Vec<u32>,
-    /// How long the server is stopped, in milliseconds, each in rows of its own
+    /// How long the server is stopped, in milliseconds, each in separate rows
     #[arg(long, value_delimiter = ',', default_value = "500")]
     stalls_ms: Vec<u64>,
 }
@@ -107,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         ground.end()?;
     }
     if n_apart > 0 {
-        bail!("{n_apart} rows in which the model fails otherwise than the real driver");
+        bail!("{n_apart} rows in which the model and the real driver fail differently");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(crate) struct Options {
 pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
     let clients = workspace::root()?.join("target/clients");
     if !clients.join("classes").is_dir() {
-        bail!("the drivers are not there: clients/setup.sh installs them");
+        bail!("the drivers are missing: clients/setup.sh installs them");
     }
     for (name, words) in [("tokio and sqlx", sqlx as Words), ("Java and HikariCP", java)] {
         let at = free_address()?;
@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
         );
         let is_right = trial.design == TrialDesign::Restart && left[0] == 0 && moved[1] == 0;
         if !is_right || moved[0] == 0 || left[1] == 0 || socket.n_failed + tcp.n_failed > 0 {
-            bail!("{name}: the turns are not what they should be");
+            bail!("{name}: the turns are wrong");
         }
     }
     Ok(())

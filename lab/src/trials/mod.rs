@@ -25,9 +25,9 @@ const INJECTED_US: u64 = 1_000;
 pub(crate) enum Chore {
     /// Both arms alike
     Aa(Series),
-    /// One arm longer by a millisecond a page
+    /// One arm longer by a millisecond per page
     Injected(Series),
-    /// An application by itself against one under a supervisor that moves nothing
+    /// An application by itself compared with one under a supervisor that moves nothing
     Native(native::Options),
     /// Applications with a pool in Rust and Java
     Applications(applications::Options),
@@ -71,7 +71,7 @@ fn alike(site: &Site, series: &Series) -> Result<()> {
         let pct = shown(tax.throughput_pct.known());
         println!("{trial}: {pct} %, {:?}", tax.verdict);
     }
-    println!("a difference was claimed in {n_claimed} of {} trials", series.trials);
+    println!("{n_claimed} of {} trials claimed a difference", series.trials);
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn injected(site: &Site, series: &Series) -> Result<()> {
         n_covered += u32::from(is_covered);
         println!("{trial}: {} µs, injected {truth_us:.1} µs, covered: {is_covered}", shown(Some(&added)));
     }
-    println!("the interval covered what was injected in {n_covered} of {} trials", series.trials);
+    println!("the interval covered the injected time in {n_covered} of {} trials", series.trials);
     Ok(())
 }
 

@@ -34,24 +34,24 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long, and what.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Starts of both instances, the unit of inference: two processes of one program differ by where their memory came
-    /// to lie, for as long as they live
+    /// Starts of both instances, the unit of inference: two processes of one program differ for their lifetime by the
+    /// place of their memory
     #[arg(long, default_value_t = 16)]
     starts: usize,
     /// Epochs in each, of sixteen pages of either instance
     #[arg(long, default_value_t = 8)]
     epochs: usize,
-    /// Both by themselves: what two processes differ by
+    /// Both by themselves: how far two processes differ
     #[arg(long)]
     alike: bool,
-    /// The command of another application in place of the page, with {address} where its address stands; it finds its
+    /// The command of another application in place of the page, with {address} in place of its address; it finds its
     /// database at 127.0.0.1 by the variables `TRIAL_PORT`, `TRIAL_USER`, `TRIAL_PASSWORD` and `TRIAL_DATABASE`
     #[arg(long)]
     command: Option<String>,
     /// Its page
     #[arg(long, default_value = "/")]
     path: String,
-    /// The address whose connections the supervisor looks at, and its socket, in place of the private server's; put that
+    /// The address whose connections the supervisor inspects, and its socket, instead of the private server's; put that
     /// server on the last core, too
     #[arg(long)]
     map: Option<String>,

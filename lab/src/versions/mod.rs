@@ -35,13 +35,13 @@ const LIMIT_S: &str = "1800";
 /// Those of `--short`: what the machine has, with the commands that cost seconds.
 const SHORT: [&str; 6] = ["find", "check", "watch", "switch", "run", "dsn"];
 
-/// What is tried.
+/// The options of the table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
     /// Columns whose names have one of these words
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Commands; all when none is named
+    /// Commands; all if none is given
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Servers of the machine itself, and the commands that measure nothing
@@ -50,10 +50,10 @@ pub(crate) struct Options {
     /// Columns at one time
     #[arg(long, default_value_t = 1)]
     at_once: usize,
-    /// Writes the table into the book
+    /// Write the table into the book
     #[arg(long)]
     write: bool,
-    /// Another build
+    /// Another build of looptax
     #[arg(long)]
     looptax: Option<PathBuf>,
 }
@@ -91,20 +91,22 @@ const CLIENTS: [&str; 4] = ["psql", "mysql", "mariadb", "redis-cli"];
 /// Tries all.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
-        println!("versions: skipped, since namespaces and other users' processes take root");
+        println!("versions: skipped, because namespaces and other users' processes need root");
         return Ok(());
     }
     if Command::new("php").arg("-v").output().is_err() {
-        println!("versions: skipped, since the application is a program in PHP, which is not installed");
+        println!("versions: skipped, because the application is a program in PHP, which is not installed");
         return Ok(());
     }
     let looptax = match &options.looptax {
         Some(path) => path.clone(),
         None => debug_looptax()?,
     };
-    let looptax = fs::canonicalize(looptax).context("no looptax there")?;
+    let looptax = fs::canonicalize(looptax).context("no looptax at that path")?;
     if ["/tmp", "/run"].iter().any(|hidden| looptax.starts_with(hidden)) {
-        println!("versions: skipped, since the namespaces have their own /tmp and /run, and looptax is there");
+        println!(
+            "versions: skipped, because the namespaces have their own /tmp and /run, and looptax is in one of these"
+        );
         return Ok(());
     }
     let folder = std::env::var_os("LOOPTAX_VERSIONS")
@@ -131,7 +133,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let workers: Vec<_> = (0..options.at_once.max(1)).map(|_| scope.spawn(try_each)).collect();
         workers.into_iter().filter_map(|it| it.join().ok()).flatten().collect()
     });
-    ensure!(rows.len() == wanted.len(), "a column was not tried to its end");
+    ensure!(rows.len() == wanted.len(), "a column was not tested to its end");
     rows.sort_by_key(|(idx, _)| *idx);
     let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
     let table = table(&rows);

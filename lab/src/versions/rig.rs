@@ -84,7 +84,7 @@ fn account(names: &[&str]) -> Result<(u32, u32)> {
             return Ok((uid?, gid?));
         }
     }
-    bail!("none of the accounts {names:?} is here")
+    bail!("none of the accounts {names:?} exists")
 }
 
 /// A folder that this account owns and everybody may enter.
@@ -394,7 +394,7 @@ fn pgbouncer(bin: Option<&Path>) -> Result<Rig> {
     };
     wait_for(&rig)?;
     let told = sql(&rig, "SHOW VERSION")?;
-    ensure!(told.contains(&rig.version), "it says {told} and {}", rig.version);
+    ensure!(told.contains(&rig.version), "it reports {told} and {}", rig.version);
     Ok(rig)
 }
 

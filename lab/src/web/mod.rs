@@ -15,7 +15,7 @@ use anyhow::Result;
 use crate::workspace::run_to_success;
 use folder::folder;
 
-/// What can be done with the page.
+/// The commands for the page.
 #[derive(clap::Subcommand)]
 pub(crate) enum Chore {
     /// The page in a real browser: console, requests, marks, keyboard, axe, paper

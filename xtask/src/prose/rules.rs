@@ -71,7 +71,7 @@ pub(super) struct Phrases {
 
 impl Phrases {
     pub(super) fn read(text: &str) -> Result<Self> {
-        let list: List = toml::from_str(text).context("xtask/data/prose.toml is broken")?;
+        let list: List = toml::from_str(text).context("xtask/data/prose.toml is invalid")?;
         let finds = list.rule.iter().map(|it| it.find.as_str());
         let any = RegexSetBuilder::new(finds).case_insensitive(true).size_limit(1 << 26).build()?;
         let each = list.rule.iter().map(|rule| {

@@ -48,7 +48,7 @@ fn renamed_folders(place: &Place) -> Result<[(PathBuf, &'static str); 2]> {
     let cargo_home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| env::home_dir().map(|home| home.join(".cargo")))
-        .context("neither CARGO_HOME nor a home folder is known")?;
+        .context("neither CARGO_HOME nor a home folder is set")?;
     Ok([(place.root.clone(), "/looptax"), (cargo_home.join("registry/src"), "/crates")])
 }
 

@@ -12,7 +12,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
     let named = format!("[{}]", place.version);
     // Before its release a version is what is not released yet.
     let Some(section) = section(&text, &named).or_else(|| section(&text, "[Unreleased]")) else {
-        bail!("CHANGELOG.md has no part {named}");
+        bail!("CHANGELOG.md has no section {named}");
     };
     fs::write(place.artefacts.with_file_name("release-notes.md"), section)?;
     Ok(())

@@ -49,7 +49,7 @@ impl Place {
         let image_machine = match MACHINE {
             "x86_64" => "amd64",
             "aarch64" => "arm64",
-            other => bail!("nobody has thought of a release for {other}"),
+            other => bail!("no release is defined for {other}"),
         };
         Ok(Self {
             image_machine,
@@ -84,11 +84,11 @@ impl Place {
         }
         let changelog = std::fs::read_to_string(self.root.join("CHANGELOG.md"))?;
         if !changelog.contains(&format!("\n## [{}]", self.version)) {
-            bail!("CHANGELOG.md has no part [{}]", self.version);
+            bail!("CHANGELOG.md has no section [{}]", self.version);
         }
         let changed = ask_git(&["status", "--porcelain"])?;
         if !changed.is_empty() {
-            bail!("the checkout is not what {tag} is:\n{changed}");
+            bail!("the checkout differs from {tag}:\n{changed}");
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ pub(super) fn check_readme(place: &Place) -> Result<()> {
     let named = text.split("/releases/download/").skip(1);
     let named = named.filter_map(|rest| rest.split([' ', '\n']).next()?.rsplit('/').next());
     let missing: Vec<String> =
-        named.filter(|name| !is_there(name)).map(|name| format!("README.md names {name}")).collect();
+        named.filter(|name| !is_there(name)).map(|name| format!("README.md mentions {name}")).collect();
     fail_on(&missing)
 }
 

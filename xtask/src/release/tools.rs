@@ -31,7 +31,7 @@ impl Tool {
     fn installed(&self, place: &Place) -> Result<PathBuf> {
         let path = place.tools.join("bin").join(self.name);
         if !path.exists() {
-            let tools = place.tools.to_str().context("the tools' folder is no text")?;
+            let tools = place.tools.to_str().context("the path of the tools' folder is not UTF-8")?;
             let Self { name, version } = self;
             run_to_success(&mut cargo(&[
                 "install",

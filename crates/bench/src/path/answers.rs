@@ -26,7 +26,7 @@ pub(crate) fn table<const N: usize>(
         let n_columns = row.len();
         let cells: Vec<Option<String>> = row.into_iter().map(text).collect::<Result<_, _>>()?;
         <[Option<String>; N]>::try_from(cells)
-            .map_err(|_| unfit(protocol, "as many columns as were asked for", n_columns.to_string().as_bytes()))
+            .map_err(|_| unfit(protocol, "the requested number of columns", n_columns.to_string().as_bytes()))
     };
     rows.into_iter().map(row).collect()
 }
@@ -53,7 +53,7 @@ pub(crate) fn number<T: FromStr>(protocol: &'static str, cell: Option<String>) -
 /// A text that is a value of this type.
 pub(crate) fn parsed<T: FromStr>(protocol: &'static str, text: &str) -> Result<T, WireError> {
     let told = text.trim().parse();
-    told.map_err(|_| unfit(protocol, "a number that can be", text.as_bytes()))
+    told.map_err(|_| unfit(protocol, "a valid number", text.as_bytes()))
 }
 
 /// Makes the error for an answer that does not fit the question.

@@ -434,7 +434,7 @@ pub(crate) fn log_in(
             let is_tcp = link.facts().local.is_some();
             let connection = mongodb::Connection::login(link, login, limit)?;
             if is_tcp && connection.peer().is_none() {
-                return Err(unfit(protocol.title(), "the address that we come from", &[]));
+                return Err(unfit(protocol.title(), "the client address that the server sees", &[]));
             }
             ProtocolConnection::Mongodb(connection)
         }

@@ -19,7 +19,7 @@ pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// The path does not fit the kernel's structure.
-    #[error("socket path has {bytes} bytes, the kernel takes {MAX_SOCKET_PATH_BYTES}: `{path}`")]
+    #[error("the socket path has {bytes} bytes, but the kernel accepts at most {MAX_SOCKET_PATH_BYTES}: `{path}`")]
     TooLong {
         path: PathBuf,
         /// Its length in bytes.
@@ -61,10 +61,12 @@ pub enum PathError {
         found: String,
     },
     /// Neither the server nor the kernel reports whose processes hold the server's ends of our connections.
-    #[error("the kernel does not tell whose process holds the other end of connections over {endpoint}")]
+    #[error(
+        "neither the server nor the kernel shows which process has the other end of the connections over {endpoint}"
+    )]
     Unseen { endpoint: String },
     /// None of the server's threads is known to serve connections.
-    #[error("process {pid} has no thread that is known to serve connections, so none can be pinned")]
+    #[error("looptax cannot tell which threads of process {pid} serve connections, so it pins none")]
     NoWorker { pid: u32 },
     /// The two arms lead to different servers.
     #[error("the arms lead to different servers: {detail}")]
@@ -102,7 +104,7 @@ impl PathError {
         use looptax_model::dsn::Protocol::{Fastcgi, Http};
         match self {
             Self::Protocol { action: LOG_IN, endpoint, source } if matches!(protocol, Fastcgi | Http) => {
-                Self::Protocol { action: "ask for a page", endpoint, source }
+                Self::Protocol { action: "request a page", endpoint, source }
             }
             other => other,
         }
@@ -138,27 +140,28 @@ impl PathError {
 impl Explain for PathError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooLong { .. } => Some("use a shorter folder, or a symbolic link to it from a short path".to_owned()),
+            Self::TooLong { .. } => Some("use a shorter folder, or a short symbolic link to it".to_owned()),
             Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
             Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => question_hint(source),
             error if error.is_of_plugin() => Some(
-                "look at the user and the account's plugin: MySQL asks for any plugin if there is no such account"
+                "check the user name and the account's plugin: if the account does not exist, MySQL asks for an \
+                 arbitrary plugin"
                     .to_owned(),
             ),
             Self::Protocol { source, .. } => wire_hint(source),
-            Self::Refused { .. } => Some("fix it; the server's own client shows the same".to_owned()),
-            Self::DifferentServers { .. } => Some(
-                "give the socket of the server behind the URL with --socket; \
-                 nothing was measured"
-                    .to_owned(),
-            ),
+            Self::Refused { .. } => {
+                Some("correct the statement; the server's own client reports the same error".to_owned())
+            }
+            Self::DifferentServers { .. } => {
+                Some("pass the socket of the URL's server with --socket; nothing was measured".to_owned())
+            }
             Self::Stranger { .. } => Some(TRUST_PEER.to_owned()),
             Self::Unproved { .. } => {
-                Some("a proxy, a port forward or a second server may sit behind that address".to_owned())
+                Some("a proxy, a port forward or a second server may answer at that address".to_owned())
             }
-            Self::Unseen { .. } => Some("run it as root, or as the user whose process the server is".to_owned()),
-            Self::NoWorker { .. } => Some("memcached names its threads from version 1.6.18 on".to_owned()),
+            Self::Unseen { .. } => Some("run looptax as root, or as the user that runs the server".to_owned()),
+            Self::NoWorker { .. } => Some("use memcached 1.6.18 or newer, which names its threads".to_owned()),
             Self::Option { .. } | Self::NoSuchWorkload { .. } => None,
         }
     }
@@ -172,9 +175,8 @@ impl Explain for PathError {
 }
 
 /// The next step if nothing proves which process is there.
-pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; --trust-peer logs in all the same, \
-     and the \
-     program there gets the password";
+pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; --trust-peer logs in anyway, and \
+    that process gets the password";
 
 pub(crate) const LOG_IN: &str = "log in";
 
@@ -189,8 +191,8 @@ fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(
             "INFO and CLIENT LIST prove that both transports lead to one server: allow them to this user (ACL SETUSER \
-             NAME \
-             +info +client|list), or run it as root, who asks the kernel; `looptax check` needs neither"
+             NAME +info +client|list), or run looptax as root, which asks the kernel instead; `looptax check` needs \
+             neither"
                 .to_owned(),
         ),
         _ => wire_hint(source),
@@ -200,8 +202,8 @@ fn question_hint(source: &WireError) -> Option<String> {
 fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => {
-            "is the server running, and does it listen there? `ss -xl` lists sockets; a container sees only folders that \
-             are mounted into it (`-v FOLDER:FOLDER`)"
+            "is the server running, and does it listen on this socket? `ss -xl` lists sockets; a container sees only \
+             folders that are mounted into it (`-v FOLDER:FOLDER`)"
                 .to_owned()
         }
         io::ErrorKind::PermissionDenied => format!(
@@ -210,11 +212,12 @@ fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
             path.display()
         ),
         io::ErrorKind::ConnectionRefused => {
-            "the file exists, but no process listens on it: a server that has ended left it; `ss -xl` lists \
-             sockets".to_owned()
+            "the file exists, but no process listens on it: it is left from a server that has ended; `ss -xl` lists \
+             sockets"
+                .to_owned()
         }
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            "the server's backlog is full, or it does not accept: is it hung?".to_owned()
+            "the server's backlog is full, or the server does not accept connections: is it hung?".to_owned()
         }
         _ => "`ss -xl` lists listening sockets".to_owned(),
     }
@@ -224,7 +227,7 @@ fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
     match source.raw_os_error() {
         Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => no_port_hint(LocalPorts::read()),
         Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
-            "no process answers for the arm redirect: something ended the process looptax-beside".to_owned()
+            "no process answers for the arm redirect: looptax's process looptax-beside was ended".to_owned()
         }
         _ => format!("does a server listen on port {}? `ss -tln` lists ports", address.port()),
     }
@@ -245,33 +248,25 @@ fn no_port_hint(ports: Option<LocalPorts>) -> String {
 
 fn wire_hint(source: &WireError) -> Option<String> {
     match source {
-        WireError::Server { message, .. } if message.contains("max number of clients") => {
-            server_hint("1040")
-        }
+        WireError::Server { message, .. } if message.contains("max number of clients") => server_hint("1040"),
         WireError::Server { code, .. } => server_hint(code),
         WireError::EndsConnection { .. } => Some(
-            "a transport is proved on a connection that stays open: switch keep-alive on (gunicorn: `--worker-class gthread`; \
-             its sync workers have no such setting)"
+            "looptax proves a transport on a connection that stays open: enable keep-alive (gunicorn: `--worker-class \
+             gthread`; its sync workers do not have this setting)"
                 .to_owned(),
         ),
-        WireError::ClearNotEnabled => Some(
-            "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 enables it, as it does for MySQL's own clients"
-                .to_owned(),
-        ),
-        WireError::NoTls => {
-            Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned())
+        WireError::ClearNotEnabled => {
+            Some("set LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 to enable it, as for MySQL's own clients".to_owned())
         }
-        WireError::Malformed { .. } => Some(
-            "is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`"
-                .to_owned(),
-        ),
+        WireError::NoTls => Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned()),
+        WireError::Malformed { .. } => {
+            Some("is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`".to_owned())
+        }
         WireError::Timeout { .. } => Some(
-            "the server took the connection and does not answer: is it hung or of another kind?"
+            "the server accepted the connection but does not answer: is it hung, or a server of another kind?"
                 .to_owned(),
         ),
-        WireError::Closed { .. } => {
-            Some("the server's log says why it closed the connection".to_owned())
-        }
+        WireError::Closed { .. } => Some("the server's log shows why it closed the connection".to_owned()),
         _ => None,
     }
 }
@@ -281,9 +276,9 @@ fn server_hint(code: &str) -> Option<String> {
     let hint = match code {
         "NOAUTH" => "the server needs a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt",
         "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" => {
-            "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
-             differ between socket and TCP, and one may need a client's certificate, which looptax has not: \
-             `looptax check` says more"
+            "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may differ between \
+             socket and TCP, and one may need a client certificate, which looptax does not have: `looptax check` says \
+             more"
         }
         "1040" | "1203" | "53300" => "the server allows no more connections: lower -c or raise its limit",
         "1049" | "3D000" => "the database in the URL does not exist",

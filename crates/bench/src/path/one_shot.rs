@@ -51,7 +51,7 @@ impl OneShot {
         let endpoint = &self.endpoint;
         let mut conversation = self.begin()?;
         let failed = |action| move |source| PathError::Protocol { action, endpoint: endpoint.to_string(), source };
-        conversation.ask_once().map_err(failed("ask one query"))?;
+        conversation.ask_once().map_err(failed("send one query"))?;
         conversation.close().map_err(failed("end the connection"))
     }
 }
@@ -124,7 +124,7 @@ impl Conversation {
         }
         Err(WireError::Malformed {
             protocol: self.protocol().title(),
-            action: "ask one query",
+            action: "send one query",
             expected: "one row of 120 bytes, or nothing for a missing key",
             found: "something else".to_owned(),
         })

@@ -51,21 +51,21 @@ pub fn prove(
         .clients
         .iter()
         .find(|client| client.connection_id == connection_id)
-        .ok_or_else(|| unproved("the server behind the baseline arm does not list it".to_owned()))?;
+        .ok_or_else(|| unproved("the server behind the baseline arm does not list this connection".to_owned()))?;
     let server_view = match (&seen.seen_as, arm) {
         (SeenAs::Socket, arm) if arm.is_unix() => "local socket".to_owned(),
         (SeenAs::SocketOf(pid), arm) if arm.is_unix() && facts.peer_pid == Some(*pid) => {
             format!("local socket of process {pid}")
         }
         (SeenAs::Tcp(address), Arm::Proxy) if is_relayed(relayed, facts, *address) => {
-            format!("TCP from {address}, which is the proxy's")
+            format!("TCP from {address}, the proxy's address")
         }
         (SeenAs::Tcp(address), arm) if !arm.is_unix() && arm != Arm::Proxy && Some(*address) == facts.local => {
             format!("TCP from {address}")
         }
         (SeenAs::Untold, _) => "greeted by the same process".to_owned(),
         (other, _) => {
-            return Err(unproved(format!("the server sees {other:?}, we are {:?}", facts.local)));
+            return Err(unproved(format!("the server sees {other:?}, but our end is {:?}", facts.local)));
         }
     };
     let server_view = match (arm.second_hop(), &seen.behind) {
@@ -75,7 +75,7 @@ pub fn prove(
             format!("{server_view}, behind it TCP from {address}")
         }
         (hop, behind) => {
-            return Err(unproved(format!("behind the pooler {hop:?} was wanted, and {behind:?} is seen")));
+            return Err(unproved(format!("behind the pooler {hop:?} was expected, but {behind:?} was seen")));
         }
     };
     Ok(Proof {

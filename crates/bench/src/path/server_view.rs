@@ -167,7 +167,7 @@ fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireErr
     parsed::<u16>(MYSQL, told("port"))?;
     let has_data = told("datadir").starts_with('/');
     if !has_data || OWN.iter().all(|name| told(name).is_empty()) {
-        return Err(unfit(MYSQL, "variables that name the server", &[]));
+        return Err(unfit(MYSQL, "variables that identify the server", &[]));
     }
     let shown = variables.iter().map(|(name, value)| format!("{name}={value}"));
     Ok(shown.collect::<Vec<_>>().join(" "))
@@ -257,7 +257,7 @@ fn redis(connection: &mut looptax_wire::redis::Connection<Link>, ids: &[u64]) ->
     let server_pid = server_pid.map(|it| parsed(REDIS, &it)).transpose()?;
     // Without one nothing tells it from another.
     let run_id = field("run_id").filter(|it| !it.is_empty());
-    let run_id = run_id.ok_or_else(|| WireError::Unsupported { what: "a number of the server's own".to_owned() })?;
+    let run_id = run_id.ok_or_else(|| WireError::Unsupported { what: "an identifier of the server".to_owned() })?;
     let identity = format!("run_id={run_id}");
     let list = redis_clients(connection, server_pid)?.into_iter();
     let clients = list.filter(|client| ids.contains(&client.connection_id)).collect();
@@ -286,11 +286,11 @@ fn redis_clients(
     let list = redis_text(connection, &[b"CLIENT", b"LIST"])?;
     let client = |line: &str| {
         let client = redis_client(line, server_pid);
-        client.ok_or_else(|| unfit(REDIS, "a line of a client", line.as_bytes()))
+        client.ok_or_else(|| unfit(REDIS, "a client's line", line.as_bytes()))
     };
     let clients: Vec<ClientSeen> = list.lines().map(client).collect::<Result<_, _>>()?;
     if own != 0 && !clients.iter().any(|it| it.connection_id == own) {
-        return Err(unfit(REDIS, "a list with ourselves in it", list.as_bytes()));
+        return Err(unfit(REDIS, "a list that contains our own connection", list.as_bytes()));
     }
     Ok(clients)
 }

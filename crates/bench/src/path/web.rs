@@ -101,11 +101,11 @@ impl WebPage {
         }
         let authority = &url[Position::BeforeHost..Position::AfterPort];
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(format!("`{authority}` comes with an account, which belongs into a header"));
+            return Err(format!("`{authority}` contains an account: pass it in a header instead"));
         }
-        let host = { url.host() }.ok_or_else(|| format!("`{shown}` names no host"))?;
+        let host = { url.host() }.ok_or_else(|| format!("`{shown}` has no host"))?;
         let ip = own_ip(&host, resolve)
-            .ok_or_else(|| format!("`{host}` is not an address of this machine, by /etc/hosts"))?;
+            .ok_or_else(|| format!("`{host}` is not an address of this machine (looked up in /etc/hosts)"))?;
         let port = url.port_or_known_default().unwrap_or(80);
         let is_tls = url.scheme() == "https";
         Ok(Self {
@@ -182,7 +182,7 @@ mod tests {
             ("http://a:secret@x y/", "`x y/` is not a URL"),
             ("ftp://a:secret@localhost/", "`localhost/` is neither http:// nor https://"),
             ("localhost:8080", "neither http:// nor https://"),
-            ("http://a:secret@localhost/", "`localhost` comes with an account"),
+            ("http://a:secret@localhost/", "`localhost` contains an account"),
             ("http://example.org/", "`example.org` is not an address of this machine"),
             ("http://192.0.2.1/", "not an address of this machine"),
         ] {

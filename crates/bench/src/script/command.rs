@@ -44,13 +44,13 @@ pub(crate) fn find(source: Source<'_>, found: &str, span: Range<usize>) -> Resul
     let (what, because, instead) = match found {
         _ if is("gset") || is("aset") => (
             if is("gset") { "\\gset" } else { "\\aset" },
-            "answers are counted and checked, and not kept",
-            "end the statement with `;` and set the variable by an expression",
+            "looptax counts and checks answers, but does not keep them",
+            "end the statement with `;` and set the variable with an expression",
         ),
         _ if is("shell") || is("setshell") => (
             if is("shell") { "\\shell" } else { "\\setshell" },
-            "a measuring loop starts no programs",
-            "run the program before, and hand its result over as a definition",
+            "looptax starts no programs while it measures",
+            "run the program first, and pass its result as a definition",
         ),
         _ => {
             let fault = ParseFault::UnknownCommand { found: word(found), nearest: nearest(found, SUPPORTED) };

@@ -50,7 +50,7 @@ pub enum SetError {
         found: String,
     },
     /// A definition is not `name=value`.
-    #[error("cannot define `{found}`: expected `name=value`, the name of letters, digits and underscores")]
+    #[error("cannot define `{found}`: expected `name=value`, with a name of letters, digits and underscores")]
     Definition { found: String },
 }
 

@@ -18,7 +18,7 @@ pub enum ParseFault {
         nearest: Option<&'static str>,
     },
     /// A command or function of pgbench that looptax does not do.
-    #[error("`{what}` is not supported here: {because}")]
+    #[error("looptax does not support `{what}`: {because}")]
     Refused {
         /// The command with its backslash, or the function.
         what: &'static str,
@@ -131,7 +131,7 @@ pub enum RunFault {
         name: String,
     },
     /// The text that defines the variable is not a number, truth value or NULL.
-    #[error("the variable `{name}` is defined as text, which cannot be calculated with")]
+    #[error("the variable `{name}` is defined as text and cannot be used in a calculation")]
     NotANumber {
         /// Without its colon.
         name: String,
@@ -152,7 +152,7 @@ pub enum RunFault {
         name: String,
         found: f64,
     },
-    #[error("a pipeline is open already")]
+    #[error("a pipeline is already open")]
     PipelineOpen,
     /// The end of a pipeline that was not started.
     #[error("no pipeline is open")]

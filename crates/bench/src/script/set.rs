@@ -40,7 +40,7 @@ struct Member {
 
 /// Something in a script that is allowed, and may not do what its author meant. `Display` is one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: `:{name}` within quotes or a comment stays as it is")]
+#[error("{place}: `:{name}` is not replaced within quotes or a comment")]
 pub struct Warning {
     /// Where.
     pub place: Place,

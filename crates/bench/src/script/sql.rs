@@ -251,7 +251,7 @@ impl<'a, 's> Scanner<'a, 's> {
     fn compound(&self) -> ScriptError {
         let fault = ParseFault::Refused {
             what: "\\;",
-            because: "each request holds one statement",
+            because: "each request holds only one statement",
             instead: "end each statement with `;`, between \\startpipeline and \\endpipeline to send them together",
         };
         self.source.error(self.at..self.at + 2, fault)

@@ -32,27 +32,27 @@ fn names_unknown_and_refused_commands() {
     check("a \\if", "a.sql:1:6: expected a value, found the end of the line", "");
     check(
         "\\SHELL ls",
-        "a.sql:1:1: `\\shell` is not supported here: a measuring loop starts no programs",
+        "a.sql:1:1: looptax does not support `\\shell`: looptax starts no programs while it measures",
         "definition",
     );
     check(
         "\\setshell x ls",
-        "a.sql:1:1: `\\setshell` is not supported here: a measuring loop starts no programs",
+        "a.sql:1:1: looptax does not support `\\setshell`: looptax starts no programs while it measures",
         "definition",
     );
     check(
         "SELECT 1 \\gset x_",
-        "a.sql:1:10: `\\gset` is not supported here: answers are counted and checked, and not kept",
+        "a.sql:1:10: looptax does not support `\\gset`: looptax counts and checks answers, but does not keep them",
         ";",
     );
     check(
         "SELECT 1 \\aset",
-        "a.sql:1:10: `\\aset` is not supported here: answers are counted and checked, and not kept",
+        "a.sql:1:10: looptax does not support `\\aset`: looptax counts and checks answers, but does not keep them",
         ";",
     );
     check(
         "SELECT 1 \\; SELECT 2;",
-        "a.sql:1:10: `\\;` is not supported here: each request holds one statement",
+        "a.sql:1:10: looptax does not support `\\;`: each request holds only one statement",
         "pipeline",
     );
 }
@@ -79,10 +79,14 @@ fn names_mistakes_in_calls_and_constants() {
     check("\\set x random", "a.sql:1:14: expected `(` after the function's name, found the end of the line", "");
     check(
         "\\set x permute(1, 2)",
-        "a.sql:1:8: `permute()` is not supported here: its results would not be those of pgbench",
+        "a.sql:1:8: looptax does not support `permute()`: its results would differ from pgbench's",
         "hash",
     );
-    check("\\set x debug(1)", "a.sql:1:8: `debug()` is not supported here: a measuring loop prints nothing", "");
+    check(
+        "\\set x debug(1)",
+        "a.sql:1:8: looptax does not support `debug()`: looptax prints nothing while it measures",
+        "",
+    );
     check("\\set x 9223372036854775808", "a.sql:1:8: the constant `9223372036854775808` is out of range", "");
     check("\\set x 1e400", "a.sql:1:8: the constant `1e400` is out of range", "");
     check("\\set x case 1 when 1 then 2 end", "a.sql:1:13: expected WHEN, found `1`", "");

@@ -113,7 +113,7 @@ fn marks_pipelines_and_sleeps() {
 #[test]
 fn refuses_pipelines_that_do_not_fit_and_starts_anew() {
     for (text, wanted) in [
-        ("\\startpipeline\n\\startpipeline\na;", "a.sql:2:1: a pipeline is open already"),
+        ("\\startpipeline\n\\startpipeline\na;", "a.sql:2:1: a pipeline is already open"),
         ("a;\n\\endpipeline", "a.sql:2:1: no pipeline is open"),
         ("\\syncpipeline\na;", "a.sql:1:1: no pipeline is open"),
         ("\\startpipeline\na;", "a.sql:2:3: the script ends within a pipeline"),

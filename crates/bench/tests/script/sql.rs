@@ -67,8 +67,8 @@ fn tells_of_variables_that_stay_within_quotes() {
     assert_eq!(
         seen,
         [
-            "a.sql:1:9: `:a` within quotes or a comment stays as it is",
-            "a.sql:1:32: `:b` within quotes or a comment stays as it is",
+            "a.sql:1:9: `:a` is not replaced within quotes or a comment",
+            "a.sql:1:32: `:b` is not replaced within quotes or a comment",
         ]
     );
 }

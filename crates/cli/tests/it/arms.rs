@@ -293,7 +293,7 @@ fn without_root_what_can_be_had_is_measured() {
     let problems = record["problems"].to_string();
     let names: Vec<Value> = arms(&record).into_iter().map(|arm| arm["name"].clone()).collect();
     // If user namespaces are forbidden, that is reported.
-    if !problems.contains("bridge is not measured: no separate network namespace") {
+    if !problems.contains("bridge is not measured: cannot make a separate network namespace") {
         assert_eq!(names, ["unix", "tcp", "tls", "bridge", "proxy"]);
     }
     arms(&record).iter().for_each(check_proof);
@@ -308,7 +308,7 @@ fn a_baseline_that_cannot_be_had_ends_the_run() {
     check_refused(&["private:redis", "--arms", "tcp,ipx"], &["`ipx` is not an arm"]);
     let line = "redis-benchmark -n 1000 {transport}";
     let exec = ["private:redis", "--arms", "tcp,tls", "--exec", line];
-    check_refused(&exec, &["cannot lead over tls"]);
+    check_refused(&exec, &["cannot route over tls"]);
 }
 
 /// A running server is reached as it is: over its TLS too, where its kind has it on the same port.

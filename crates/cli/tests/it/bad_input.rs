@@ -35,7 +35,7 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
         let run = Looptax::new("/bin/bash", &scratch).args(["-c", &command]);
         uid.map_or(run.clone(), |uid| run.uid(uid)).run()
     };
-    let files = ["64 connections per arm need", "this process may have 64", "ulimit -Hn 144"];
+    let files = ["64 connections per arm need", "this process may open only 64", "ulimit -Hn 144"];
     under("-n 64", "echo -c 64", None).expect_error(2, &files);
     if !is_installed(Kind::Redis) || !is_root() {
         return;
@@ -195,7 +195,11 @@ fn a_socket_path_that_is_too_long_is_counted() {
         return;
     };
     let long = format!("/{}", "x".repeat(107));
-    check(&[&server.url(), "--yes", "--socket", &long], 2, &["has 108 bytes, the kernel takes 107", "shorter folder"]);
+    check(
+        &[&server.url(), "--yes", "--socket", &long],
+        2,
+        &["has 108 bytes, but the kernel accepts at most 107", "shorter folder"],
+    );
 }
 
 #[test]
@@ -410,7 +414,7 @@ fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
         run.stdout
     };
     let low = plan("40");
-    assert!(low.contains("warning: 40 requests per second in all") && low.contains("40% would be"), "{low}");
+    assert!(low.contains("warning: 40 requests per second in all") && low.contains("40% would mean"), "{low}");
     let rather_low = plan("150");
     assert!(rather_low.contains("warning: 150 ") && !rather_low.contains("150%"), "{rather_low}");
     for fine in ["40%", "50k"] {

@@ -81,7 +81,7 @@ fn what_a_dump_does_not_have_is_refused() {
     let mariadb = "private:mariadb";
     check_refused(&["echo"], &["`dump` is not a workload for echo"]);
     check_refused(&[mariadb, "-c", "2"], &["one dump at a time"]);
-    check_refused(&[mariadb, "--fixed", "10s"], &["not known beforehand", "--fixed 6"]);
+    check_refused(&[mariadb, "--fixed", "10s"], &["does not know beforehand", "--fixed 6"]);
     check_refused(&[mariadb, "--slice-ms", "50"], &["--slice-ms does not apply to `dump`"]);
     check_refused(&[mariadb, "--rate", "10"], &["do not apply to `dump`"]);
     check_refused(&["private:postgres", "--protocol", "text"], &["--protocol does not apply"]);
@@ -112,7 +112,7 @@ fn a_running_server_is_dumped_only_as_our_own_and_from_a_table_that_is_there() {
             .run()
     };
     run(&[]).expect_error(2, &["reads a whole table again and again", "--own-server"]);
-    run(&["--own-server"]).expect_error(2, &["there is no table `sbtest1`"]);
+    run(&["--own-server"]).expect_error(2, &["found no table `sbtest1`"]);
     run(&["--own-server", "--write"]).expect_code(0);
     assert!(server.scratch_places().is_empty());
 }

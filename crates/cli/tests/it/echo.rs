@@ -91,6 +91,6 @@ fn what_cannot_be_sent_is_refused() {
         &["private:redis", "--nodelay", "off"],
         &["--nodelay does not apply to `get`", "looptax compare echo"],
     );
-    check_refused(&["echo", "--workload", "stream", "--pipeline", "2"], &["--pipeline is not for `stream`"]);
+    check_refused(&["echo", "--workload", "stream", "--pipeline", "2"], &["--pipeline does not apply to `stream`"]);
     check_refused(&["echo", "--request-size", "64K", "--pipeline", "3"], &["is 196608 bytes in one send", "131072"]);
 }

@@ -232,7 +232,7 @@ fn what_cannot_be_meant_is_told() {
 fn a_running_server_needs_a_word_that_it_is_ours() {
     let line = "redis-cli {transport} ping";
     let args = ["redis://127.0.0.1:1", "--yes", "--exec", line];
-    fails(&args, 2, &["cannot bound", "--own-server"]);
+    fails(&args, 2, &["cannot limit", "--own-server"]);
 }
 
 #[test]

@@ -105,5 +105,5 @@ fn r44_a_program_on_path_that_another_user_controls_is_passed_over_as_root() {
     let path = trap.folder.path();
     let run = Looptax::new(exe(), &scratch).env("PATH", path).args(["compare", "private:valkey"]).run();
     trap.was_not_entered();
-    run.expect_error(2, &["is not started as root", &path.display().to_string()]);
+    run.expect_error(2, &["looptax does not start", &path.display().to_string()]);
 }

@@ -42,7 +42,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     assert_eq!(kinds(&record), ["persistent", "pipelining", "tls-off", "unix"]);
     let problems = record["problems"].to_string();
     for part in ["left to the scheduler", "ends on two cores"] {
-        let words = format!("{part}: not measured: --placement says otherwise");
+        let words = format!("{part}: not measured: --placement asks for another placement");
         assert!(problems.contains(&words), "{problems}");
     }
     for remedy in remedies(&record) {
@@ -79,9 +79,9 @@ fn what_does_not_go_with_a_server_is_left_out() {
 
 #[test]
 fn it_is_asked_of_one_server_and_over_tcp() {
-    check_refused(&["--remedies"], &["--remedies is about one server", "hint:"]);
+    check_refused(&["--remedies"], &["--remedies needs exactly one server", "hint:"]);
     let two = ["private:redis", "--remedies", "--workload", "get,set"];
     check_refused(&two, &["--remedies is about one workload", "hint:"]);
     let over_unix = ["echo", "--remedies", "--baseline", "unix"];
-    check_refused(&over_unix, &["`unix` is a remedy itself", "--baseline tcp"]);
+    check_refused(&over_unix, &["`unix` is itself a remedy", "--baseline tcp"]);
 }

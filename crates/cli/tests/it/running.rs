@@ -220,7 +220,8 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
     let scratch = Scratch::new();
     let run = compare(&scratch).args([&server.url(), "-c", "3", "--dry-run"]).run();
     run.expect_code(0);
-    let load = "load: up to 6 connections, up to 3 of them ask at a time, as fast as they are answered, and keep up to 3 cores busy";
+    let load = "load: up to 6 connections, up to 3 of them send requests at a time, as fast as the server answers, and \
+                keep up to 3 cores busy";
     assert!(run.stdout.contains(load), "{}", run.stdout);
     if !is_there("script") {
         return;
@@ -272,7 +273,7 @@ fn what_a_pooler_would_lose_is_not_prepared_there() {
         if keeps_prepared() {
             run.expect_code(0);
         } else {
-            run.expect_error(2, &["from client to client", "--protocol text"]);
+            run.expect_error(2, &["to one client after another", "--protocol text"]);
         }
         let names = "SELECT name FROM pg_prepared_statements WHERE name LIKE 'looptax%'";
         assert!({ server.talk() }.query(names).unwrap().is_empty());

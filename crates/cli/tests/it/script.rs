@@ -124,7 +124,7 @@ fn what_fails_while_it_runs_names_its_place() {
         &["error: the server refuses the statement at my.sql:2:1", "nowhere", "hint: fix it"],
     );
     check_refused(postgres, "\\set x 1 / 0\nSELECT :x;\n", &[], &["my.sql:1:", "division by zero"]);
-    check_refused(postgres, "SELECT 1;\n\\sleep 5 ms\n", &[], &["--think pauses between transactions"]);
+    check_refused(postgres, "SELECT 1;\n\\sleep 5 ms\n", &[], &["use --think to pause between transactions"]);
     check_refused(postgres, "\\if false\nSELECT 1;\n\\endif\n", &[], &["the script sent nothing"]);
 }
 

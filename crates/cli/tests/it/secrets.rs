@@ -233,9 +233,9 @@ fn what_a_url_says_of_tls_and_its_socket_goes_with_the_options() {
         run.expect_error(2, words);
     };
     let url = "postgres://u@127.0.0.1:1/d?sslmode=disable";
-    let words = ["`sslmode=disable` in the URL rules TLS out"];
+    let words = ["`sslmode=disable` in the URL forbids TLS"];
     refused(&[url, "--arms", "unix,tls"], &words);
-    let words = ["names the socket /a, and --socket /b", "leave one"];
+    let words = ["has the socket /a, but --socket has /b", "leave one"];
     refused(&["mysql://127.0.0.1:1?socket=/a", "--socket", "/b"], &words);
 }
 

@@ -164,7 +164,7 @@ fn two_servers_are_not_taken_for_one() {
     let run =
         compare(&scratches[0]).args([&one.url("/page?a=b"), "--socket", &other.socket, "--yes"]).args(SHORT).run();
     run.expect_code(3);
-    let words = ["the arms lead to different servers", "does not hold the other end"];
+    let words = ["the arms lead to different servers", "does not have the other end"];
     for words in words {
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }
@@ -191,6 +191,6 @@ fn what_cannot_be_measured_of_a_page_is_said_in_a_line() {
     let run = compare(&scratch).args([&server.url("/page?a=b"), "--socket", &server.socket, "--yes"]).args(SHORT).run();
     run.expect_code(2);
     let said = &run.stderr;
-    assert!(said.contains("ends the connection with its answer"), "{said}");
+    assert!(said.contains("closes the connection after its answer"), "{said}");
     assert!(said.contains("keep-alive"), "{said}");
 }

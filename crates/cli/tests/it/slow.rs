@@ -42,7 +42,7 @@ fn r44_a_quick_run_on_a_slow_page_keeps_to_its_time_with_fewer_epochs() {
         .run();
     run.expect_code(0);
     let planned = "40 epochs at most, 20 s at most";
-    let kept = "with fewer epochs where answers take long";
+    let kept = "with fewer epochs if answers take long";
     if !run.stderr.contains(planned) || !run.stderr.contains(kept) {
         run.fail("the plan promises a time");
     }

@@ -231,7 +231,7 @@ fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
     let short = plan("17");
     for words in [
         "judged by 5 of 17 epochs at most, those without the sampler",
-        "warning: 5 of these 17 epochs are without the sampler, and a verdict takes 6: --fixed 18 gives one",
+        "warning: only 5 of these 17 epochs are without the sampler, but a verdict needs 6: pass --fixed 18 to get one",
     ] {
         assert!(short.contains(words), "no {words:?} in\n{short}");
     }

@@ -246,8 +246,8 @@ fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     check_refused(&[mariadb, "--workload", "lpush"], &["`lpush` is not a workload for MySQL", "read-write", "--list"]);
     check_refused(&[mariadb, "--pipeline", "4"], &["--pipeline 4 is not for MySQL", "Redis"]);
     check_refused(&[mariadb, "--protocol", "text", "--pipeline", "4"], &["--pipeline 4 is not for MySQL"]);
-    check_refused(&[redis, "--protocol", "text"], &["--protocol text is not for Redis"]);
-    check_refused(&[redis, "--workload", "mixed:0:0"], &["`mixed:0:0` does not name a proportion", "mixed:9:1"]);
+    check_refused(&[redis, "--protocol", "text"], &["--protocol text does not apply to Redis"]);
+    check_refused(&[redis, "--workload", "mixed:0:0"], &["`mixed:0:0` contains no valid proportion", "mixed:9:1"]);
     check_refused(&[redis, "--workload", "incr", "--value-size", "9"], &["--value-size does not apply to `incr`"]);
     check_refused(
         &[redis, "--workload", "set", "--value-size", "1000000", "--pipeline", "100"],
@@ -260,11 +260,11 @@ fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     );
     check_refused(
         &[memcached, "--value-size", "1048576"],
-        &["takes no value of 1048576 bytes", "at most --value-size 1048320"],
+        &["accepts no value of 1048576 bytes", "--value-size 1048320 at most"],
     );
     check_refused(
         &[memcached, "--exec", "redis-cli {transport} ping"],
-        &["whole commands cannot be dealt over memcached's processes"],
+        &["looptax cannot compare whole commands on memcached"],
     );
 }
 

@@ -138,9 +138,9 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
         format!("{} cannot be compared over these arms: {}", spec.name(), why.join("; ")),
         match spec {
             TargetSpec::Running(running) if running.tls.is_some() => {
-                "--arms unix,tls compares the socket with TCP with TLS"
+                "pass --arms unix,tls, which compares the socket with TCP with TLS"
             }
-            _ => "`looptax help targets` lists the arms; unix and tcp are always there",
+            _ => "`looptax help targets` lists the arms; unix and tcp are always available",
         },
     ))
 }
@@ -159,7 +159,7 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
             }
             (Some(_), _) if arm == Arm::Tls => None,
             (_, Some(wish)) if arm.is_tls() => {
-                return Some(format!("`{wish}` in the URL rules TLS out"));
+                return Some(format!("`{wish}` in the URL forbids TLS"));
             }
             _ => not_of_running(arm, running.protocol),
         },
@@ -178,10 +178,10 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         (Arm::Unix | Arm::Tcp | Arm::Redirect, _)
         | (Arm::Tls, Protocol::Mysql | Protocol::Postgres)
         | (Arm::TlsUnix, Protocol::Mysql) => None,
-        (Arm::Tls, Protocol::Mongodb) => Some("looptax speaks no TLS with MongoDB"),
-        (Arm::Tls, _) => Some("its TLS has a separate port: name that as rediss://…"),
-        (Arm::Tcp6, _) => Some("a running server is measured where it was named: give [::1] in its URL"),
-        (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
+        (Arm::Tls, Protocol::Mongodb) => Some("looptax does not support TLS with MongoDB"),
+        (Arm::Tls, _) => Some("the server's TLS has a separate port: pass its address as rediss://…"),
+        (Arm::Tcp6, _) => Some("looptax measures a running server at the address in its URL: put [::1] there"),
+        (Arm::TlsUnix, _) => Some("the server does not support TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself has this arm: private:KIND"),
     }
 }
@@ -189,18 +189,18 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
 fn ipv6() -> Result<(), String> {
     match TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
         Ok(_) => Ok(()),
-        Err(error) => Err(format!("there is no IPv6 loopback here ({error})")),
+        Err(error) => Err(format!("this machine has no IPv6 loopback ({error})")),
     }
 }
 
 fn no_network(error: &Failure, had_right: bool) -> String {
     let next = if had_right {
-        "the kernel, or the program that confines this process, forbids it"
+        "the kernel, or the sandbox around looptax, forbids it"
     } else {
-        "it needs root, or user namespaces for everybody (sysctl kernel.unprivileged_userns_clone, \
+        "run looptax as root, or allow user namespaces for all users (sysctl kernel.unprivileged_userns_clone, \
          user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     };
-    format!("no separate network namespace: {error:#}; {next}")
+    format!("cannot make a separate network namespace: {error:#}; {next}")
 }
 
 /// Renders a failure with its causes and the next step.

@@ -15,7 +15,7 @@ use looptax_redirect::{Mapping, Obstacle, OwnThreads, RedirectError, Route, Sock
 
 use super::arm_thread::{ArmThread, Job};
 
-const WITHOUT: &str = "leave redirect out of --arms; `looptax run` could not move anything here either";
+const WITHOUT: &str = "leave redirect out of --arms; `looptax run` cannot move anything on this machine either";
 
 /// The supervisor of a run.
 ///
@@ -31,7 +31,9 @@ pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
 
 fn forbidden(obstacle: Obstacle) -> Failure {
     let hint = match obstacle {
-        Obstacle::Supervised => "run this outside of it, and not under `looptax run`; or leave redirect out of --arms",
+        Obstacle::Supervised => {
+            "run looptax outside of it, and not under `looptax run`; or leave redirect out of --arms"
+        }
         _ => WITHOUT,
     };
     Failure::from(RedirectError::Forbidden(obstacle)).with_hint(hint)
@@ -44,7 +46,7 @@ pub enum NotMoved {
     #[error("a connection of arm `redirect` stayed on TCP: {why}")]
     Stayed { why: &'static str },
     /// The supervisor saw fewer or more than were opened.
-    #[error("{n_begun} connections of arm `redirect` were opened, and the supervisor moved {n_moved}")]
+    #[error("{n_begun} connections of arm `redirect` were opened, but the supervisor moved {n_moved}")]
     Uncounted { n_begun: u64, n_moved: u64 },
     /// The supervisor is not there any more.
     #[error("the supervisor of arm `redirect` has died")]
@@ -54,9 +56,11 @@ pub enum NotMoved {
 impl Explain for NotMoved {
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Stayed { .. } => "`looptax run --dry-run --verbose` says more of the server's port and socket",
-            Self::Died => "something ended the process looptax-beside; nothing is concluded from this run",
-            Self::Uncounted { .. } => "nothing is concluded; please report it, it is a bug of looptax",
+            Self::Stayed { .. } => "`looptax run --dry-run --verbose` shows more about the server's port and socket",
+            Self::Died => "something ended looptax's process looptax-beside; looptax concludes nothing from this run",
+            Self::Uncounted { .. } => {
+                "looptax concludes nothing from this run; please report it, it is a bug of looptax"
+            }
         };
         Some(hint.to_owned())
     }

@@ -36,9 +36,9 @@ pub(super) fn pair_of_arms(settings: &Experiment) -> [Arm; 2] {
 /// A tool cannot be led to a server that the user has not named.
 pub(crate) fn needs_target() -> Failure {
     Failure::usage(
-        "--exec needs a server to lead the command to",
-        "for example looptax compare private:mariadb --exec 'mysqldump {transport} looptax'; without a server of \
-         looptax's: --exec-unix and --exec-tcp",
+        "--exec needs a server that the command connects to",
+        "for example looptax compare private:mariadb --exec 'mysqldump {transport} looptax'; if the commands have \
+         their own servers: --exec-unix and --exec-tcp",
     )
 }
 
@@ -53,12 +53,12 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
         let _ = writeln!(text, "  {}", target_line(settings, spec));
     }
     if settings.targets.is_empty() {
-        let _ = writeln!(text, "  no server of looptax's: the commands find theirs");
+        let _ = writeln!(text, "  looptax starts no server: the commands connect to their own");
     }
     for line in lines(settings, exec) {
         let _ = writeln!(text, "    {line}");
     }
-    let _ = writeln!(text, "  seed {:016x}; how long a run takes shows in the warm-up", settings.seed);
+    let _ = writeln!(text, "  seed {:016x}; the warm-up shows how long a run takes", settings.seed);
     Ok(text)
 }
 
@@ -87,27 +87,27 @@ pub(crate) fn program(exec: &Exec) -> String {
 fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
     if settings.arms.contains(&Arm::Redirect) {
         return Err(Failure::usage(
-            "a whole command opens its own connections; the arm redirect moves those of looptax",
+            "the arm redirect moves only looptax's own connections, but a whole command opens its own",
             "put `looptax run` before the command: --exec-unix 'looptax run -q -- CMD' --exec-tcp 'CMD'",
         ));
     }
     let known = [Arm::Unix, Arm::Tcp];
     if let Some(arm) = settings.arms.iter().find(|arm| !known.contains(arm)) {
         return Err(Failure::usage(
-            format!("a whole command opens its own connections, which looptax cannot lead over {arm}"),
-            "--arms unix,tcp; --exec-unix and --exec-tcp take two commands of any kind",
+            format!("a whole command opens its own connections, which looptax cannot route over {arm}"),
+            "use --arms unix,tcp; --exec-unix and --exec-tcp accept two commands of any kind",
         ));
     }
     if settings.is_from_namespace {
         return Err(Failure::usage(
-            "--from-namespace opens looptax's own connections; a whole command opens its own",
-            "leave it out, or start the command in the namespace: --exec-unix 'nsenter …'",
+            "--from-namespace is for looptax's own connections, but a whole command opens its own",
+            "leave --from-namespace out, or start the command in the namespace: --exec-unix 'nsenter …'",
         ));
     }
     if settings.arms.len() != 2 {
         return Err(Failure::usage(
-            "whole commands are compared two at a time",
-            "--arms unix,tcp, or unix,unix for an A/A run",
+            "looptax compares whole commands two at a time",
+            "use --arms unix,tcp, or unix,unix for an A/A run",
         ));
     }
     if settings.targets.is_empty() && matches!(exec.given, Given::Template(_)) {
@@ -120,15 +120,15 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
         };
         if protocol == Protocol::Memcached {
             return Err(Failure::usage(
-                "whole commands cannot be dealt over memcached's processes, of which each arm has its own",
-                "--workload get, set or mixed; or commands that bring their own servers, without a target",
+                "looptax cannot compare whole commands on memcached, because each arm has its own processes",
+                "use --workload get, set or mixed; or commands that have their own servers, without a target",
             ));
         }
         check_tool(exec, protocol, &spec.name())?;
         if matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server {
             return Err(Failure::usage(
-                "looptax cannot bound what a whole command does to a running server",
-                "--own-server says that it is yours and that no other program uses it",
+                "looptax cannot limit what a whole command does to a running server",
+                "pass --own-server if the server is yours and no other program uses it",
             ));
         }
     }
@@ -139,7 +139,7 @@ fn check_tool(exec: &Exec, protocol: Protocol, name: &str) -> Result<(), Failure
     match &exec.given {
         Given::Template(template) if !template.tool.speaks(protocol) => Err(Failure::usage(
             format!("`{}` does not talk to {name}", template.words[template.program_idx]),
-            "name a server of its kind",
+            "pass a server that this program can talk to",
         )),
         _ => Ok(()),
     }
@@ -151,8 +151,8 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
         Given::Template(template) => vec![
             format!("whole runs of: {}", joined(&without_passwords(&template.words))),
             format!(
-                "{{transport}} becomes address and account of each arm in that tool's own words, without TLS; the \
-                 password goes {}",
+                "{{transport}} becomes each arm's address and account, as options of that tool, without TLS; the \
+                 password is passed {}",
                 template.tool.password_way()
             ),
         ],
@@ -162,8 +162,8 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
         ],
     };
     lines.push(format!(
-        "{baseline} against {other}, nothing pinned: {}, each of four runs in an order drawn by lot, after a run of \
-         each that does not count; a run may take {}",
+        "{baseline} against {other}, nothing pinned: {}, each of four runs in random order, after one run of each \
+         that does not count; a run may take at most {}",
         how_many(settings),
         minutes(exec.timeout)
     ));
@@ -174,7 +174,7 @@ fn how_many(settings: &Experiment) -> String {
     let Stopping { analyses, time, .. } = stopping(settings);
     let most = analyses.n_max();
     match time {
-        Some(time) => format!("as many epochs as {} hold, at least {most}", minutes(time)),
+        Some(time) => format!("as many epochs as fit into {}, at least {most}", minutes(time)),
         None if analyses.iter().count() > 1 => format!("{most} epochs at most"),
         None => format!("{most} epochs"),
     }

@@ -228,7 +228,7 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
         let slices = || raw.epochs.iter().flat_map(|epoch| epoch.slices.iter().map(move |slice| (epoch, slice)));
         let n_there = slices().filter(|(epoch, slice)| epoch.is_in_place(slice)).count();
-        let where_to = if placement == Placement::Same { "to the core" } else { "beside the core" };
+        let where_to = if placement == Placement::Same { "to the core" } else { "to a core other than the one" };
         let real = format!(
             "the client goes {where_to} that the server's thread ran on last; {n_there} of {} slices stayed so, the others \
              do not count",
@@ -239,7 +239,7 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     let is_unknown = raw.epochs.iter().flat_map(|it| &it.server_cores).any(Option::is_none);
     (is_pinned && is_unknown).then(|| record::PlacementUsed {
         asked: Placement::ClientPinned,
-        real: "client threads pinned; on which cores the server's threads ran is not known".to_owned(),
+        real: "client threads pinned; looptax could not see on which cores the server's threads ran".to_owned(),
     })
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
         // Whether a request was under way or the next connection is chance.
         Some(how) => failure
             .context(how)
-            .with_hint("its last words are above; nothing is concluded from this comparison")
+            .with_hint("the end of the server's log is above; looptax concludes nothing from this comparison")
             .invalid(),
         None => failure,
     }

@@ -168,16 +168,17 @@ fn check_placements(placements: &[Placement], hold: Hold, n_cores: usize) -> Res
         match placement {
             Placement::Split if n_cores < 2 => {
                 return Err(Failure::usage(
-                    "split placement needs two cores, this process may use one",
+                    "split placement needs two cores, but this process may use only one",
                     "--placement same",
                 ));
             }
             Placement::Same | Placement::Split if hold == Hold::Unknown => {
                 return Err(Failure::usage(
                     format!(
-                        "`{placement}` needs to know which of the server's threads serve us; this one does not show it"
+                        "`{placement}` needs to know which of the server's threads serve looptax, but this server \
+                         does not show it"
                     ),
-                    "--placement client-pinned or free",
+                    "use --placement client-pinned or free",
                 ));
             }
             _ => {}
@@ -189,19 +190,19 @@ fn check_placements(placements: &[Placement], hold: Hold, n_cores: usize) -> Res
 fn check_load(numbers: &[u32], requests: &Requests) -> Result<(), Failure> {
     if requests.are_dumps() {
         return Err(Failure::usage(
-            "`dump` reads a whole table again and again: too much for a server that others use",
-            "--own-server says that no other program uses it",
+            "`dump` reads a whole table again and again: too much for a server that other programs use",
+            "pass --own-server if no other program uses it",
         ));
     }
     if requests.are_connects() {
         return Err(Failure::usage(
-            "`connect` opens thousands of connections per second: too much for a server that others use",
-            "--own-server says that no other program uses it",
+            "`connect` opens thousands of connections per second: too much for a server that other programs use",
+            "pass --own-server if no other program uses it",
         ));
     }
     match numbers.iter().find(|n| **n > MOST_ON_RUNNING) {
         Some(n) => Err(Failure::usage(
-            format!("{n} connections per arm is much for a server that others use"),
+            format!("{n} connections per arm are too many for a server that other programs use"),
             format!("use at most {MOST_ON_RUNNING}, or add --own-server if no other program uses the server"),
         )),
         None => Ok(()),

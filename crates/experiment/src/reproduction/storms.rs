@@ -102,10 +102,13 @@ fn smallest(storms: &Storms, size: &StormSize) -> String {
     match size.smallest_queue {
         Some(queue) => {
             format!(
-                "the queue in this row is {here}; with one of {queue}, none of {n} failed in each of {tries} storms"
+                "the queue in this row is {here}; with a queue of {queue}, none of {n} connections failed in any of \
+                 {tries} storms"
             )
         }
-        None => format!("the queue in this row is {here}; no queue was found at which none of {n} failed"),
+        None => {
+            format!("the queue in this row is {here}; looptax found no queue with which none of {n} connections failed")
+        }
     }
 }
 

@@ -102,9 +102,10 @@ impl ScriptCodec {
                     }
                 }
                 Action::Sleep(_) => {
-                    return Err("`\\sleep` is not for a measured transaction: --think pauses between \
-                                transactions"
-                        .to_owned());
+                    return Err(
+                        "`\\sleep` cannot be used in a measured transaction: --think pauses between transactions"
+                            .to_owned(),
+                    );
                 }
                 Action::Done if !self.is_over => {
                     self.is_over = true;

@@ -18,7 +18,7 @@ const SEED: u64 = 1;
 /// A usage failure with the place of what went wrong, or when nothing would be sent.
 pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
     let wrong = |error: looptax_bench::script::RunError| {
-        Failure::usage(error, "tried with random numbers before any server is asked")
+        Failure::usage(error, "looptax ran the script with random numbers, before it connected to a server")
     };
     let presets = Presets { client_id: 0, scale: 1, random_seed: 1, default_seed: 1 };
     let mut session = Session::new(Arc::clone(set), presets);
@@ -33,8 +33,8 @@ pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
             }
             Action::Sleep(_) => {
                 return Err(Failure::usage(
-                    "`\\sleep` is not for a measured transaction",
-                    "--think pauses between transactions",
+                    "`\\sleep` cannot be used in a measured transaction",
+                    "use --think to pause between transactions",
                 ));
             }
             Action::Done => n_done += 1,
@@ -44,7 +44,7 @@ pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
     if n_sent == 0 {
         return Err(Failure::usage(
             format!("the script sent nothing in {N_TRIED} transactions"),
-            "a measured transaction needs a statement",
+            "add a statement: a measured transaction needs at least one",
         ));
     }
     Ok(())

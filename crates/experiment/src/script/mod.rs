@@ -31,7 +31,7 @@ pub(crate) fn read(protocol: Protocol, requests: &Requests) -> Result<Option<Arc
             return Ok(None);
         }
         return Err(Failure::usage(
-            "--define sets variables of a script",
+            "--define sets variables of a script, but no script is given",
             "for example --workload script:my.sql --define n=5",
         ));
     };
@@ -41,7 +41,7 @@ pub(crate) fn read(protocol: Protocol, requests: &Requests) -> Result<Option<Arc
         other => {
             return Err(Failure::usage(
                 format!("scripts are SQL, which {} does not speak", other.name()),
-                "a script needs MySQL, MariaDB or PostgreSQL",
+                "use MySQL, MariaDB or PostgreSQL for a script",
             ));
         }
     };
@@ -64,7 +64,7 @@ fn text_of(file: &str) -> Result<String, Failure> {
     let unreadable = |error: &dyn std::fmt::Display| {
         Failure::usage(
             format!("cannot read the script `{file}`: {error}"),
-            "script:FILE takes a path; several are script:a.sql@3,b.sql@1",
+            "pass a path as script:FILE, or several as script:a.sql@3,b.sql@1",
         )
     };
     read::text(Path::new(file), MOST_BYTES).map_err(|error| match error.kind() {
@@ -87,5 +87,5 @@ fn wrong(error: ScriptError) -> Failure {
 
 fn refused(error: SetError) -> Failure {
     let hint = error.hint();
-    Failure::usage(error, hint.unwrap_or_else(|| "the language is that of pgbench's scripts".to_owned()))
+    Failure::usage(error, hint.unwrap_or_else(|| "scripts are in the language of pgbench's scripts".to_owned()))
 }

@@ -101,14 +101,13 @@ impl Answer {
 fn how_to_get(kind: Kind) -> Option<String> {
     let hint = match kind {
         Kind::Mysql if find_binary(Kind::Mariadb).is_some() => {
-            "the server installed here is MariaDB: `private:mariadb`".to_owned()
+            "the installed server is MariaDB: use `private:mariadb`".to_owned()
         }
         Kind::Memcached => "install the package `memcached` in version 1.6.18 or newer, or put the binary's folder \
                             into PATH"
             .to_owned(),
-        Kind::Ferretdb => "`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and says which \
-                           folder to put into PATH; its second edition needs a PostgreSQL with an extension and is \
-                           not started here"
+        Kind::Ferretdb => "`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and prints the \
+            folder to put into PATH; FerretDB 2 needs a PostgreSQL with an extension, and looptax does not start it"
             .to_owned(),
         _ => {
             let package = kind.facts().private.as_ref()?.package?;

@@ -35,7 +35,7 @@ pub enum ServerError {
         log_tail: String,
     },
     /// PHP could not be asked for a page.
-    #[error("cannot ask PHP for `{script}`")]
+    #[error("cannot get `{script}` from PHP")]
     PageRequest { script: &'static str, source: WireError },
     /// A page is not what it should be.
     #[error("WordPress's answer to `{script}` {how}; the end of the log:\n{log_tail}")]
@@ -46,7 +46,7 @@ pub enum ServerError {
         log_tail: String,
     },
     /// PostgreSQL does not give the pooler before it a verifier of the password.
-    #[error("cannot ask postgres by what pgbouncer is to know the password")]
+    #[error("cannot get the verifier of the password from postgres for pgbouncer")]
     Verifier { source: WireError },
     #[error("cannot make a certificate for the server")]
     Certificate { source: rcgen::Error },
@@ -63,10 +63,10 @@ pub enum ServerError {
         hint: Option<String>,
     },
     /// A program is not started as root.
-    #[error("`{}` is not started as root, since others than root can change {why}", path.display())]
+    #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
     /// A program has the server's name, and its answer to `--version` is not that of a server which can be started.
-    #[error("`{}` is not a {kind} server that looptax can start: asked for its --version, it {what}", path.display())]
+    #[error("`{}` is not a {kind} server that looptax can start: with --version it {what}", path.display())]
     BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
     /// A program with the server's name could not be run, so that its version is unknown.
     #[error("cannot run `{} --version`", path.display())]
@@ -102,7 +102,7 @@ pub enum ServerError {
         looked_for: String,
     },
     /// No random password or folder name could be made.
-    #[error("the kernel gives no random bytes")]
+    #[error("cannot get random bytes from the kernel")]
     Random { source: io::Error },
     /// A program could not be started.
     #[error("cannot start `{}`", program.display())]
@@ -116,7 +116,7 @@ pub enum ServerError {
         log_tail: String,
     },
     /// The server ran but did not answer in time.
-    #[error("{kind} did not answer wherever it listens within {after:?}; the end of its log:\n{log_tail}")]
+    #[error("{kind} did not answer on all of its addresses within {after:?}; the end of its log:\n{log_tail}")]
     NotReady {
         kind: Kind,
         after: Duration,
@@ -134,7 +134,7 @@ pub enum ServerError {
     /// The program was asked to stop while the server started.
     #[error("stopped by a signal while a private server started")]
     Stopped,
-    #[error("{kind} (pid {pid}) is still there after SIGKILL")]
+    #[error("{kind} (pid {pid}) still exists after SIGKILL")]
     Immortal { kind: Kind, pid: u32 },
     /// The reaper did not start.
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
@@ -163,28 +163,38 @@ impl Explain for ServerError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::PassedOver { .. } => Some(
-                "let root own it and each folder on the way to it, or run looptax as the user whose it is".to_owned(),
+                "make root the owner of the program and of each folder above it, or run looptax as the user that owns \
+                 it"
+                .to_owned(),
             ),
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
-                Some("a private memcached forgets nothing to make room: fewer --rows, or a smaller --value-size".to_owned())
+                Some(
+                    "a private memcached evicts nothing to make room: use fewer --rows, or a smaller --value-size"
+                        .to_owned(),
+                )
             }
             Self::BinaryMissing { hint, .. } | Self::BinaryUnfit { hint, .. } => hint.clone(),
             Self::PathTooLong { .. } | Self::PathCharacter { .. } => {
-                Some("name a shorter, plain scratch root, for instance `TMPDIR=/tmp`".to_owned())
+                Some("set a shorter, plain scratch root, for example `TMPDIR=/tmp`".to_owned())
             }
-            Self::Spawn { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("the server runs as an unprivileged account: the scratch root must be open to it, and not on a noexec mount".to_owned())
-            }
+            Self::Spawn { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Some(
+                "the server runs as an unprivileged account: let this account enter the scratch root, and use no \
+                 noexec mount"
+                    .to_owned(),
+            ),
             Self::Initialise { log_tail, .. } | Self::NotReady { log_tail, .. } | Self::Exited { log_tail, .. } => {
                 log_hint(log_tail)
             }
-            Self::SiteMissing { .. } => {
-                Some("`make reproduce` in looptax's folder installs WordPress, its theme and PHP from Debian's packages".to_owned())
-            }
+            Self::SiteMissing { .. } => Some(
+                "`make reproduce` in looptax's folder installs WordPress, its theme and PHP from Debian's packages"
+                    .to_owned(),
+            ),
             Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
-            Self::Verifier { .. } => {
-                Some("PgBouncer is put before a PostgreSQL of version 10 or newer, which keeps passwords for SCRAM: put such a one first in PATH".to_owned())
-            }
+            Self::Verifier { .. } => Some(
+                "PgBouncer needs PostgreSQL 10 or newer, which stores passwords for SCRAM: put such a version first \
+                 in PATH"
+                    .to_owned(),
+            ),
             Self::ReaperLost { .. } => Some("start looptax again".to_owned()),
             _ => None,
         }
@@ -196,7 +206,7 @@ fn log_hint(log_tail: &str) -> Option<String> {
     let hint = if log_tail.contains("Permission denied") || log_tail.contains("errno: 13") {
         "an AppArmor or SELinux profile may keep the server in its own folders: see `aa-status` or `ausearch -m avc`"
     } else if log_tail.contains("No space left") || log_tail.contains("errno: 28") {
-        "the file system of the scratch root is full: name another by TMPDIR"
+        "the file system of the scratch root is full: set another one with TMPDIR"
     } else if log_tail.contains("ddress already in use") {
         "other programs keep taking the free ports: try again"
     } else {

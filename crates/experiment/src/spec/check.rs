@@ -47,7 +47,7 @@ fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
     }
     Err(Failure::usage(
         "--pool-mode is for a pooler that looptax starts itself",
-        "looptax compare private:pgbouncer --pool-mode transaction --protocol text",
+        "for example looptax compare private:pgbouncer --pool-mode transaction --protocol text",
     ))
 }
 
@@ -60,7 +60,7 @@ fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> 
     match (given, own) {
         // PostgreSQL's may be given by its folder.
         (Some(given), Some(own)) if given != own && Some(given) != own.parent() => Err(Failure::usage(
-            format!("the target's URL names the socket {}, and --socket {}", own.display(), given.display()),
+            format!("the target's URL has the socket {}, but --socket has {}", own.display(), given.display()),
             "leave one of them out",
         )),
         _ => Ok(()),
@@ -82,7 +82,10 @@ fn check_connections(connections: &[u32]) -> Result<(), Failure> {
 fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     match requests.workload.as_deref() {
         Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP)) if !load.is_flat_out() => {
-            Err(Failure::usage(format!("--rate and --think do not apply to `{word}`"), "it runs as fast as it can"))
+            Err(Failure::usage(
+                format!("--rate and --think do not apply to `{word}`"),
+                "leave them out: it runs as fast as it can",
+            ))
         }
         _ if requests.reconnect_every.is_some() && !load.is_flat_out() => {
             Err(Failure::usage("--reconnect-every needs a closed loop without pauses", "leave --rate and --think out"))
@@ -95,14 +98,14 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
 fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     if matches!(experiment.effort, Effort::Time(_)) {
         return Err(Failure::usage(
-            "--fixed cannot be a time for dumps, because the time of a dump is not known beforehand",
+            "--fixed cannot be a time for dumps, because looptax does not know beforehand how long a dump takes",
             "give a number of epochs (an epoch is four dumps): --fixed 6",
         ));
     }
     if experiment.slice.is_some() {
         return Err(Failure::usage(
             "--slice-ms does not apply to `dump`: whole dumps are compared",
-            "--rows chooses how long they are",
+            "use --rows to choose how long they are",
         ));
     }
     let connections = experiment.connections.iter().flatten();
@@ -144,7 +147,7 @@ pub(super) fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), 
             "leave --client out, or use --client event",
         )),
         Load::Closed { think } if !think.is_zero() && clients.iter().any(is_event) => {
-            Err(Failure::usage("--think needs a thread for each connection", "--client poll, poll-first or block"))
+            Err(Failure::usage("--think needs a thread for each connection", "use --client poll, poll-first or block"))
         }
         _ => Ok(()),
     }

@@ -86,8 +86,8 @@ impl EchoAsked {
             None => Ok(()),
             Some((name, _)) => Err(Failure::usage(
                 format!("{name} does not apply to `{word}`"),
-                "looptax compare echo --workload ping takes --request-size, --reply-size and --nodelay; \
-                 --workload stream takes --stream-bytes, --write-size and --nodelay",
+                "looptax compare echo --workload ping accepts --request-size, --reply-size and --nodelay; --workload \
+                 stream accepts --stream-bytes, --write-size and --nodelay",
             )),
         }
     }
@@ -95,9 +95,10 @@ impl EchoAsked {
 
 fn within(name: &str, typed: Option<u64>, most: u64) -> Result<(), Failure> {
     match typed {
-        Some(bytes) if !(LEAST_BYTES..=most).contains(&bytes) => {
-            Err(Failure::usage(format!("{name} {bytes} is out of bounds"), format!("{LEAST_BYTES} to {most} bytes")))
-        }
+        Some(bytes) if !(LEAST_BYTES..=most).contains(&bytes) => Err(Failure::usage(
+            format!("{name} {bytes} is out of bounds"),
+            format!("use {LEAST_BYTES} to {most} bytes"),
+        )),
         _ => Ok(()),
     }
 }

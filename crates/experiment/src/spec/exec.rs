@@ -89,8 +89,7 @@ fn template(line: &str) -> Result<Template, Failure> {
         Failure::usage(
             format!("looptax does not know how to pass a transport to `{program}`"),
             format!(
-                "--exec-unix CMD and --exec-tcp CMD say it for any program, with `sh -c '…'` for pipes; known to \
-                 --exec are {}",
+                "use --exec-unix CMD and --exec-tcp CMD for any program, with `sh -c '…'` for pipes; --exec knows {}",
                 tool::names()
             ),
         )
@@ -99,8 +98,8 @@ fn template(line: &str) -> Result<Template, Failure> {
         return Err(Failure::usage(
             "--exec has no word {transport}: both arms would run the same",
             format!(
-                "write it in the place of the options for the address: --exec '{} {TRANSPORT} …'; or give each arm its \
-                 own command with --exec-unix and --exec-tcp",
+                "write it in place of the address options: --exec '{} {TRANSPORT} …'; or give each arm its own \
+                 command with --exec-unix and --exec-tcp",
                 words[program_idx]
             ),
         ));
@@ -131,7 +130,10 @@ fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
 /// A usage failure for a quote that is not closed, and for no words at all.
 pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     let words = shell_words::split(line).map_err(|_| {
-        Failure::usage(format!("{option} has a quote that is not closed"), "words are split as by a POSIX shell")
+        Failure::usage(
+            format!("{option} has a quote that is not closed"),
+            "close the quote; looptax splits words as a POSIX shell does",
+        )
     })?;
     if words.is_empty() {
         return Err(Failure::usage(

@@ -49,9 +49,10 @@ impl Load {
         }
         match (rates.is_empty(), pause) {
             (true, think) => Ok(Self::Closed { think: think.unwrap_or_default() }),
-            (false, Some(_)) => {
-                Err(Failure::usage("--think is for a closed loop, --rate for an open one", "leave one of them out"))
-            }
+            (false, Some(_)) => Err(Failure::usage(
+                "--think is for a closed loop, but --rate is for an open one",
+                "leave one of them out",
+            )),
             (false, None) => Ok(Self::Open { rates, arrivals }),
         }
     }
@@ -132,7 +133,8 @@ fn rate(typed: &str) -> Result<Rate, Failure> {
     let wrong = || {
         Failure::usage(
             format!("`--rate {typed}` is not a rate"),
-            "requests per second as in --rate 50k, or a share of the slower arm's capacity, 100% at most, as in --rate 40%,80%",
+            "pass requests per second as in --rate 50k, or a share of the slower arm's capacity as in --rate 40%,80%, \
+             100% at most",
         )
     };
     if typed.ends_with('%') {

@@ -215,8 +215,9 @@ pub fn new_seed() -> Result<u64, Failure> {
 /// # Errors
 /// A usage failure for a word that is not a hexadecimal number.
 pub fn seed(hex: &str) -> Result<u64, Failure> {
-    u64::from_str_radix(hex.trim_start_matches("0x"), 16)
-        .map_err(|_| Failure::usage(format!("`--seed {hex}` is not a hexadecimal number"), "take it from a record"))
+    u64::from_str_radix(hex.trim_start_matches("0x"), 16).map_err(|_| {
+        Failure::usage(format!("`--seed {hex}` is not a hexadecimal number"), "copy the seed from a record")
+    })
 }
 
 /// `1..1024`: the ends, and the powers of two between them; `1,16,256`: these.

@@ -36,7 +36,7 @@ pub struct Part {
 pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec<Part>, Failure> {
     let [spec] = base.targets.as_slice() else {
         return Err(Failure::usage(
-            "--remedies is about one server",
+            "--remedies needs exactly one server",
             "for example looptax compare private:redis --remedies",
         ));
     };
@@ -54,17 +54,18 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
 }
 
 /// The hint for an arm of today that no remedy helps against.
-pub const TODAY: &str = "--baseline tcp, tcp6, tls, tls-unix, bridge, nat or proxy says what programs do today; without it the first of --arms does";
+pub const TODAY: &str = "pass what programs use today as --baseline tcp, tcp6, tls, tls-unix, bridge, nat or proxy; \
+    without it looptax takes the first of --arms";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
     match today {
         Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::TlsUnix | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
         _ if today.second_hop().is_some() => Err(Failure::usage(
-            "--remedies is for one hop: a pooler has two",
-            "its bill says what each would bring: looptax compare private:pgbouncer",
+            "--remedies compares one hop, but a pooler has two",
+            "the bill shows the gain of each hop: looptax compare private:pgbouncer",
         )),
         _ => Err(Failure::usage(
-            format!("--remedies asks what would help over TCP or with TLS, and `{today}` is a remedy itself"),
+            format!("--remedies asks what would help over TCP or with TLS, but `{today}` is itself a remedy"),
             TODAY,
         )),
     }
@@ -135,10 +136,10 @@ fn changes(today: &Experiment, spec: &TargetSpec) -> Vec<(&'static str, Result<E
 
 fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
     if let Some(Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb) = spec.kind().protocol() {
-        return Err("a statement or command is sent when the answer before it is in");
+        return Err("looptax sends a statement or command only after the previous answer");
     }
     if today.requests.pipeline > 1 {
-        return Err("--pipeline has them already");
+        return Err("--pipeline already sends several at once");
     }
     let mut changed = today.clone();
     changed.requests.pipeline = PIPELINE;
@@ -148,7 +149,7 @@ fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoin
 
 fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
     if matches!(spec.kind(), Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo) {
-        return Err("memcached, FerretDB and echo do not take --reconnect-every");
+        return Err("memcached, FerretDB and echo do not support --reconnect-every");
     }
     let mut changed = today.clone();
     changed.requests.reconnect_every = Some(1);
@@ -165,10 +166,10 @@ fn placed(
     kind: RemedyKind,
 ) -> Result<Experiment, NoPoint> {
     if matches!(spec, TargetSpec::Running(_)) {
-        return Err("the threads of a running server are not ours to pin");
+        return Err("looptax does not pin the threads of a running server");
     }
     if today.placements.as_deref() != Some(&[Placement::Same]) {
-        return Err("--placement says otherwise");
+        return Err("--placement asks for another placement");
     }
     let mut changed = today.clone();
     changed.placements = Some(vec![placement]);

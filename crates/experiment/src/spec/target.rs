@@ -99,14 +99,14 @@ fn running(word: &str) -> Result<Running, Failure> {
         Failure::usage(message, FORMS)
     };
     let address = Address::parse(word).map_err(|error| match error {
-        AddressError::Broken { source } => Failure::usage(format!("the target's URL is broken: {source}"), FORMS),
+        AddressError::Broken { source } => Failure::usage(format!("the target's URL is invalid: {source}"), FORMS),
         error => Failure::usage(error, FORMS),
     })?;
     let is_socket = address.host.is_none() && address.protocol == Protocol::Redis;
     if address.protocol == Protocol::Memcached {
         return Err(Failure::usage(
             "a running memcached cannot be measured: it serves a socket or TCP, not both",
-            "private:memcached starts one of each and measures both",
+            "use private:memcached, which starts one of each and measures both",
         ));
     }
     if address.protocol == Protocol::Fastcgi || (is_socket && address.socket.is_some()) {
@@ -156,8 +156,8 @@ fn refuse_unread(address: &Address) -> Result<(), Failure> {
     let is_sure = address.unread.iter().all(|it| it.chars().all(is_name));
     let what = if is_sure { name } else { "something" };
     Err(Failure::usage(
-        format!("the target's URL says `{what}=`, which compare does not honour"),
-        "take it out; compare honours host, port, socket, user, password, dbname, sslmode and authSource",
+        format!("the target's URL contains `{what}=`, which compare does not support"),
+        "remove it; compare supports host, port, socket, user, password, dbname, sslmode and authSource",
     ))
 }
 
@@ -166,8 +166,8 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     let socket = address.socket_file();
     match &socket {
         Some(path) if !path.is_absolute() => Err(Failure::usage(
-            "the socket in the target's URL has no path",
-            "a running server is reached by a path, such as /run/mysqld/mysqld.sock",
+            "the socket in the target's URL is not an absolute path",
+            "pass the path of the server's socket, such as /run/mysqld/mysqld.sock",
         )),
         _ => Ok(socket),
     }
@@ -176,7 +176,7 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
 /// A loopback address. `localhost` means 127.0.0.1 here: by the name only, some clients would take the socket and
 /// others TCP.
 fn ip(address: &Address) -> Result<IpAddr, Failure> {
-    let hint = "looptax compares ways to a local server: give 127.0.0.1 or [::1]";
+    let hint = "looptax compares transports to a local server: use 127.0.0.1 or [::1]";
     let Some(host) = address.host.as_deref() else {
         return Err(Failure::usage("the target's URL has no host", hint));
     };
@@ -184,7 +184,7 @@ fn ip(address: &Address) -> Result<IpAddr, Failure> {
         Ok(ip) => ip,
         Err(_) if host == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
         Err(_) => {
-            return Err(Failure::usage(format!("the host `{host}` is not an address"), hint));
+            return Err(Failure::usage(format!("the host `{host}` is not an IP address"), hint));
         }
     };
     if ip.is_loopback() { Ok(ip) } else { Err(Failure::usage(format!("{ip} is not on the loopback interface"), hint)) }
@@ -259,7 +259,7 @@ mod tests {
         for url in ["mysql://u:1?geheim@localhost", "mysql://localhost?host=h"] {
             assert!(!said(url).contains("geheim"), "{}", said(url));
         }
-        assert!(said("redis://localhost?socket=@s").contains("has no path"));
+        assert!(said("redis://localhost?socket=@s").contains("is not an absolute path"));
     }
 
     #[track_caller]

@@ -132,11 +132,11 @@ impl Tool {
     /// How the password gets there, for the plan.
     pub fn password_way(self) -> &'static str {
         match self {
-            Self::MysqlShell | Self::MysqlOther => "by MYSQL_PWD",
-            Self::Libpq | Self::Pgbench => "by PGPASSWORD",
-            Self::RedisCli => "by REDISCLI_AUTH",
-            Self::Sysbench => "on its command line, the only place where it takes one for MySQL",
-            Self::RedisBenchmark => "on its command line, the only place where it takes one",
+            Self::MysqlShell | Self::MysqlOther => "in MYSQL_PWD",
+            Self::Libpq | Self::Pgbench => "in PGPASSWORD",
+            Self::RedisCli => "in REDISCLI_AUTH",
+            Self::Sysbench => "on its command line, the only place where it accepts one for MySQL",
+            Self::RedisBenchmark => "on its command line, the only place where it accepts one",
         }
     }
 
@@ -145,10 +145,10 @@ impl Tool {
         let has = |start: &str| words.iter().any(|word| word.starts_with(start));
         match self {
             Self::Pgbench if has("-T") || has("--time") => {
-                Some("let it do a number of things: --transactions N instead of --time".to_owned())
+                Some("use a fixed number of transactions: --transactions N instead of --time".to_owned())
             }
             Self::Sysbench if !has("--time=0") || !has("--events=") => {
-                Some("let it do a number of things: --time=0 --events=N".to_owned())
+                Some("use a fixed number of events: --time=0 --events=N".to_owned())
             }
             _ => None,
         }

@@ -67,7 +67,7 @@ pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
     let for_kind = real_clients().iter().filter(|it| it.talks_to(kind));
     let names: Vec<_> = for_kind.map(|it| it.name.as_str()).collect();
     let hint = if names.is_empty() {
-        format!("no known client talks to {kind}: --client poll, poll-first, block or event")
+        format!("looptax knows no client of {kind}: use --client poll, poll-first, block or event")
     } else {
         format!("for {kind}: {}", names.join(", "))
     };

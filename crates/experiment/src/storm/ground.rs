@@ -79,8 +79,9 @@ impl Ground {
         };
         if self.listeners.len() < 2 {
             return Err(Failure::usage(
-                "the queues of the server's sockets cannot be set: the kernel does not hand out its descriptors",
-                "pidfd_getfd(2) needs Linux 5.6 and the right to trace the server: try it as root",
+                "cannot set the queues of the server's sockets: the kernel does not give looptax the server's \
+                 descriptors",
+                "pidfd_getfd(2) needs Linux 5.6 and the right to trace the server: try to run looptax as root",
             ));
         }
         for listener in &self.listeners {

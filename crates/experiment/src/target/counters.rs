@@ -1,6 +1,6 @@
 //! The server's own count of what it was asked: whether our counts are honest.
 //!
-//! Read before and after a comparison on a private server; nobody else asks it anything then.
+//! Read before and after a comparison on a private server, to which no other program sends requests then.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -15,7 +15,7 @@ use super::Target;
 /// Requests that one question for a pool's count is: who serves it, and the count.
 const OWN_REQUESTS: u64 = 2;
 
-/// A counter of the server, and where it stood when it was made.
+/// A counter of the server, and its value when this was made.
 pub(crate) struct Counter {
     pub name: String,
     kinds: Kinds,
@@ -43,14 +43,14 @@ enum Kinds {
 }
 
 impl Counter {
-    /// Where the target's counter stands; `None` where the server keeps none that fits.
+    /// Reads the target's counter; `None` if the server keeps no counter that fits.
     pub(crate) fn start(target: &Target) -> Option<Self> {
         let kinds = if target.is_pooled {
             passed(&target.workload).filter(|_| target.has_console())?
         } else {
             kinds(&target.workload, target.protocol)?
         };
-        // Each session prepares anew, and nobody counts the sessions here.
+        // Each session prepares its statements again, and the sessions are not counted here.
         if matches!(kinds, Kinds::Commits | Kinds::Passed) && target.reconnect_every.is_some() {
             return None;
         }
@@ -78,7 +78,7 @@ impl Counter {
         read(target, &self.kinds)?.checked_sub(self.start)
     }
 
-    /// What `n_requests` on `n_connections` connections should have made it grow by.
+    /// The growth that `n_requests` on `n_connections` connections should have caused.
     pub(crate) fn expected(&self, target: &Target, n_requests: u64, n_connections: u64) -> u64 {
         match self.kinds {
             Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
@@ -111,7 +111,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             Workload::InsertOne { .. } => "insert",
             _ => "ping",
         })),
-        // Whoever asks another's application is not told.
+        // Another user's application does not report its requests to its clients.
         (Protocol::Http, page) => (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages),
         (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
@@ -140,7 +140,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     }
 }
 
-/// What a pooler counts of a workload on connections that stay open.
+/// The counts of a pooler for a workload on connections that stay open.
 fn passed(workload: &Workload) -> Option<Kinds> {
     let is_counted = workload.transaction().is_some();
     is_counted.then_some(Kinds::Passed)

@@ -1,4 +1,4 @@
-//! What it takes to start private servers.
+//! The things that private servers need to start.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 
-/// Asks a person for the password of a server that is shown so; `None` where there is nobody to ask.
+/// Asks a person for the password of a server, which the text shows; `None` if no person can answer.
 pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
 
-/// For runs in which nobody is there to be asked.
+/// For runs without a person who could answer.
 pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
@@ -22,7 +22,7 @@ pub struct Host {
     pub self_exe: PathBuf,
     /// Where scratch folders are made.
     pub scratch_root: PathBuf,
-    /// What stops servers when this process is gone.
+    /// Stops servers after this process has ended.
     pub reaper: Reaper,
     pub(super) machine: Machine,
     pub(super) ask: AskPassword,

@@ -1,6 +1,6 @@
-//! What forbids measuring on a running server, asked of the server before anything is measured.
+//! The conditions that forbid measuring on a running server; the server reports them before anything is measured.
 //!
-//! Nobody's log is filled, nobody's disk or replica written to, nobody's connections used up.
+//! looptax must not fill another user's log, write to its disk or replica, or use up its connections.
 
 use looptax_bench::path::Conversation;
 use looptax_model::dsn::Protocol;
@@ -78,9 +78,9 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
     refuse(conversation, forbidden, "every measured query would be written to the server's log", variable)
 }
 
-/// What `--write` writes must not replicate, evict, or land in an append-only file.
+/// The writes of `--write` must not replicate, evict, or go into an append-only file.
 pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
-    let why = "what --write writes would go further than this server's memory";
+    let why = "the data that --write writes would not stay in this server's memory";
     match conversation.protocol() {
         Protocol::Mysql => refuse(conversation, &[("log_bin", &["ON", "1"])], why, variable),
         Protocol::Postgres => refuse(conversation, &[("wal_level", &["logical"])], why, variable),
@@ -109,7 +109,7 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
 fn refuse_if_replicated(conversation: &mut Conversation, why: &str) -> Result<(), Failure> {
     if conversation.mongodb().is_ok_and(|it| it.is_replicated()) {
         return Err(Failure::usage(
-            format!("the server is one of a replica set: {why}"),
+            format!("the server belongs to a replica set: {why}"),
             "measure a separate server, or a private one: private:ferretdb",
         ));
     }
@@ -149,8 +149,8 @@ pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) ->
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{wanted} connections are more than a tenth of the {free} that the server has free"),
-        "use fewer with -c; --own-server says that no other program needs them",
+        format!("{wanted} connections are more than a tenth of the {free} free connections of the server"),
+        "use fewer with -c; pass --own-server if no other program needs them",
     ))
 }
 
@@ -175,7 +175,7 @@ fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireE
     Ok(most.zip(used))
 }
 
-/// What was answered; `None` where the account may not ask.
+/// The answer; `None` if the account may not ask.
 fn told<T>(answer: Result<T, WireError>) -> Result<Option<T>, WireError> {
     match answer {
         Err(WireError::Server { .. }) => Ok(None),

@@ -40,14 +40,14 @@ pub struct Target {
     /// `mariadb`, `postgres` …
     pub(crate) kind: String,
     pub(crate) version: String,
-    /// What the user calls it; without a password.
+    /// The user's word for it; without a password.
     pub(crate) name: String,
     pub(crate) protocol: Protocol,
     pub(crate) login: Login,
     pub(crate) workload: Workload,
     pub(crate) sending: Sending,
     pub(crate) distribution: Distribution,
-    /// Requests of one connection, where it is then opened anew.
+    /// Requests of one connection, after which it is opened again.
     pub(crate) reconnect_every: Option<u32>,
     /// A user's own transaction, in the workload's place.
     pub(crate) script: Option<Script>,
@@ -68,17 +68,17 @@ pub struct Target {
     console: Option<&'static str>,
     /// Others use it: they are watched, and measuring stops when they suffer.
     pub(crate) has_load_limits: bool,
-    /// What gives back threads of a server that is not ours.
+    /// Gives back threads of a server that is not ours.
     pub(crate) reaper: Option<Reaper>,
     /// One, or those of the processes that serve the arm.
     sockets: Vec<PathBuf>,
     /// As `sockets`.
     addresses: Vec<SocketAddr>,
-    /// Where TLS is spoken, if it is.
+    /// The addresses with TLS, if any.
     tls_addresses: Vec<SocketAddr>,
     /// Abstract sockets, without the zero byte before their names.
     abstract_names: Vec<Vec<u8>>,
-    /// Where each pool of processes listens, of PHP-FPM: it has one for each address.
+    /// The addresses of PHP-FPM's pools: it has a pool of processes for each address.
     pub(crate) pools: Vec<Endpoint>,
     pub(crate) arms: TargetArms,
     /// Over the socket and over TCP: the arms that questions go over, with TLS where the account needs it.
@@ -98,7 +98,7 @@ impl Target {
         }
     }
 
-    /// Where an arm leads: to one place, or to one for each process that serves it.
+    /// The endpoints of an arm: one, or one for each process that serves it.
     pub fn endpoints(&self, arm: Arm) -> Result<Vec<Endpoint>, PathError> {
         let ports = self.addresses.iter().map(SocketAddr::port);
         let on = |address: IpAddr| {
@@ -130,7 +130,7 @@ impl Target {
         self.workload == Workload::Connect || self.reconnect_every.is_some()
     }
 
-    /// Where an arm leads, or its first process.
+    /// The endpoint of an arm, or of its first process.
     pub fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
         Ok(self.endpoints(arm)?.swap_remove(0))
     }
@@ -191,7 +191,7 @@ impl Target {
         self.converse_at(Arm::Unix, pool, Limits::default()).ok()
     }
 
-    /// A connection for questions to each process that holds data of its own.
+    /// A connection for questions to each process that holds its own data.
     pub fn converse_with_each(&self, limits: Limits) -> Result<Vec<Conversation>, PathError> {
         let converse_on = |arm| {
             let endpoints = self.endpoints(arm)?.into_iter();
@@ -298,7 +298,7 @@ pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
 fn threads_of(protocol: Protocol) -> ServerThreads {
     match protocol {
         Protocol::Redis | Protocol::Memcached => ServerThreads::Single,
-        // MongoDB has one for each, and tells nobody which.
+        // MongoDB has a thread for each connection, and does not report which.
         Protocol::Mongodb => ServerThreads::Any,
         Protocol::Mysql | Protocol::Postgres | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
             ServerThreads::PerConnection
@@ -306,7 +306,7 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
     }
 }
 
-/// What a private server of this kind is asked.
+/// The workload of a private server of this kind.
 ///
 /// # Errors
 /// A usage failure when it cannot be asked that.

@@ -18,8 +18,8 @@ use crate::spec::Experiment;
 
 /// Connections kept free for our own questions, beside the measured ones.
 const SPARE_CONNECTIONS: u32 = 16;
-/// Connections of the epoch before that a busy server may not have seen the end of yet, at most: they are many
-/// only where the server also has room for many.
+/// Connections of the previous epoch whose end a busy server may not have seen yet, at most: they are only many if the
+/// server also has room for many.
 const MOST_CLOSING: u32 = 512;
 /// Connections that whole commands may open on a private server, by half.
 const MOST_OF_COMMANDS: u32 = 256;
@@ -109,7 +109,7 @@ fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
     if !pooler::has_mode(kind, mode) {
         return Err(Failure::usage(
             format!("{title} does not pool by {}", mode.name()),
-            "leave --pool-mode out: it pools by session",
+            "leave --pool-mode out: this pooler pools by session",
         ));
     }
     if !kind.is_pooler() || settings.requests.sent == Sent::Text {
@@ -121,10 +121,10 @@ fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
     }
     Err(Failure::usage(
         format!(
-            "{title} {version} keeps prepared statements only with the client's session, and --pool-mode is {}",
+            "{title} {version} keeps prepared statements only within a client's session, but --pool-mode is {}",
             mode.name()
         ),
-        "--protocol text sends statements whole; PgBouncer keeps prepared ones in every mode from 1.21 on",
+        "pass --protocol text, which prepares nothing; PgBouncer 1.21 and newer keep prepared statements in every mode",
     ))
 }
 

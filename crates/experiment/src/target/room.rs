@@ -19,7 +19,7 @@ use crate::spec::{Experiment, Requests};
 const BYTES_PER_ROW: u64 = 512;
 /// A key of Redis beside its value.
 const BYTES_PER_KEY: u64 = 128;
-/// What has to stay free beside the data: an empty server's own files, and other programs' needs.
+/// The space that has to stay free in addition to the data: an empty server's own files, and other programs' needs.
 const SPARE_BYTES: u64 = 512 << 20;
 
 /// Files of looptax itself beside its connections: 10 were seen.
@@ -39,9 +39,10 @@ pub(super) fn check_files(settings: &Experiment, is_private: bool) -> Result<(),
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{most} connections per arm need {needed} open files, and this process may have {limit}"),
+        format!("{most} connections per arm need {needed} open files, but this process may open only {limit}"),
         format!(
-            "fewer connections (-c), or a higher hard limit: `ulimit -Hn {needed}` as root, limits.conf, or a unit's LimitNOFILE"
+            "use fewer connections (-c), or raise the hard limit: `ulimit -Hn {needed}` as root, limits.conf, or a \
+             unit's LimitNOFILE"
         ),
     ))
 }
@@ -89,11 +90,11 @@ fn refuse_more(rows: u32, needed: u64, free: Option<u64>, place: &str) -> Result
     match free {
         Some(free) if needed > 0 && needed + SPARE_BYTES > free => Err(Failure::usage(
             format!(
-                "--rows {rows} needs about {} of {place}, and {} are there",
+                "--rows {rows} needs about {} of {place}, but only {} are available",
                 gigabytes(needed + SPARE_BYTES),
                 gigabytes(free)
             ),
-            "fewer rows, or another folder for the scratch files by TMPDIR",
+            "use fewer rows, or set another folder for scratch files with TMPDIR",
         )),
         _ => Ok(()),
     }

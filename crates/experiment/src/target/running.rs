@@ -80,7 +80,7 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
     Ok(target)
 }
 
-/// Where the clients of a server of one thread run: of others nobody knows which thread serves whom.
+/// The places of the clients of a server with one thread: other servers do not show which thread serves which client.
 fn seen_clients(target: &Target) -> Option<Meetings> {
     let pid = target.pids.first().filter(|_| target.protocol == Protocol::Redis)?;
     let discover::Meetings { programs, n_looks, n_same } = discover::meetings(*pid)?;
@@ -95,7 +95,7 @@ fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
     }
 }
 
-/// Logs in; asks for a password when the server wants one, none was given, and somebody can answer.
+/// Logs in; asks for a password if the server requires one, none was given, and a person can answer.
 fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Failure> {
     let endpoint = Endpoint::Tcp(spec.tcp);
     let sealing = match (&spec.tls, &spec.no_tls) {
@@ -124,7 +124,8 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
         // A line of pg_hba.conf refuses with or without one.
         let is_about_lines = refused.refusal().is_some_and(|(code, _)| code == "28000");
         let failure = Failure::from(refused);
-        let hint = "no password was given: put it into LOOPTAX_PASSWORD, or call looptax on a terminal, where it asks";
+        let hint = "no password was given: put it into LOOPTAX_PASSWORD, or run looptax on a terminal, where it asks \
+            for it";
         return Err(if is_about_lines { failure } else { failure.with_hint(hint) });
     };
     login.password = Secret::new(answer?);
@@ -159,16 +160,17 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
     kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
-/// What we prepare would stay with the pooler's connection to the server, for whoever gets that next.
+/// Statements that looptax prepares would stay with the pooler's connection to the server, for the next client that
+/// gets it.
 fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
     }
     Err(Failure::usage(
-        "this pooler hands its connections from client to client (pool_mode transaction or statement), and does not \
-         keep what each of them prepares",
-        "--protocol text sends statements whole; PgBouncer keeps prepared ones in every mode from 1.21 on \
-         (max_prepared_statements)",
+        "this pooler gives its server connections to one client after another (pool_mode transaction or statement), \
+         and does not keep the prepared statements of each client",
+        "pass --protocol text, which prepares nothing; PgBouncer 1.21 and newer keep prepared statements in every \
+         mode (max_prepared_statements)",
     ))
 }
 
@@ -178,7 +180,7 @@ fn choose_workload(target: &mut Target, conversation: Conversation, settings: &E
         if !settings.is_own_server {
             return Err(Failure::usage(
                 "a script may do anything to a running server",
-                "--own-server says that it is yours to do it to; a private server needs no leave",
+                "pass --own-server if the server is yours; a private server needs no permission",
             ));
         }
         target.workload = workloads::make(target.protocol, &settings.requests, &Place::private(settings.rows))?;
@@ -191,7 +193,7 @@ fn choose_workload(target: &mut Target, conversation: Conversation, settings: &E
     read_only(target, conversation, settings)
 }
 
-/// What needs no table and no key.
+/// Workloads that need no table and no key.
 fn is_tableless(word: Option<&str>) -> bool {
     matches!(word, Some("ping" | "system-row" | "connect"))
 }
@@ -201,8 +203,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     let workload = workloads::make(target.protocol, &settings.requests, &scratch.place(settings.rows))?;
     if let Workload::Incr { .. } | Workload::Lpush { .. } | Workload::DumpValues { .. } = workload {
         return Err(Failure::usage(
-            format!("`{workload}` makes keys that do not expire: not on a running server"),
-            "set and mixed write keys that expire; a private server takes every workload",
+            format!("looptax does not run `{workload}` on a running server: it makes keys that do not expire"),
+            "use set or mixed, whose keys expire; a private server accepts every workload",
         ));
     }
     refuse_if_written_on(&mut conversation)?;
@@ -223,8 +225,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// What is asked for, on tables that are there; without a word point selects if they can be, else a row of the server's
-/// own tables, which is a query as people know them, and where the account may not read that, ping.
+/// The requested workload, on existing tables. Without a word: point selects if they are possible, else a row of the
+/// server's own tables, which is an ordinary query, and if the account may not read that, ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {
@@ -246,7 +248,8 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
         let needs = if workload.writes() { "writes" } else { "needs keys on the server" };
         return Err(Failure::usage(
             format!("`{workload}` {needs}"),
-            "--write makes its own scratch place and removes it afterwards; --workload ping needs nothing",
+            "pass --write, which makes its own scratch place and removes it afterwards, or --workload ping, which \
+             needs nothing",
         ));
     }
     if target.protocol == Protocol::Redis {
@@ -262,8 +265,9 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
     };
     target.n_keys = sequence(&mut conversation, table, key).ok_or_else(|| {
         Failure::usage(
-            format!("there is no table `{table}` with {key} from 1 on that this account can read"),
-            "--workload ping needs no table; --write makes a scratch schema and drops it afterwards",
+            format!("found no table `{table}` that this account can read, with {key} from 1 on"),
+            "use --workload ping, which needs no table, or --write, which makes a scratch schema and drops it \
+             afterwards",
         )
     })?;
     target.workload = match workload {
@@ -286,7 +290,7 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     let asked = conversation.pipeline(&[command]);
     asked.map(drop).map_err(|error| {
         Failure::new(error).with_hint(format!(
-            "a request is GET {key}, which is not there: ACL SETUSER NAME +get ~looptax:missing* allows it"
+            "a request is GET {key}, a missing key: ACL SETUSER NAME +get ~looptax:missing* allows it"
         ))
     })
 }

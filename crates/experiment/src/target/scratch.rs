@@ -1,4 +1,4 @@
-//! What `--write` may leave on a running server while it runs, and how it goes away again.
+//! The objects that `--write` makes on a running server, and how they are removed.
 //!
 //! Everything carries [`PREFIX`] and our process id, so that a crashed run's leftovers are known by
 //! name; keys expire by themselves.

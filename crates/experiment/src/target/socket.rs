@@ -18,7 +18,7 @@ use super::load_limits::config;
 /// Finds it and logs in to it.
 ///
 /// # Errors
-/// Why the surest of the candidates is not the one; what to do where there is none.
+/// Why the surest candidate is not the socket; the next step if there is no candidate.
 pub(super) fn find(
     given: Option<&PathBuf>,
     tcp: SocketAddr,
@@ -43,8 +43,8 @@ pub(super) fn find(
     Err(match first_error {
         Some(error) => not_let_in(error, protocol),
         None => Failure::usage(
-            format!("no socket of the server on {tcp} was found"),
-            "--socket FILE names it; root sees whose sockets are whose, and `ss -xl` lists them",
+            format!("found no socket of the server on {tcp}"),
+            "pass it with --socket FILE; `ss -xl` lists sockets, and root sees which process owns each",
         ),
     })
 }
@@ -54,8 +54,8 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     let is_refused = error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
     let failure = Failure::from(error);
     let why = match protocol {
-        Protocol::Mysql => "there it is the account at 'localhost', which is missing or has another password or plugin",
-        Protocol::Postgres => "a `local` line of pg_hba.conf refuses it, or needs another user (peer)",
+        Protocol::Mysql => "the account at 'localhost' applies, which is missing or has another password or plugin",
+        Protocol::Postgres => "a `local` line of pg_hba.conf rejects it, or requires another user (peer)",
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
@@ -67,7 +67,7 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
         return failure;
     }
     failure.with_hint(format!(
-        "over TCP it was let in; over the socket {why}: `looptax check` with this address says what to change"
+        "over TCP the login works; over the socket {why}: `looptax check` with this address says what to change"
     ))
 }
 
@@ -76,7 +76,7 @@ fn is_full(code: &str) -> bool {
     ["1040", "1203", "53300"].contains(&code)
 }
 
-/// Where to look, the surest place first.
+/// The candidates, the surest first.
 fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversation) -> Result<Vec<PathBuf>, Failure> {
     let protocol = by_tcp.protocol();
     if let Some(given) = given {
@@ -86,7 +86,7 @@ fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversatio
     let told = told(by_tcp);
     if told.as_deref() == Some("") {
         return Err(Failure::usage(
-            format!("the server on {tcp} says that it has no socket"),
+            format!("the server on {tcp} reports that it has no socket"),
             protocol.kind().facts().how_to_add_a_socket,
         ));
     }
@@ -104,13 +104,13 @@ fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversatio
 fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure> {
     socket_named(path, protocol, port).map_err(|n| {
         Failure::usage(
-            format!("{n} sockets are in the folder {}", path.display()),
-            "name the socket's file: --socket FILE; `ss -xl` lists sockets",
+            format!("there are {n} sockets in the folder {}", path.display()),
+            "pass the file of one socket: --socket FILE; `ss -xl` lists sockets",
         )
     })
 }
 
-/// What the server says, where the account may ask; empty where it has none.
+/// The server's own report, if the account may ask; empty if the server has no socket.
 fn told(conversation: &mut Conversation) -> Option<String> {
     let protocol = conversation.protocol();
     match protocol {
@@ -136,7 +136,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
         conversation.server_view(&[id]).map(|view| view.identity)
     };
     let tcp = match identity(by_tcp) {
-        // Where it does not answer over one, nobody waits for it over the other.
+        // If it does not answer over one transport, looptax does not wait for it over the other.
         Err(error) if !error.is_untold() => return Err(error),
         tcp => tcp,
     };
@@ -151,7 +151,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
             }
             return Err(PathError::DifferentServers {
                 detail: format!(
-                    "the process behind {} does not hold the other end of a connection over {}",
+                    "the process that serves {} does not have the other end of a connection over {}",
                     by_socket.endpoint(),
                     by_tcp.endpoint()
                 ),

@@ -1,6 +1,6 @@
 //! The workloads by their words: what a word means at a place.
 //!
-//! `catalogue` has the words, `sending` what goes with them, `fill` their data.
+//! `catalogue` has the words, `sending` the options that fit them, `fill` their data.
 
 mod catalogue;
 mod fill;
@@ -17,20 +17,20 @@ pub use catalogue::list;
 use catalogue::unknown;
 pub(crate) use fill::fill;
 
-/// Size of a list's element where none is asked for, in bytes: lists grow with every request.
+/// Default size of a list's element, in bytes: lists grow with every request.
 const ELEMENT_BYTES: usize = 3;
 
-/// Size of a dumped value where none is asked for, in bytes: what people call a large one.
+/// Default size of a dumped value, in bytes: a large value by common use.
 const DUMPED_VALUE_BYTES: usize = 1 << 20;
 /// Bytes of a row of sysbench's table by its columns: two numbers, 120 and 60 characters.
 const DUMPED_ROW_BYTES: u64 = 188;
 
-/// Size of a value where none is asked for, in bytes.
+/// Default size of a value, in bytes.
 pub(crate) const VALUE_BYTES: usize = dataset::KEY_VALUE_BYTES;
 
 /// Where a workload's data are on a server.
 pub(crate) struct Place {
-    /// What is before a table's name: empty, or a schema or database with its dot.
+    /// The text before a table's name: empty, or a schema or database with its dot.
     pub schema: String,
     pub prefix: String,
     /// How long written keys live, in seconds; for ever without it.
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// What is asked of a private server where nothing is said.
+/// The default workload of a private server.
 pub(crate) fn default_word(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => "point-select",
@@ -124,7 +124,7 @@ fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
         let bytes = size.parse().ok().filter(|bytes| *bytes <= site::MOST_BYTES);
         bytes.ok_or_else(|| {
             Failure::usage(
-                format!("`{word}` does not name a size"),
+                format!("`{word}` contains no valid size"),
                 format!(
                     "write the number of bytes after a colon, for example {name}:10000; at most {}",
                     site::MOST_BYTES
@@ -156,7 +156,7 @@ fn redis(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     }))
 }
 
-/// What Redis and memcached both know.
+/// The workloads of both Redis and memcached.
 fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
     let prefix = place.prefix.clone();
     let ttl_s = place.ttl_s;
@@ -176,7 +176,7 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     }))
 }
 
-/// As many large values as a table of so many rows has bytes.
+/// As many large values as a table of this many rows has bytes.
 fn dump_values(requests: &Requests, place: &Place) -> Workload {
     let value_bytes = requests.value_bytes.unwrap_or(DUMPED_VALUE_BYTES);
     let total_bytes = u64::from(place.rows) * DUMPED_ROW_BYTES;
@@ -194,8 +194,8 @@ fn reads_and_writes(typed: &str) -> Result<[u32; 2], Failure> {
         Some([]) if typed.is_empty() => Ok([1, 1]),
         Some(&[reads @ ..=1_000_000, writes @ ..=1_000_000]) if reads + writes > 0 => Ok([reads, writes]),
         _ => Err(Failure::usage(
-            format!("`mixed{typed}` does not name a proportion"),
-            "reads and writes, for example mixed:9:1",
+            format!("`mixed{typed}` contains no valid proportion"),
+            "write reads and writes, for example mixed:9:1",
         )),
     }
 }

@@ -150,8 +150,8 @@ impl Turns<'_> {
             unset: Vec::new(),
         };
         let run = run_once(&plan, *limit, self.stop).map_err(|error| {
-            let hint =
-                "there is no shell: pipes and loops need sh -c '…'; else try it by itself, while the application runs";
+            let hint = "looptax uses no shell: pipes and loops need sh -c '…'; else run the load by hand while the \
+                application runs";
             Failure::usage(format!("the load `{shown}` failed: {}", with_causes(&error)), hint)
         })?;
         Ok(run.map_or_else(PagesLoaded::default, |run| PagesLoaded {
@@ -268,8 +268,11 @@ impl Turns<'_> {
     fn failed(&self, n_failed: u64, n_all: u64) -> Failure {
         let first = self.first_failure.as_deref().unwrap_or_default();
         let what = format!("{n_failed} of {n_all} pages failed{first}");
-        Failure::usage(what, "nothing is concluded from a trial with failed pages; the application's log may say why")
-            .invalid()
+        Failure::usage(
+            what,
+            "looptax concludes nothing from a trial with failed pages; the application's log may show the cause",
+        )
+        .invalid()
     }
 
     /// Checks that a finished contrast is worth something.

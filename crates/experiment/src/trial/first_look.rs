@@ -77,8 +77,8 @@ pub(crate) fn look(
     let used: Vec<usize> = (0..ask.servers.len()).filter(is_used).collect();
     if ask.is_each && used.len() > MOST_EACH {
         let n = used.len();
-        let what = format!("--each tries {MOST_EACH} servers at most, the application uses {n}");
-        return Err(Failure::usage(what, "--port PORT,… says which"));
+        let what = format!("--each tries at most {MOST_EACH} servers, but the application uses {n}");
+        return Err(Failure::usage(what, "choose them with --port PORT,…"));
     }
     let mut facts = over_tcp.facts;
     if design == TrialDesign::Flip {
@@ -137,7 +137,7 @@ fn culprit(
         }
     }
     let which = if failing.is_empty() { String::new() } else { format!(" of {}", failing.join(" and of ")) };
-    Ok(format!(" over the socket{which}, and answered over TCP"))
+    Ok(format!(" over the socket{which}, but works over TCP"))
 }
 
 fn look_over(
@@ -281,7 +281,7 @@ fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("on the socket already, nothing to try: the pages connect to {} over the socket", on.join(" and ")),
+        format!("nothing to try: the pages already connect to {} over the socket", on.join(" and ")),
         "`looptax find` lists the programs that still use TCP",
     ))
 }
@@ -300,14 +300,13 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         let over_socket = names(&|idx| kept[idx][1]);
         return Err(if over_socket.is_empty() {
             Failure::usage(
-                format!("the pages connect to none of the servers here that have a socket ({})", names(&|_| true)),
-                "is there a page that asks the database? a cache may answer instead; --map ADDRESS=SOCKET names other servers",
+                format!("the pages connect to none of this machine's servers with a socket ({})", names(&|_| true)),
+                "is there a page that uses the database? a cache may answer instead; pass other servers with --map \
+                 ADDRESS=SOCKET",
             )
         } else {
             Failure::usage(
-                format!(
-                    "on the socket already, nothing to try: the application keeps connections to {over_socket} there"
-                ),
+                format!("nothing to try: the application already keeps connections to {over_socket} over the socket"),
                 "`looptax find` lists the programs that still use TCP",
             )
         });
@@ -316,7 +315,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         Some(TrialDesign::Restart) => (TrialDesign::Restart, "--restart asks for it".to_owned()),
         Some(TrialDesign::Flip) if !held.is_empty() => {
             let what = format!("the application keeps its connections to {held}");
-            return Err(Failure::usage(what, "--restart restarts it for each turn"));
+            return Err(Failure::usage(what, "pass --restart to restart it for each turn"));
         }
         _ if !held.is_empty() => (TrialDesign::Restart, format!("it keeps its connections to {held}")),
         _ => (TrialDesign::Flip, format!("its pages open connections to {new}")),
@@ -340,12 +339,12 @@ fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: 
     };
     let what = what + &program.said();
     let hint = match failed.kind {
-        FailureKind::Http2 => "let the application speak HTTP/1.1 as well: looptax asks for pages in that",
-        FailureKind::Tls => "name the page by https://",
-        FailureKind::NoHttp => "name the port at which the application speaks HTTP",
-        FailureKind::Timeout => "--page-limit gives a page more time",
+        FailureKind::Http2 => "make the application speak HTTP/1.1 as well, which looptax uses",
+        FailureKind::Tls => "pass the page as https://",
+        FailureKind::NoHttp => "pass the port at which the application speaks HTTP",
+        FailureKind::Timeout => "give a page more time with --page-limit",
         _ if !over.is_empty() => "`looptax check` says what the socket needs; nothing was changed",
-        _ => "name a page that works, by --url",
+        _ => "pass a page that works, with --url",
     };
     Err(Failure::usage(what, hint))
 }
@@ -364,7 +363,8 @@ fn object_to_ways(tcp: &[PageFacts], socket: &[PageFacts], pages: &[Page]) -> Re
             let [of_tcp, of_socket] = [over_tcp, over_socket].map(Option::unwrap_or_default);
             return Err(Failure::usage(
                 format!(
-                    "{} is another page over the socket: status {of_socket} and {} bytes, over TCP status {of_tcp} and {} bytes",
+                    "{} differs over the socket: status {of_socket} and {} bytes, over TCP status {of_tcp} and {} \
+                     bytes",
                     page.url,
                     bytes[1],
                     tcp.body_bytes.unwrap_or_default()[1],

@@ -75,8 +75,8 @@ impl Program {
     ) -> Result<Option<()>, Failure> {
         if listens(ready) {
             return Err(Failure::usage(
-                format!("something listens at {ready} already"),
-                "start the trial's instance on a separate port: the program that runs there is left alone",
+                format!("a process already listens at {ready}"),
+                "start the trial's instance on a separate port: looptax does not touch the program that runs there",
             ));
         }
         self.running = Some(self.programs.start().map_err(not_started)?);
@@ -95,7 +95,7 @@ impl Program {
         let said = self.output.last_lines();
         Err(Failure::usage(
             format!("the application does not listen at {ready} after {limit:?}{said}"),
-            "is this its port? --ready names another address, --start-limit gives it more time",
+            "is this its port? pass another address with --ready, or more time with --start-limit",
         ))
     }
 
@@ -129,7 +129,7 @@ impl Program {
         };
         Err(Failure::usage(
             format!("the application ended ({how}){said}"),
-            "try its command without `looptax trial`; its words are above",
+            "try the command without `looptax trial`; its last output is above",
         ))
     }
 
@@ -176,8 +176,8 @@ impl Program {
         let why = words.join("; ");
         let to = to.map_or_else(String::new, |it| format!(" to {}", it.kind));
         Failure::usage(
-            format!("{n_not_moved} of {n} connections{to} of the socket's turns stayed on TCP: {why}"),
-            "`looptax run --stats --` with the same command says more; `looptax check` says what the socket needs",
+            format!("{n_not_moved} of {n} connections{to} stayed on TCP in the socket's turns: {why}"),
+            "`looptax run --stats --` with the same command shows more; `looptax check` says what the socket needs",
         )
     }
 
@@ -230,10 +230,10 @@ fn listens(at: SocketAddr) -> bool {
 fn not_started(error: RedirectError) -> Failure {
     let hint = match &error {
         RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            "is it installed, and on PATH or named with its folder?"
+            "is it installed, and on PATH or given with its folder?"
         }
         RedirectError::Exec { .. } => "is it a program, and may you execute it?",
-        _ => "try the command with `looptax run --` before it: that says what the kernel does not allow",
+        _ => "try the command with `looptax run --` before it, which shows what the kernel does not allow",
     };
     Failure::from(error).with_hint(hint)
 }

@@ -113,10 +113,10 @@ fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
     let unused = unused.flat_map(|(_, server)| &server.from);
     let mut words = String::new();
     for from in unused {
-        let _ = write!(words, "; no page connects to {from}, whose socket was named");
+        let _ = write!(words, "; no page connects to {from}, for which a socket was given");
     }
     if ask.is_each && seen.used.len() == 1 {
-        words += "; --each finds only one server, and so one comparison";
+        words += "; --each found only one server, so there is only one comparison";
     }
     words
 }

@@ -132,9 +132,9 @@ impl Sampler {
                 continue;
             }
             match self.watch_threads(pid) {
-                Err(error) if refusal::is_forbidden(&error) => self
-                    .notes
-                    .push(format!("process {pid} is another user's, so no samples are taken of it: run as root")),
+                Err(error) if refusal::is_forbidden(&error) => self.notes.push(format!(
+                    "process {pid} belongs to another user, so looptax takes no samples of it: run looptax as root"
+                )),
                 result => result.map_err(refusal::explain)?,
             }
         }
@@ -354,12 +354,12 @@ fn note_scope(scope: Scope) -> Vec<String> {
     let note = match scope {
         Scope::Machine => return Vec::new(),
         Scope::OwnWithKernel => {
-            "samples are taken of this user's processes only: root, and everybody after `sysctl kernel.perf_event_paranoid=-1`, sees \
-             what the kernel does for others too"
+            "looptax takes samples of this user's processes only: run it as root, or set `sysctl \
+             kernel.perf_event_paranoid=-1`, to see what the kernel does for others too"
         }
         Scope::Own => {
-            "samples are taken of this user's processes only, and not of the kernel: `sysctl kernel.perf_event_paranoid=1` shows the \
-             kernel's part of them, `=-1` the whole machine, as root sees it"
+            "looptax takes samples of this user's processes only, and not of the kernel: `sysctl \
+             kernel.perf_event_paranoid=1` adds the kernel's part of them, `=-1` the whole machine, as root sees it"
         }
     };
     vec![note.to_owned()]

@@ -50,7 +50,10 @@ impl<'a> Watch<'a> {
             shown,
             sampler,
             counts: Counts::open(&cores).map_err(|error| {
-                format!("system calls, wake-ups, softirqs and packets are not counted: {error}; root may count them")
+                format!(
+                    "system calls, wake-ups, softirqs and packets are not counted: {error}; run looptax as root to \
+                     count them"
+                )
             }),
             seed,
             doers: HashMap::new(),

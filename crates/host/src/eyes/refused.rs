@@ -18,19 +18,19 @@ pub enum Refused {
          of the machine (docker run --pid=host, hostPID: true)"
     )]
     OwnProcesses,
-    #[error("counting on sockets needs the kernel's type information, which is missing here (/sys/kernel/btf/vmlinux)")]
+    #[error("counting on sockets needs the kernel's type information (/sys/kernel/btf/vmlinux), which is missing")]
     NoTypes,
-    #[error("this kernel has no tracepoint `{0}`: counting on sockets takes Linux 6.3 or newer")]
+    #[error("this kernel has no tracepoint `{0}`: counting on sockets needs Linux 6.3 or newer")]
     NoTracepoint(String),
-    #[error("the kernel's lockdown keeps programs from counting on sockets")]
+    #[error("the kernel is in lockdown mode, which forbids programs to count on sockets")]
     Lockdown,
-    #[error("the kernel's verifier refused our program: {0}")]
+    #[error("the kernel's verifier rejected looptax's program: {0}")]
     Verifier(String),
-    #[error("the kernel does not let us count on sockets: {0}")]
+    #[error("the kernel does not let looptax count on sockets: {0}")]
     Kernel(String),
-    #[error("reading bytes of connections works on x86_64 only")]
+    #[error("looptax can read the bytes of connections on x86_64 only")]
     Processor,
-    #[error("our own programs for the kernel cannot be read")]
+    #[error("looptax cannot read its own programs for the kernel")]
     Object,
 }
 

@@ -15,25 +15,27 @@ pub enum ProgramError {
     Ended { pid: u32 },
     /// The process has the rights of more than one user or group.
     #[error(
-        "process {pid} has the rights of more than one user or group, so another user may have chosen its words: its program is not asked"
+        "process {pid} has the rights of more than one user or group, so another user may have chosen its arguments: \
+         looptax does not run its program"
     )]
     SeveralUsers { pid: u32 },
     /// The process is in a container.
     #[error(
-        "process {pid} has its own users or process numbers, as a container has: its program is not asked from outside"
+        "process {pid} has its own users or process numbers, like a container: looptax does not run its program from \
+         outside"
     )]
     Elsewhere { pid: u32 },
     /// The file that the process runs cannot be opened.
-    #[error("the program of process {pid} cannot be looked at: it is another user's")]
+    #[error("looptax cannot inspect the program of process {pid}: it belongs to another user")]
     Hidden { pid: u32 },
     /// The process belongs to a user that this process cannot act as.
     #[error(
-        "process {pid} belongs to {}, and only root or that user may have its program asked",
+        "process {pid} belongs to {}, and only root or that user may run its program to test files",
         user::shown(*uid)
     )]
     NotOurs { pid: u32, uid: u32 },
     /// The program was replaced, and what is at its path is not only root's to change.
-    #[error("{} was replaced after process {pid} had started it{}", path.display(), because(why.as_ref()))]
+    #[error("{} was replaced after process {pid} started it{}", path.display(), because(why.as_ref()))]
     Replaced {
         pid: u32,
         path: PathBuf,
@@ -41,7 +43,7 @@ pub enum ProgramError {
         why: Option<Distrust>,
     },
     /// A process of root runs a program that others than root can change.
-    #[error("{} is not asked as root: {}", path.display(), at_fault(why.as_ref()))]
+    #[error("looptax does not run {} as root: {}", path.display(), at_fault(why.as_ref()))]
     Untrusted {
         pid: u32,
         path: PathBuf,
@@ -56,7 +58,7 @@ pub enum ProgramError {
         why: Distrust,
     },
     /// The kernel cannot supervise a program.
-    #[error("{} is not asked as root: this kernel cannot supervise it ({source})", path.display())]
+    #[error("looptax does not run {} as root: this kernel cannot supervise it ({source})", path.display())]
     Unsupervised { path: PathBuf, source: io::Error },
     /// The program could not be started.
     #[error("cannot start {}", path.display())]
@@ -73,14 +75,14 @@ pub enum ProgramError {
 
 fn because(why: Option<&Distrust>) -> String {
     match why {
-        Some(why) => format!(", and others than root can change {why}"),
-        None => ", and nothing is in its place".to_owned(),
+        Some(why) => format!(", and users other than root can change {why}"),
+        None => ", and no file is at its path".to_owned(),
     }
 }
 
 fn at_fault(why: Option<&Distrust>) -> String {
     match why {
-        Some(why) => format!("others than root can change {why}"),
+        Some(why) => format!("users other than root can change {why}"),
         None => "another file is at that path now".to_owned(),
     }
 }
@@ -89,13 +91,17 @@ impl ProgramError {
     /// The next step for a person; without a final dot.
     pub fn hint(&self) -> String {
         match self {
-            Self::Replaced { .. } | Self::Ended { .. } => "restart it, then try again".to_owned(),
-            Self::NotOurs { .. } | Self::Hidden { .. } => "run it as root".to_owned(),
+            Self::Replaced { .. } | Self::Ended { .. } => "restart the process, then try again".to_owned(),
+            Self::NotOurs { .. } | Self::Hidden { .. } => "run looptax as root".to_owned(),
             Self::Untrusted { .. } => {
-                "let root own the program and each folder on the way to it, or run the server as its user".to_owned()
+                "make root the owner of the program and of each folder above it, or run the server as the \
+                 user that owns the program"
+                    .to_owned()
             }
-            Self::Foreign { .. } => "let root own that file and its folder, or test the files by hand".to_owned(),
-            Self::Elsewhere { .. } => "run it inside the container".to_owned(),
+            Self::Foreign { .. } => {
+                "make root the owner of that file and its folder, or test the files by hand".to_owned()
+            }
+            Self::Elsewhere { .. } => "run looptax inside the container".to_owned(),
             _ => "test the files by hand".to_owned(),
         }
     }

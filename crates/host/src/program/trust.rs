@@ -223,9 +223,12 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
     Err(match passed_over {
         Some(why) => io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!("`{name}` was passed over, since others than root can change {why}"),
+            format!("looptax does not run `{name}`, because users other than root can change {why}"),
         ),
-        None => io::Error::new(io::ErrorKind::NotFound, format!("no program `{name}` in PATH or the system's folders")),
+        None => io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("found no program `{name}` in PATH or the system's folders"),
+        ),
     })
 }
 

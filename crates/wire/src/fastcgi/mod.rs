@@ -139,7 +139,7 @@ fn read_record(stream: &mut impl Stream, limit: Duration) -> Result<(u8, Vec<u8>
 fn status(content: &[u8]) -> Result<u32, WireError> {
     match content {
         [a, b, c, d, 0, ..] => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
-        _ => Err(malformed("a request that was done", content)),
+        _ => Err(malformed("a completed request", content)),
     }
 }
 
@@ -217,9 +217,9 @@ mod tests {
         check_refused(&record(STDOUT, b"half")[..10], "closed the connection");
         check_refused(b"HTTP/1.1 400 Bad", "a record of the request");
         check_refused(&record(STDIN, b"x"), "output or an end");
-        check_refused(&record(END_REQUEST, &[0]), "a request that was done");
+        check_refused(&record(END_REQUEST, &[0]), "a completed request");
         let overloaded = [0, 0, 0, 0, 2, 0, 0, 0];
-        check_refused(&record(END_REQUEST, &overloaded), "a request that was done");
+        check_refused(&record(END_REQUEST, &overloaded), "a completed request");
     }
 
     #[test]

@@ -380,7 +380,7 @@ mod tests {
         check_refused(&record(STDERR, b"PHP Warning: x"), "PHP Warning");
         check_refused(&record(STDIN, b"x"), "output or an end");
         let overloaded = record(END_REQUEST, &[0, 0, 0, 0, 2, 0, 0, 0]);
-        check_refused(&overloaded, "a request that was done");
+        check_refused(&overloaded, "a completed request");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum HttpError {
     #[error("the server closed the connection before it answered")]
     Unanswered,
     /// The answer is HTTP/2 or later.
-    #[error("the server answers in HTTP/2, and looptax asks in HTTP/1.1")]
+    #[error("the server answers in HTTP/2, but looptax uses HTTP/1.1")]
     Http2,
     /// The answer is a message of TLS.
     #[error("the server speaks TLS at this port")]
@@ -44,9 +44,9 @@ impl HttpError {
 impl Explain for HttpError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Http2 => "let the application answer HTTP/1.1 too, or name a port where it does",
-            Self::Tls => "name the page by https://",
-            Self::NoHttp { .. } => "name the port at which the application answers HTTP",
+            Self::Http2 => "make the application answer HTTP/1.1 too, or pass a port where it does",
+            Self::Tls => "pass the page as https://",
+            Self::NoHttp { .. } => "pass the port at which the application answers HTTP",
             Self::Unanswered | Self::Wire(_) => return None,
         };
         Some(hint.to_owned())

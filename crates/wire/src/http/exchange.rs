@@ -10,7 +10,7 @@ use super::request::Request;
 use crate::io::{read_or_end, write_all};
 use crate::{Stream, WireError};
 
-const SEND: &str = "ask for a page";
+const SEND: &str = "request a page";
 const READ: &str = "read a page";
 /// How every answer begins that is understood here.
 const HTTP_1: &[u8] = b"HTTP/1.";

@@ -53,10 +53,10 @@ impl Request {
         if is_expected || !body.is_empty() {
             builder = builder.header(CONTENT_LENGTH, body.len());
         }
-        let head = builder.body(()).map_err(|error| refused(format!("cannot ask for `{target}`: {error}")))?;
+        let head = builder.body(()).map_err(|error| refused(format!("cannot request `{target}`: {error}")))?;
         let gist = gist(&head);
         let mut bytes = write_head(head, !body.is_empty())
-            .map_err(|error| refused(format!("cannot ask for `{target}`: {error}")))?;
+            .map_err(|error| refused(format!("cannot request `{target}`: {error}")))?;
         bytes.extend_from_slice(body);
         Ok(Self { method, gist, bytes })
     }
@@ -148,10 +148,10 @@ mod tests {
             ("CONNECT", "/", ("a", "b"), "not a method"),
             ("GET", "a", ("a", "b"), "not a path"),
             ("GET", "", ("a", "b"), "not a path"),
-            ("GET", "/a b", ("a", "b"), "cannot ask for `/a b`"),
-            ("GET", "/", ("a b", "b"), "cannot ask for `/`"),
-            ("GET", "/", ("a", "b\r\nc: d"), "cannot ask for `/`"),
-            ("GET", "/", ("content-length", "x"), "cannot ask for `/`"),
+            ("GET", "/a b", ("a", "b"), "cannot request `/a b`"),
+            ("GET", "/", ("a b", "b"), "cannot request `/`"),
+            ("GET", "/", ("a", "b\r\nc: d"), "cannot request `/`"),
+            ("GET", "/", ("content-length", "x"), "cannot request `/`"),
         ] {
             let found = sent(method, target, &[header], b"");
             assert!(found.contains(words), "{found}");

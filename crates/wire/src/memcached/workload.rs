@@ -39,7 +39,7 @@ impl Get {
     /// Returns where the value begins and how long it is, when the line before it is complete.
     #[inline]
     fn value_at(&self, received: &[u8]) -> Result<Option<(usize, usize)>, WireError> {
-        const EXPECTED: &str = "key, flags 0 and the length of the value that was asked for";
+        const EXPECTED: &str = "key, flags 0 and the length of the requested value";
         let flags_at = self.head.len() + KEY_DIGITS;
         let length_at = flags_at + FLAGS.len();
         let Some(rest) = received.get(length_at..) else {

@@ -50,7 +50,7 @@ impl<S: Stream> Connection<S> {
         let names = [connection.database.as_str(), accounts];
         if !names.into_iter().all(is_name) || login.user.contains('\0') {
             return Err(WireError::Request {
-                what: "a name of MongoDB may not be empty or contain a zero byte".to_owned(),
+                what: "a MongoDB name must not be empty or contain a zero byte".to_owned(),
             });
         }
         connection.hello(accounts, &login.user)?;

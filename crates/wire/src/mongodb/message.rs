@@ -192,7 +192,7 @@ fn server_error(received: &[u8], document: Range<usize>, action: &'static str) -
 #[cold]
 pub(super) fn broken(received: &[u8], action: &'static str) -> WireError {
     let found = received.get(FRONT_BYTES..).unwrap_or_default();
-    WireError::malformed(PROTOCOL, action, "a document with what was asked for", found)
+    WireError::malformed(PROTOCOL, action, "a document with the requested fields", found)
 }
 
 /// An answer, out of its message.

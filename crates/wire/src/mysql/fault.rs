@@ -46,9 +46,9 @@ mod tests {
 
     #[test]
     fn reads_error_packets_with_and_without_state() {
-        check(b"\xff\x15\x04#28000Access denied", "the server says: Access denied (code 1045)");
-        check(b"\xff\x10\x04Too many connections", "the server says: Too many connections (code 1040)");
-        check(b"\xff\x69\x04\x1b[2Jblocked", "the server says: \\x1b[2Jblocked (code 1129)");
+        check(b"\xff\x15\x04#28000Access denied", "the server reports: Access denied (code 1045)");
+        check(b"\xff\x10\x04Too many connections", "the server reports: Too many connections (code 1040)");
+        check(b"\xff\x69\x04\x1b[2Jblocked", "the server reports: \\x1b[2Jblocked (code 1129)");
         check(
             b"\xff\x10",
             "not a MySQL answer (tried to test): expected an error packet with its number, \

@@ -55,7 +55,7 @@ fn begin<S: Stream>(frames: &mut Frames<S>) -> Result<Option<WireError>, WireErr
             Message::CopyInResponse(_) => return Ok(None),
             Message::ErrorResponse(body) => return Ok(Some(server_error(body.fields()))),
             Message::ParameterStatus(_) => {}
-            _ => return Err(out_of_place(BEGIN, "a server that takes rows")),
+            _ => return Err(out_of_place(BEGIN, "a server that accepts rows")),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Values {
             return Ok(None);
         };
         if stated != Some(self.value_bytes) {
-            let expected = "a value of the size that was stored";
+            let expected = "a value of the stored size";
             return Err(malformed(READ_REPLY, expected, &received[..=line_bytes.min(LINE_LIMIT)]));
         }
         self.n_left = Some(self.value_bytes + 2);

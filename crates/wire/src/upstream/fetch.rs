@@ -250,7 +250,7 @@ fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
         (false, Some(length)) => Ok(Body::Bytes(length)),
         (false, None) if code == 204 => Ok(Body::Bytes(0)),
         (false, None) => {
-            Err(WireError::Unsupported { what: "an answer whose end is that of its connection".to_owned() })
+            Err(WireError::Unsupported { what: "an answer that ends when its connection ends".to_owned() })
         }
     }
 }
@@ -333,9 +333,9 @@ mod tests {
         check_refused("SSH-2.0-OpenSSH_9.2\r\n", "the head of an answer");
         check_refused("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404");
         check_refused("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", "302");
-        check_refused("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "ends the connection with its answer");
-        check_refused("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", "ends the connection with its answer");
-        check_refused("HTTP/1.1 200 OK\r\n\r\n", "whose end is that of its connection");
+        check_refused("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "closes the connection after its answer");
+        check_refused("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", "closes the connection after its answer");
+        check_refused("HTTP/1.1 200 OK\r\n\r\n", "that ends when its connection ends");
         check_refused("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "a length");
         check_refused("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "at most");
         let endless = format!("{HEAD}A: {}", "x".repeat(HEAD_LIMIT));

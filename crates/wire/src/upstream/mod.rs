@@ -22,7 +22,7 @@ use crate::error::printable;
 use crate::io::{read_some, write_all};
 use crate::{Codec, Stream, WireError, site};
 
-const ASK: &str = "ask for the page once";
+const ASK: &str = "request the page once";
 const READ_BYTES: usize = 16 << 10;
 
 /// In the answers of looptax's own upstream: the kernel's number of the thread that serves the connection.

@@ -122,8 +122,8 @@ fn add(path: &Path, is_read: bool, found: &mut BTreeMap<PathBuf, Was>) -> Result
 
 fn how(before: Option<&Was>, now: Option<&Was>) -> String {
     match (before, now) {
-        (None, _) => "it was not there before".to_owned(),
-        (_, None) => "it is gone".to_owned(),
+        (None, _) => "it did not exist before".to_owned(),
+        (_, None) => "it was deleted".to_owned(),
         (Some(before), Some(now)) => {
             let mut words = Vec::new();
             if before.bytes != now.bytes {

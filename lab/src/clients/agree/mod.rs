@@ -26,19 +26,19 @@ const SLICE_MS: u32 = 100;
 /// Groups of eight slices in a round.
 const OCTETS: u32 = 10;
 
-/// What can be chosen.
+/// The options of the comparison.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all when none is named
+    /// Clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
-    /// Rounds; six are needed for an interval
+    /// Rounds; an interval needs six
     #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
     /// Length of a real client's slices in milliseconds; each round has eighty
     #[arg(long, value_name = "MS", default_value_t = SLICE_MS, value_parser = clap::value_parser!(u32).range(50..=10_000))]
     slice_ms: u32,
-    /// Repeats the order of an earlier run
+    /// Repeat the order of an earlier run
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

@@ -33,7 +33,7 @@ struct Further {
 pub(super) fn clients(names: &[String]) -> Result<Vec<Client>> {
     let path = workspace::root()?.join(FURTHER);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {FURTHER}"))?;
-    let further: Further = toml::from_str(&text).with_context(|| format!("{FURTHER} is broken"))?;
+    let further: Further = toml::from_str(&text).with_context(|| format!("{FURTHER} is invalid"))?;
     let traced =
         data::clients(&[])?.into_iter().map(|client| Client { name: client.name, servers: client.servers, user: None });
     let mut all: Vec<Client> = traced.chain(further.client).collect();

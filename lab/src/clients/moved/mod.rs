@@ -23,10 +23,10 @@ use super::view::View;
 use crate::workspace;
 use known::Client;
 
-/// What can be chosen.
+/// The options of the table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all when none is named
+    /// Clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     print!("{safe}");
     n_wrong += n_unsafe;
     if n_wrong > 0 {
-        bail!("{n_wrong} clients are not moved as they should be");
+        bail!("{n_wrong} clients were not moved as expected");
     }
     Ok(())
 }

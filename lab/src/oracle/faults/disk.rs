@@ -87,7 +87,7 @@ impl Disk {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             let stat = entry.metadata()?;
-            let name = entry.file_name().into_string().ok().context("a name that is no text")?;
+            let name = entry.file_name().into_string().ok().context("a name that is not UTF-8")?;
             names.insert(name, (stat.ino(), stat.is_dir()));
             if stat.is_dir() {
                 self.see_folder(&entry.path())?;

@@ -94,7 +94,7 @@ pub(super) struct Played {
 impl Ground {
     /// Starts the server. Call it while this process has one thread.
     pub(super) fn start(folder: &Path) -> Result<Self> {
-        let features = probe(Switches::default()).context("`run` does not work here")?;
+        let features = probe(Switches::default()).context("`run` does not work on this machine")?;
         let socket = folder.join("server.sock");
         let (at_tcp, at_socket) = (TcpListener::bind("127.0.0.1:0")?, UnixListener::bind(&socket)?);
         let tcp = at_tcp.local_addr()?;

@@ -36,23 +36,23 @@ const MOST_DRAWN: usize = 64;
 /// More calls than any trial makes.
 const MOST_CALLS: usize = 20_000;
 
-/// What can be chosen.
+/// The options of this oracle.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// The seed that the faults are drawn by
+    /// The seed of the faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// System calls that are let pass or fail, at least
+    /// System calls that succeed or fail, at least
     #[arg(long, default_value_t = 100_000)]
     steps: u64,
     /// Ten seeds, few steps each
     #[arg(long, conflicts_with_all = ["steps", "every"])]
     short: bool,
-    /// Every fault of every call and every state after a loss of power, one at a time; and any two of a switch of two
-    /// files, where a call that changes something fails or is the last one
+    /// Every fault of every call and every state after a loss of power, one at a time; and any two faults of a switch
+    /// of two files, if a call that changes something fails or is the last one
     #[arg(long)]
     every: bool,
-    /// One case again, as it was printed, with the errors
+    /// Repeat one case, as it was printed, with the errors
     #[arg(long, conflicts_with_all = ["short", "every"])]
     case: Option<String>,
 }
@@ -292,7 +292,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     let mut ground = Ground::new()?;
     if let Some(case) = &options.case {
         let Some((idx, faults, mut odometer)) = read(case).filter(|it| it.0 < trials.len()) else {
-            anyhow::bail!("`{case}` is no case");
+            anyhow::bail!("`{case}` is not a case");
         };
         let calls = ground.hold((idx, &*trials[idx]), &faults, &mut odometer)?;
         for (idx, call) in calls.iter().enumerate() {

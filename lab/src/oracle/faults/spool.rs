@@ -93,7 +93,7 @@ impl Trial for Spooling {
         let paths = names(&collector)?.into_iter().map(|it| collector.join(it));
         for path in paths.filter(|it| it.extension().is_some_and(|it| it == "jsonl")) {
             if from_lines(&fs::read_to_string(&path)?).is_err() {
-                wrong.push(format!("{} arrived in part", path.display()));
+                wrong.push(format!("{} arrived only in part", path.display()));
             }
         }
         Ok(wrong)
@@ -109,7 +109,7 @@ impl Trial for Spooling {
         for (phase, _) in ended.iter().enumerate().filter(|(_, it)| it.n_said > 0) {
             let wanted = format!("{}.jsonl", batch(phase).report_id);
             if !arrived.contains(&wanted) {
-                wrong.push(format!("the report of phase {phase} was kept and is lost: {arrived:?}"));
+                wrong.push(format!("the report of phase {phase} was kept but is lost: {arrived:?}"));
             }
         }
         let known = [0, 1].map(|phase| format!("{}.jsonl", batch(phase).report_id));

@@ -254,7 +254,7 @@ impl Trial for Switching {
         let (found, mut wrong) = self.look(root)?;
         let is_all = |what: Is| found.iter().all(|it| *it == what);
         let (known, unread) = list(&Self::kept(root))?;
-        wrong.extend(unread.iter().map(|it| format!("a journal is not readable: {}", with_causes(it))));
+        wrong.extend(unread.iter().map(|it| format!("cannot read a journal: {}", with_causes(it))));
         let standing = known.last().map(|it| it.standing);
         let fits = match standing {
             None | Some(SwitchStanding::Planned | SwitchStanding::PutBack | SwitchStanding::Undone) => is_all(Is::Old),
@@ -295,7 +295,7 @@ impl Trial for Switching {
             };
             for switch in known.iter().rev().filter(stands) {
                 if let Err(error) = take_back(&kept, &switch.id) {
-                    wrong.push(format!("it cannot be undone: {error:#}"));
+                    wrong.push(format!("cannot undo it: {error:#}"));
                 }
             }
             let (found, between) = self.look(root)?;
@@ -335,7 +335,7 @@ pub(super) fn names(folder: &Path) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder)? {
         let Ok(name) = entry?.file_name().into_string() else {
-            bail!("a name that is no text in {}", folder.display());
+            bail!("a name that is not UTF-8 in {}", folder.display());
         };
         names.insert(name);
     }

@@ -176,7 +176,7 @@ fn met(pid: Pid, decide: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<()> {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn met(_: Pid, _: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<()> {
-    bail!("the registers of this machine are not known here: run it on x86_64")
+    bail!("looptax does not know the registers of this machine: run it on x86_64")
 }
 
 /// Puts the filter over this process.

@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// Connections, each with every library over both transports
     #[arg(long, default_value_t = 200)]
     connections: usize,
-    /// Where the random numbers start; another one each time where it is not said
+    /// The seed of the random numbers; another one each time if not given
     #[arg(long)]
     seed: Option<u64>,
 }

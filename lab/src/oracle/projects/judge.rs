@@ -84,11 +84,11 @@ pub(super) fn judge(run: &Run<'_>) -> Judged {
     for name in names(run.asked_before) {
         let n = run.asked.iter().filter(|it| it.name == name && it.way.is_ok()).count();
         if n < FEWEST_ASKED && failures.is_empty() {
-            violations.push(format!("the application is silent after the switch: {n} answers of {name}"));
+            violations.push(format!("the application sends no queries after the switch: {n} answers of {name}"));
         }
     }
     if ending == Ending::Unproved {
-        violations.push("moved, and not proved, although it was restarted".to_owned());
+        violations.push("moved, but not proved, although it was restarted".to_owned());
     }
     let ends = run.draw.ends.iter().enumerate();
     violations.extend(ends.filter_map(|(idx, end)| where_it_is(run, ending, idx, end)));
@@ -155,11 +155,11 @@ fn where_it_is(run: &Run<'_>, ending: Ending, idx: usize, end: &End) -> Option<S
     }
     let kind = end.kind.name();
     if n_over_tcp > 0 {
-        return Some(format!("said to be on the socket, but {kind} was asked over TCP {n_over_tcp} times"));
+        return Some(format!("reported on the socket, but {kind} got requests over TCP {n_over_tcp} times"));
     }
     let n_held = run.n_over_tcp[idx];
     (n_held > 0)
-        .then(|| format!("said to be on the socket, but the kernel lists {n_held} connections over TCP to {kind}"))
+        .then(|| format!("reported on the socket, but the kernel lists {n_held} connections over TCP to {kind}"))
 }
 
 /// Files that changed and should not have; what appeared or went.
@@ -172,15 +172,15 @@ fn files(run: &Run<'_>, is_written: bool) -> Vec<String> {
     for old in run.before {
         let path = old.path.display();
         match run.after.iter().find(|it| it.path == old.path) {
-            None => wrong.push(format!("{path} is gone")),
+            None => wrong.push(format!("{path} was deleted")),
             Some(new) if new.rights != old.rights => {
-                wrong.push(format!("{path} had mode, user, group {:?}, and has {:?}", old.rights, new.rights));
+                wrong.push(format!("{path} had mode, user, group {:?}, but now has {:?}", old.rights, new.rights));
             }
             Some(new)
                 if new.bytes != old.bytes
                     && !written.iter().any(|it| old.path.ends_with(it) || old.path == std::path::Path::new(it)) =>
             {
-                wrong.push(format!("{path} is another one"));
+                wrong.push(format!("{path} has changed"));
             }
             Some(_) => {}
         }
@@ -338,7 +338,7 @@ mod tests {
             ("moved", 0, "new", Ok(Way::Tcp), "over TCP"),
             ("moved", 0, "new", Err("no such file"), "failed 6 times after the switch: no such file"),
             ("moved", 3, "new", Ok(Way::Socket), "exit code"),
-            ("put-back", 1, "new", Ok(Way::Tcp), "is another one"),
+            ("put-back", 1, "new", Ok(Way::Tcp), "has changed"),
             ("unproved", 3, "new", Ok(Way::Socket), "not proved"),
             ("unproved", 3, "new", Err("refused"), "failed 6 times"),
         ] {

@@ -45,7 +45,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     if let (Some(idx), Some(looptax), Some(scratch)) = (options.part, &options.looptax, &options.scratch) {
         return part::run(options, idx, looptax, scratch);
     }
-    ensure!(rustix::process::geteuid().is_root(), "namespaces and another user's programs take root: run me as root");
+    ensure!(rustix::process::geteuid().is_root(), "namespaces and other users' programs need root: run this as root");
     forms::named(&options.form)?;
     let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;
     // Small enough to be typed again.
@@ -70,7 +70,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
             Line::Missing { form, why } => println!("SKIPPED {form}: {why}"),
             Line::Failed { seed, why } => {
                 n_failed += 1;
-                println!("seed {seed} could not be played: {why}");
+                println!("could not run seed {seed}: {why}");
             }
             Line::Played(played) => {
                 say(&played);
@@ -138,12 +138,9 @@ fn end(all: &[Played], n_failed: usize, start: Instant, options: &Options) -> Re
     let is_free = |it: &&Played| !it.has_obstacle;
     let n_free = all.iter().filter(is_free).count();
     let n_moved = all.iter().filter(is_free).filter(|it| matches!(it.ending, Ending::Moved | Ending::There)).count();
-    println!("\nnothing stands in the way of {n_free}; moved, or on the socket before: {n_moved}");
+    println!("\nno obstacle for {n_free}; moved, or on the socket before: {n_moved}");
     for played in all.iter().filter(is_free).filter(|it| it.ending == Ending::PutBack) {
-        println!(
-            "put back although nothing stood in the way: seed {}, {}: {}",
-            played.seed, played.form, played.reason
-        );
+        println!("put back although there was no obstacle: seed {}, {}: {}", played.seed, played.form, played.reason);
     }
     let wrong: Vec<&Played> = all.iter().filter(|it| !it.violations.is_empty()).collect();
     println!("\n{} projects in {} s, {} with violations", all.len(), start.elapsed().as_secs(), wrong.len());
@@ -156,7 +153,7 @@ fn end(all: &[Played], n_failed: usize, start: Instant, options: &Options) -> Re
         );
     }
     if !wrong.is_empty() || n_failed > 0 {
-        bail!("{} projects with violations, {n_failed} that could not be played", wrong.len());
+        bail!("{} projects with violations, {n_failed} that could not run", wrong.len());
     }
     Ok(())
 }

@@ -8,22 +8,22 @@ pub(crate) struct Options {
     /// Projects
     #[arg(long, default_value_t = 200)]
     pub(super) draws: u64,
-    /// The first project's seed, the next ones count up from it; another one each time where it is not said
+    /// The first project's seed, the next ones count up from it; another one each time if not given
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Only these forms
     #[arg(long)]
     pub(super) form: Vec<String>,
-    /// Parts that are played at the same time, each with its own servers
+    /// Parts that run at the same time, each with its own servers
     #[arg(long, default_value_t = 2)]
     pub(super) parts: u64,
     /// Print the forms, and stop
     #[arg(long)]
     pub(super) list: bool,
-    /// Write what was seen of each project to this file
+    /// Write the observations of each project to this file
     #[arg(long)]
     pub(super) reports: Option<PathBuf>,
-    /// Another program than the one of this checkout
+    /// Another program instead of the one of this checkout
     #[arg(long)]
     pub(super) looptax: Option<PathBuf>,
     #[arg(long, hide = true)]

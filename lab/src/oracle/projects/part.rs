@@ -120,7 +120,7 @@ fn playable(programs: &Programs, wanted: &[&'static Form], says: bool) -> Result
             Some(_) => {}
         }
     }
-    anyhow::ensure!(!playable.is_empty(), "no form can be played here");
+    anyhow::ensure!(!playable.is_empty(), "no form can run on this machine");
     Ok(playable)
 }
 
@@ -184,7 +184,7 @@ impl Stage {
             let undone = self.looptax().args(["switch", "--yes", "--undo", &id]).output()?;
             if files_below(&application.project)? != before {
                 judged.violations.push(format!(
-                    "--undo left other files: {}{}",
+                    "--undo left other contents: {}{}",
                     text(&undone.stdout),
                     text(&undone.stderr)
                 ));

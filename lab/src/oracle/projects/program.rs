@@ -62,7 +62,7 @@ impl Programs {
             Program::Shell => runs(Command::new(needs).arg("--version")),
         };
         let what = if needs.is_empty() { "the program in Go" } else { needs };
-        (!is_there).then(|| format!("{what} is not here: clients/setup.sh installs it"))
+        (!is_there).then(|| format!("{what} is missing: clients/setup.sh installs it"))
     }
 
     /// The words that start a form's program.

@@ -78,7 +78,7 @@ impl Ground {
                     .map(|host| format!("CREATE USER {name}@'{host}' IDENTIFIED BY '{PASSWORD}'"))
                     .to_vec(),
                 Kind::Postgres | Kind::Pgbouncer => vec![format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")],
-                _ => bail!("{kind} is not played"),
+                _ => bail!("{kind} is not supported"),
             };
             for sql in all {
                 talk.execute(&sql).with_context(|| sql.clone())?;

@@ -81,26 +81,26 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
     match outcome {
         Outcome::Proved => {
             if first.is_none() {
-                wrong.push("proved, and the application never got an answer over the socket".to_owned());
+                wrong.push("proved, but the application never got an answer over the socket".to_owned());
             }
             let late = { all.iter() }.filter(|it| it.is_tcp && it.at > ended.at - 1.0).count();
             if late > 0 {
-                wrong.push(format!("proved, and {late} attempts over TCP came in its last second or later"));
+                wrong.push(format!("proved, but {late} attempts over TCP came in its last second or later"));
             }
             let is_failing = |it: &&&Attempt| !it.is_ok && !it.is_tcp && it.at > ended.at - 2.0;
             let failing: Vec<_> = last.values().filter(is_failing).collect();
             if let Some(it) = failing.first() {
-                wrong.push(format!("proved, and a worker fails over the socket: {:?}", it.why));
+                wrong.push(format!("proved, but a worker fails over the socket: {:?}", it.why));
             }
         }
         Outcome::Kept => {
             if !machine.keeps {
-                wrong.push("kept without a proof, and nobody wanted that".to_owned());
+                wrong.push("kept without a proof, although this was not requested".to_owned());
             }
             let n_bad = over_socket().filter(|it| !it.is_ok).count();
             // The server reports refusals; an attempt that never connects is not reported.
             if n_bad > 0 && machine.application.over_socket == OverSocket::Refused && first.is_none() {
-                wrong.push(format!("{n_bad} attempts over the socket failed, and the file stays"));
+                wrong.push(format!("{n_bad} attempts over the socket failed, but the file was kept"));
             }
         }
         Outcome::PutBack => {
@@ -112,12 +112,12 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
             let is_seldom = machine.application.every.as_secs() > 5;
             let is_back = all.iter().any(|it| it.at > ended.at - 2.0 && it.is_tcp && it.is_ok);
             if is_alive && !is_seldom && !is_back && machine.application.after.is_none() {
-                wrong.push("put back, and the application did not come back to TCP".to_owned());
+                wrong.push("put back, but the application did not return to TCP".to_owned());
             }
         }
         Outcome::Untouched => {
             if !ended.is_as_before {
-                wrong.push("nothing was written, it said, and the file is another one".to_owned());
+                wrong.push("looptax reported that nothing was written, but the file has changed".to_owned());
             }
         }
     }

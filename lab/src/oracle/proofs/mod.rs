@@ -22,7 +22,7 @@ use self::ground::Ground;
 use self::judge::{Outcome, Verdict};
 use crate::workspace::debug_looptax;
 
-/// What can be chosen.
+/// The options of this oracle.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Machines of each kind
@@ -33,23 +33,23 @@ pub(crate) struct Options {
     seed: u64,
     #[arg(long, value_delimiter = ',', default_value = "redis,mariadb,postgres,pgbouncer")]
     kinds: Vec<String>,
-    /// So many at once, each with a server of its own
+    /// How many run at once, each with its own server
     #[arg(long, default_value_t = 4)]
     lanes: usize,
-    /// Without the kernel's programs, as for whoever is not root
+    /// Without the kernel's programs, as for users other than root
     #[arg(long)]
     without_eyes: bool,
     /// Another build of looptax
     #[arg(long)]
     looptax: Option<PathBuf>,
-    /// Show what looptax said of each
+    /// Show looptax's output for each
     #[arg(long)]
     all: bool,
 }
 
 /// Fails if a proof is false, or too few of those that moved have one.
 pub(super) fn run(options: &Options) -> Result<()> {
-    ensure!(rustix::process::geteuid().is_root(), "other users' programs take root: run me as root");
+    ensure!(rustix::process::geteuid().is_root(), "other users' programs need root: run this as root");
     let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;
     let mut n_wrong = 0;
     let mut n_few = 0;
@@ -85,8 +85,8 @@ pub(super) fn run(options: &Options) -> Result<()> {
         n_wrong += wrong;
         n_few += usize::from(share.is_some_and(|it| it < 0.95));
     }
-    ensure!(n_wrong == 0, "{n_wrong} machines of which looptax said what is not so");
-    ensure!(n_few == 0, "too few of those that moved were proved");
+    ensure!(n_wrong == 0, "{n_wrong} machines about which looptax reported something untrue");
+    ensure!(n_few == 0, "too few of the moved machines were proved");
     Ok(())
 }
 

@@ -32,7 +32,7 @@ struct Trial<'a> {
 /// That its program does not start, or there is no such dialect.
 pub(super) fn run(driver: &Driver) -> Result<Outcome> {
     let kind = Kind::ALL.into_iter().find(|it| it.name() == driver.kind).context("no such kind")?;
-    let ground = Ground::of(kind.protocol().context("nothing speaks it")?);
+    let ground = Ground::of(kind.protocol().context("no driver supports it")?);
     let dialect = dialects().iter().find(|it| it.kind == kind && it.name == driver.name);
     let name = format!("{}.{}", driver.kind, driver.name);
     let driven = Driven::start(ground, &driver.program, &name, driver.each)?;

@@ -153,7 +153,7 @@ impl Ground {
     pub(crate) fn lay() -> Result<()> {
         let checkout = root()?;
         if let Some(own) = OWN.iter().find(|it| checkout.starts_with(it)) {
-            bail!("the checkout lies in {own}, which the oracle needs to itself");
+            bail!("the checkout is in {own}, which the oracle needs for itself");
         }
         run_to_success(Command::new("ip").args(["link", "set", "lo", "up"]))?;
         for folder in OWN {

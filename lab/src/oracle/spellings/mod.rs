@@ -35,13 +35,13 @@ pub(crate) struct Options {
     /// How many files of each
     #[arg(long, default_value_t = 200)]
     draws: u32,
-    /// Where the random numbers start; another one each time if it is not given
+    /// The seed of the random numbers; another one each time if not given
     #[arg(long)]
     seed: Option<u64>,
-    /// Instead of files, what `looptax dsn` prints: names of clients/dialects/drivers.toml, or kinds
+    /// Instead of files, the output of `looptax dsn`: names of clients/dialects/drivers.toml, or kinds
     #[arg(long)]
     dsn: bool,
-    /// What CI runs: 50 files of each whose driver its set-up installs, the same ones each time
+    /// The part that CI runs: 50 files of each spelling whose driver CI installs, the same files each time
     #[arg(long, conflicts_with_all = ["names", "draws", "seed", "dsn"])]
     short: bool,
     #[arg(long, hide = true)]
@@ -67,7 +67,7 @@ const OF_SET_UP: [&str; 11] = [
 pub(super) fn run(options: &Options) -> Result<()> {
     if options.short {
         if !rustix::process::geteuid().is_root() {
-            println!("the oracle of spellings takes root for its namespace: not run");
+            println!("the oracle of spellings needs root for its namespace: not run");
             return Ok(());
         }
         let names = OF_SET_UP.map(str::to_owned).to_vec();
@@ -95,7 +95,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     // A run of named subjects fails if one is skipped.
     let n_skipped = outcomes.iter().filter(|it| it.is_skipped()).count();
     if n_skipped > 0 && !options.names.is_empty() {
-        bail!("{n_skipped} of them could not be run");
+        bail!("{n_skipped} of them could not run");
     }
     let n_faults: usize = outcomes.iter().map(Outcome::n_faults).sum();
     if n_faults > 0 {
@@ -114,7 +114,7 @@ fn shown(name: &str, outcome: Result<Outcome>, seed: u64) -> Outcome {
 /// Runs it again in namespaces that end with it.
 fn run_inside(options: &Options, seed: u64) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
-        bail!("a namespace with the usual ports and sockets takes root");
+        bail!("a namespace with the usual ports and sockets needs root");
     }
     let own = std::env::current_exe().context("the lab's own program has no path")?;
     let mut command = Command::new("unshare");

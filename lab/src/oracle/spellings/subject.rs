@@ -52,7 +52,7 @@ pub(crate) fn subjects(names: &[String]) -> Result<Vec<Subject>> {
     }
     let path = workspace::root()?.join(KNOWN);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {KNOWN}"))?;
-    let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is broken"))?;
+    let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is invalid"))?;
     let is_called = |it: &Row, name: &String| it.name == *name || it.kind == *name;
     if let Some(name) = names.iter().find(|name| !known.spelling.iter().any(|it| is_called(it, name))) {
         bail!("no spelling `{name}` in {KNOWN}");

@@ -19,7 +19,7 @@ const N_PINGS: usize = 20;
 const N_UNRELATED: u32 = 4_000;
 const N_ROWS: usize = 50;
 
-/// What to do.
+/// The options of the client.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The server's address
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     /// Connections, one after another
     #[arg(long)]
     dials: u32,
-    /// Wait so long between them
+    /// Pause between them, in microseconds
     #[arg(long)]
     pause_us: u64,
     /// Stay on this core

@@ -11,7 +11,7 @@ use anyhow::Result;
 /// Where it listens.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The path of the socket; the port is told on standard output
+    /// The path of the socket; the port is printed on standard output
     #[arg(long)]
     socket: PathBuf,
 }

@@ -109,7 +109,7 @@ fn start(socket: &Path) -> Result<Server> {
     let mut stdout = stdout.context("the server has no output")?;
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(&mut stdout), &mut line)?;
-    let address = line.trim().parse().context("the server told no address")?;
+    let address = line.trim().parse().context("the server printed no address")?;
     Ok(Server { _process: process, address })
 }
 

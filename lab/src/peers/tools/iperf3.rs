@@ -47,7 +47,7 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("iperf3 prints no JSON")?;
     let sum = &report["end"]["sum_received"];
     let bytes = sum["bytes"].as_u64().context("iperf3 counts no bytes")?;
-    let seconds = sum["seconds"].as_f64().context("iperf3 tells no time")?;
+    let seconds = sum["seconds"].as_f64().context("iperf3 prints no time")?;
     Ok(Report {
         n_requests: bytes,
         rate_per_s: bytes as f64 / seconds,

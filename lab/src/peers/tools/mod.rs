@@ -31,5 +31,5 @@ pub(crate) const TOOLS: [&Tool; 9] = [
 pub(super) fn named<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Tool, D::Error> {
     let name = String::deserialize(from)?;
     let tool = TOOLS.into_iter().find(|tool| tool.name == name);
-    tool.ok_or_else(|| serde::de::Error::custom(format!("no peer is called `{name}`")))
+    tool.ok_or_else(|| serde::de::Error::custom(format!("there is no peer `{name}`")))
 }

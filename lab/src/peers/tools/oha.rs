@@ -66,7 +66,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
             p50_us: report["latencyPercentiles"]["p50"].as_f64().map(|s| s * 1e6),
             p99_us: report["latencyPercentiles"]["p99"].as_f64().map(|s| s * 1e6),
         }),
-        _ => bail!("oha counted failures, or says nothing of its requests:\n{report:#}"),
+        _ => bail!("oha counted failures, or does not report its requests:\n{report:#}"),
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) const OWN: Tool = Tool {
     server: None,
 };
 
-/// What is asked, and how.
+/// The requests, and how they are sent.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// The socket; without it, the port of 127.0.0.1
@@ -136,14 +136,14 @@ fn work(options: &Options, n: u64) -> Result<Vec<f64>> {
         while !is_whole(&answer) {
             let n_bytes = stream.read(&mut piece).context("no answer")?;
             if n_bytes == 0 {
-                bail!("the answer is cut off: {}", String::from_utf8_lossy(&answer));
+                bail!("the answer is incomplete: {}", String::from_utf8_lossy(&answer));
             }
             answer.extend_from_slice(&piece[..n_bytes]);
         }
         times_us.push(start.elapsed().as_secs_f64() * 1e6);
         let is_right = if options.page.is_some() { answer.starts_with(b"HTTP/1.1 200") } else { answer.len() > 5 };
         if !is_right {
-            bail!("not what was asked for: {}", String::from_utf8_lossy(&answer));
+            bail!("not the requested answer: {}", String::from_utf8_lossy(&answer));
         }
     }
     Ok(times_us)

@@ -74,7 +74,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
             let [p50_us, p99_us] = [0.5, 0.99].map(|it| quantile(&times_us, it));
             Ok(Report { n_requests: n as u64, rate_per_s, rates_1s: Vec::new(), p50_us, p99_us })
         }
-        _ => bail!("pgbench counted failures, or says nothing of its transactions:\n{report}"),
+        _ => bail!("pgbench counted failures, or does not report its transactions:\n{report}"),
     }
 }
 

@@ -50,7 +50,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 /// The line `Average number of seconds to run all queries: 1.234 seconds`.
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let seconds = number_after(report, "Average number of seconds to run all queries:");
-    let seconds = seconds.with_context(|| format!("mariadb-slap tells no time:\n{report}"))?;
+    let seconds = seconds.with_context(|| format!("mariadb-slap prints no time:\n{report}"))?;
     let n_requests = n_requests(ask)?;
     let rate_per_s = n_requests as f64 / seconds;
     Ok(Report { n_requests, rate_per_s, rates_1s: Vec::new(), p50_us: None, p99_us: None })

@@ -48,20 +48,20 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let lines = report.lines().map(|line| line.trim_start_matches("sockperf: "));
     let plain: String = lines.flat_map(|line| [line, "\n"]).collect();
     let valid = plain.lines().find(|line| line.starts_with("[Valid Duration]"));
-    let valid = valid.context("sockperf says nothing of its run")?;
+    let valid = valid.context("sockperf does not report its run")?;
     let value = |name: &str| {
         let rest = valid.split_once(name)?.1;
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
         rest[..end.unwrap_or(rest.len())].parse::<f64>().ok()
     };
-    let seconds = value("RunTime=").context("sockperf tells no time")?;
+    let seconds = value("RunTime=").context("sockperf prints no time")?;
     let n_requests = value("ReceivedMessages=").context("sockperf counts no messages")?;
     let p50_us = number_after(&plain, "---> percentile 50.000 =");
     Ok(Report {
         n_requests: n_requests as u64,
         rate_per_s: n_requests / seconds,
         rates_1s: Vec::new(),
-        p50_us: Some(p50_us.context("sockperf tells no median")?),
+        p50_us: Some(p50_us.context("sockperf prints no median")?),
         p99_us: number_after(&plain, "---> percentile 99.000 ="),
     })
 }

@@ -60,11 +60,11 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let is_mix = ask.work == Work::ReadWrite;
     let errors = field(report, "ignored errors:");
     if errors.is_none_or(|[n, _]| n != 0.0 && !is_mix) {
-        bail!("sysbench counted failed queries, or says nothing of them:\n{report}");
+        bail!("sysbench counted failed queries, or does not report them:\n{report}");
     }
     let name = if is_mix { "transactions:" } else { "queries:" };
     let Some([n_requests, rate_per_s]) = field(report, name) else {
-        bail!("sysbench says nothing of its {name}\n{report}");
+        bail!("sysbench does not report its {name}\n{report}");
     };
     // In ms, to 10 µs.
     let p99_us = number_after(report, "99th percentile:").map(|ms| 1e3 * ms);

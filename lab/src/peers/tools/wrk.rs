@@ -60,7 +60,7 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
         (Some(n_requests), Some(rate_per_s)) if !has_failed => {
             Ok(Report { n_requests, rate_per_s, rates_1s: Vec::new(), p50_us, p99_us })
         }
-        _ => bail!("wrk counted failures, or says nothing of its requests:\n{report}"),
+        _ => bail!("wrk counted failures, or does not report its requests:\n{report}"),
     }
 }
 

@@ -107,9 +107,9 @@ fn decide(
     match ruling(far_end.who, &accounts::read_all(), process) {
         Ruling::Proved => Ok(admitted(near)),
         Ruling::NotInClear if is_sealed => Ok(admitted(near)),
-        Ruling::NotInClear if is_clear(protocol, login) => {
-            Err(refused("it belongs to another machine, and the password would be sent there unencrypted".to_owned()))
-        }
+        Ruling::NotInClear if is_clear(protocol, login) => Err(refused(
+            "the server is on another machine, and the password would be sent there unencrypted".to_owned(),
+        )),
         Ruling::NotInClear => Ok(admitted(Channel::Foreign)),
         Ruling::Stranger(why) => Err(refused(words(why, protocol))),
     }
@@ -135,13 +135,16 @@ fn enables_clear(value: Option<String>) -> bool {
 
 fn words(why: Why, protocol: Protocol) -> String {
     match why {
-        Why::Person(uid) => format!("what listens there is of {}, who is neither root nor you", accounts::named(uid)),
+        Why::Person(uid) => {
+            format!("the listening process belongs to {}, which is neither root nor you", accounts::named(uid))
+        }
         Why::Program(uid) => format!(
-            "{} listens there, and its program is not a known {} server, or belongs to the account itself",
+            "the listening process belongs to {}, and its program is not a known {} server, or belongs to that \
+             account itself",
             accounts::named(uid),
             protocol.title()
         ),
-        Why::Untold => "the kernel does not tell whose it is what listens there".to_owned(),
+        Why::Untold => "the kernel does not show which user the listening process belongs to".to_owned(),
     }
 }
 

@@ -147,7 +147,7 @@ fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, 
     };
     let is_own = |line: &&str| redis_client(line, None).is_some_and(|it| it.connection_id == own);
     let ours = list.lines().find(is_own);
-    let ours = ours.ok_or_else(|| unfit(REDIS, "a list with ourselves in it", list.as_bytes()))?;
+    let ours = ours.ok_or_else(|| unfit(REDIS, "a list that contains our own connection", list.as_bytes()))?;
     // Before version 6 there is one user.
     let user = user_of(ours);
     let sessions = list.lines().filter(|line| user_of(line) == user);

@@ -41,7 +41,7 @@ pub(super) fn server_view(
     }
     let command = kernel::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     if command.is_empty() {
-        return Err(unfit(TITLE, "a process that is seen here", pid.to_string().as_bytes()));
+        return Err(unfit(TITLE, "a process that is visible to looptax", pid.to_string().as_bytes()));
     }
     let identity = format!(
         "version={} settings={:016x} command=`{}`",

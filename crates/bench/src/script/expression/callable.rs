@@ -76,15 +76,15 @@ pub(crate) fn find(name: &str) -> Result<&'static Callable, ParseFault> {
     if is("permute") {
         return Err(ParseFault::Refused {
             what: "permute()",
-            because: "its results would not be those of pgbench",
-            instead: "abs(hash(:r)) % :size scatters values too, with some collisions",
+            because: "its results would differ from pgbench's",
+            instead: "use abs(hash(:r)) % :size, which scatters values too, with some collisions",
         });
     }
     if is("debug") {
         return Err(ParseFault::Refused {
             what: "debug()",
-            because: "a measuring loop prints nothing",
-            instead: "leave the argument without debug() around it",
+            because: "looptax prints nothing while it measures",
+            instead: "write the argument without debug() around it",
         });
     }
     CALLABLE.iter().find(|callable| is(callable.name)).ok_or_else(|| ParseFault::UnknownFunction {

@@ -171,7 +171,7 @@ fn check_accounts(kind: Kind, server: &Server) {
             (&format!("{}shop", url("plain")), Refused(&["denied", "privilege"])),
             (&url("sealed_tcp"), SEALED),
             (&url("sealed"), Refused(&["only with TLS", "--arms tls-unix,tls"])),
-            (&url("certified"), Refused(&["client's certificate"])),
+            (&url("certified"), Refused(&["client certificate"])),
             (&url("tcp"), Refused(at_localhost)),
             (&url("other"), Refused(at_localhost)),
             (&url("system"), Refused(at_localhost)),

@@ -318,7 +318,7 @@ fn r44_a_file_of_another_user_in_nginx_s_configuration_is_named_and_not_tested_a
     let expected = [
         "looptax does not run /usr/sbin/nginx as root",
         "sites/other, which belongs to user 61236",
-        "hint: let root own that file",
+        "hint: make root the owner of that file",
     ];
     shop.switch(&[]).expect_error(2, &expected);
     shop.expect_as_before(&before);

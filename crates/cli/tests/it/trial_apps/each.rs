@@ -116,7 +116,7 @@ fn a_page_that_one_socket_breaks_names_it_and_what_was_named_in_vain() {
     place.write(&[("page.php", &script.replace(&login, "'visitor', 'secret'"))]);
     let run = trial(&place, &[&mariadb, &redis]).args(of_front_page(&place, &PHP));
     let run = run.run();
-    run.expect_error(2, &["answers with status 500 over the socket of mariadbd, and answered"]);
+    run.expect_error(2, &["answers with status 500 over the socket of mariadbd, but works"]);
 
     place.write(&[("page.php", &script)]);
     let nowhere = free_address();
@@ -125,8 +125,8 @@ fn a_page_that_one_socket_breaks_names_it_and_what_was_named_in_vain() {
     let run = run.args(of_front_page(&place, &PHP)).run();
     let tried = Tried::expect_done(run, &place);
     tried.expect_told(&[
-        &format!("no page connects to {nowhere}, whose socket was named"),
-        "--each finds only one server, and so one comparison",
+        &format!("no page connects to {nowhere}, for which a socket was given"),
+        "--each found only one server, so there is only one comparison",
     ]);
 }
 

@@ -83,7 +83,7 @@ fn an_application_that_ends_with_its_first_page_is_told() {
 #[test]
 fn a_page_that_hangs_is_told() {
     let script = page_after("sleep(60);");
-    let said = ["http://«http»/ is not answered", "--page-limit gives a page more time"];
+    let said = ["http://«http»/ is not answered", "give a page more time with --page-limit"];
     script_refused(&["--page-limit", "1s"], &script, 2, &said);
 }
 
@@ -93,14 +93,14 @@ fn a_page_that_hangs_in_the_middle_is_told() {
         "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\n\
          if ($n >= 40) { sleep(60); }",
     );
-    let said = ["pages failed", "the first was http://«http»/", "the application's log may say why"];
+    let said = ["pages failed", "the first was http://«http»/", "the application's log may show the cause"];
     script_refused(&["--page-limit", "200ms"], &script, 3, &said);
 }
 
 #[test]
 fn a_page_that_answers_500_is_told() {
     let script = page_after("http_response_code(500);");
-    let said = ["http://«http»/ answers with status 500", "name a page that works, by --url"];
+    let said = ["http://«http»/ answers with status 500", "pass a page that works, with --url"];
     script_refused(&[], &script, 2, &said);
 }
 
@@ -123,7 +123,7 @@ fn a_page_that_works_over_tcp_alone_is_told() {
     assert!(script.contains("visitor"), "{script}");
     place.write(&[("page.php", &script)]);
     let said = [
-        "http://«http»/ answers with status 500 over the socket, and answered over TCP",
+        "http://«http»/ answers with status 500 over the socket, but works over TCP",
         "`looptax check` says what the socket needs; nothing was changed",
     ];
     check(&(server, place), &[], &PHP, 2, &said);
@@ -143,7 +143,7 @@ fn an_application_that_listens_late_is_waited_for() {
 
 #[test]
 fn an_application_that_never_listens_is_told() {
-    let said = ["does not listen at «http» after 1s", "--start-limit gives it more time"];
+    let said = ["does not listen at «http» after 1s", "more time with --start-limit"];
     refused(&["--start-limit", "1s"], &["sh", "-c", "exec sleep 600"], &said);
 }
 
@@ -183,7 +183,7 @@ fn an_application_that_speaks_http2_alone_is_told() {
         return;
     };
     app.1.write(&[("http2.py", HTTP2)]);
-    let said = ["http://«http»/ is not answered", "HTTP/2", "let the application speak HTTP/1.1"];
+    let said = ["http://«http»/ is not answered", "HTTP/2", "make the application speak HTTP/1.1"];
     check(&app, &[], &["python3", "http2.py"], 2, &said);
 }
 
@@ -193,7 +193,7 @@ fn a_port_that_is_taken_already_is_told() {
         return;
     };
     let listener = std::net::TcpListener::bind(app.1.http).unwrap();
-    let said = ["something listens at «http» already", "on a separate port"];
+    let said = ["a process already listens at «http»", "on a separate port"];
     check(&app, &[], &PHP, 2, &said);
     drop(listener);
 }
@@ -226,7 +226,7 @@ fn another_user_whom_the_socket_keeps_out_is_told() {
     };
     let folder = app.0.it.socket.parent().unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
-    let said = ["connections to mariadbd of the socket's turns stayed on TCP: ", "`looptax check` says"];
+    let said = ["connections to mariadbd stayed on TCP in the socket's turns: ", "`looptax check` says"];
     check(&app, &["--user", "www-data"], &PHP, 2, &said);
 }
 

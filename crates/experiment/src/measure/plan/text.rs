@@ -26,7 +26,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
             let _ = writeln!(text, "    without {arm}: {why}");
         }
         if let Some(arm) = target.unsure {
-            let _ = writeln!(text, "    {arm} where the server offers it, as its own programs would take it");
+            let _ = writeln!(text, "    {arm} if the server offers it, as its own programs would use it");
         }
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         if matches!(spec, TargetSpec::Running(_)) {
@@ -43,7 +43,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         }
     }
     let at_most = if settings.requests.are_dumps() {
-        "this many dumps at most,".to_owned()
+        "at most this many dumps,".to_owned()
     } else {
         let cases = || {
             settings.targets.iter().zip(targets).flat_map(|(spec, target)| {
@@ -55,14 +55,14 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         let longer = if cases().all(|(case, _)| case.load.is_open()) {
             String::new()
         } else if cases().all(is_kept) {
-            ", with fewer epochs where answers take long".to_owned()
+            ", with fewer epochs if answers take long".to_owned()
         } else {
-            format!(", longer where slices have to grow to hold {REQUESTS_PER_SLICE} requests")
+            format!(", longer if slices have to grow to hold {REQUESTS_PER_SLICE} requests")
         };
         let at_most = minutes(at_most(settings, targets));
-        format!("at most {at_most} of measuring{longer};")
+        format!("at most {at_most} of measuring{longer},")
     };
-    let _ = writeln!(text, "  seed {:016x}; {at_most} starting and filling servers apart", settings.seed);
+    let _ = writeln!(text, "  seed {:016x}; {at_most} plus the time to start and fill servers", settings.seed);
     text
 }
 
@@ -77,13 +77,13 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
         return None;
     }
     let share = if per_s <= 100.0 {
-        format!("; {per_s}% would be that share of what the slower arm can serve")
+        format!("; {per_s}% would mean that share of what the slower arm can serve")
     } else {
         String::new()
     };
     Some(format!(
-        "warning: {per_s} requests per second in all are {n:.0} in a slice of {:.0} ms, and {REQUESTS_PER_SLICE} make \
-         a steady figure: expect wide intervals{share}",
+        "warning: {per_s} requests per second in all are only {n:.0} in a slice of {:.0} ms, but a steady figure \
+         needs {REQUESTS_PER_SLICE}: expect wide intervals{share}",
         slice * 1e3
     ))
 }
@@ -98,7 +98,8 @@ fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
     (n < need).then(|| {
         let are = if n == 1 { "is" } else { "are" };
         format!(
-            "warning: {n} of these {} epochs {are} without the sampler, and a verdict takes {need}: --fixed {} gives one",
+            "warning: only {n} of these {} epochs {are} without the sampler, but a verdict needs {need}: pass --fixed \
+             {} to get one",
             last.n_epochs,
             need * EPOCHS_PER_UNSAMPLED as usize
         )
@@ -116,20 +117,23 @@ fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     let most = most.unwrap_or_default();
     let n_arms = target.cases.iter().map(|it| it.arms.len()).max();
     let n_open = most as usize * n_arms.unwrap_or_default();
-    let ask =
-        if most == 1 { "one of them asks at a time".to_owned() } else { format!("up to {most} of them ask at a time") };
-    let how = if target.cases.iter().all(|it| it.load.is_open()) {
-        "at the rate that is named, if it can be had".to_owned()
-    } else if most == 1 {
-        "as fast as it is answered, and keeps a core busy".to_owned()
+    let ask = if most == 1 {
+        "one of them sends requests at a time".to_owned()
     } else {
-        format!("as fast as they are answered, and keep up to {most} cores busy")
+        format!("up to {most} of them send requests at a time")
+    };
+    let how = if target.cases.iter().all(|it| it.load.is_open()) {
+        "at the given rate, if the server can serve it".to_owned()
+    } else if most == 1 {
+        "as fast as the server answers, and keeps a core busy".to_owned()
+    } else {
+        format!("as fast as the server answers, and keep up to {most} cores busy")
     };
     let logins = match logins(settings, target) {
         0 => String::new(),
         n => format!("; up to {n} logins"),
     };
-    format!("load: up to {n_open} connections, {ask}, {how}: others who use it may wait longer{logins}")
+    format!("load: up to {n_open} connections, {ask}, {how}: other clients may wait longer{logins}")
 }
 
 /// Each epoch opens new connections, on the two arms of each contrast; a look opens them once.
@@ -155,12 +159,12 @@ fn placement_line(target: &TargetPlan) -> &'static str {
     match (target.hold, target.cases.iter().any(is_pinned)) {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
         (Hold::Pinned, true) => {
-            "cores: the server's threads that serve these connections, and no others, are kept on one core (where it is \
-             known which they are), and get their old cores back before the connections close"
+            "cores: looptax keeps the server's threads that serve these connections, and no others, on one core (if \
+             it can tell which they are), and gives them their old cores back before the connections close"
         }
         (Hold::Followed | Hold::Unknown, true) => {
-            "cores: the server's threads stay where the scheduler puts them; our client goes to their core, or to another \
-             one, and looks again before and after each slice"
+            "cores: the server's threads stay where the scheduler puts them; looptax's client runs on their core, or \
+             on another core, and checks again before and after each slice"
         }
     }
 }
@@ -209,7 +213,8 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
         TargetSpec::Private(Kind::Echo) => "echo: a built-in server, started and stopped by looptax".to_owned(),
         TargetSpec::Private(Kind::Memcached) => format!(
             "private memcached: serves a socket or TCP, not both, so two processes of each are started in a scratch \
-             folder, each filled with {} keys, stopped and removed; a coin picks one of each for every epoch",
+             folder, each filled with {} keys, stopped and removed; for every epoch looptax picks one of each at \
+             random",
             settings.rows
         ),
         TargetSpec::Private(Kind::Http) => {
@@ -223,7 +228,7 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
                 None => "from one process and over its port from another",
             };
             format!(
-                "private {kind} before a private {behind} with {} rows: started in a scratch folder, stopped and \
+                "private {kind} in front of a private {behind} with {} rows: started in a scratch folder, stopped and \
                  removed; it pools by {}, and reaches {behind} over its socket {ways}",
                 settings.rows,
                 settings.pool_mode.name()
@@ -235,8 +240,9 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
                 .to_owned()
         }
         TargetSpec::Private(Kind::Ferretdb) => format!(
-            "private ferretdb: started in a scratch folder, filled with {} documents, stopped and removed; on SQLite it \
-             goes through them to find one, so that fewer --rows measure more of the transport and less of the search",
+            "private ferretdb: started in a scratch folder, filled with {} documents, stopped and removed; with \
+             SQLite it scans the documents to find one, so fewer --rows measure more of the transport and less of the \
+             search",
             settings.rows
         ),
         TargetSpec::Private(kind) => format!(
@@ -244,11 +250,11 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
             settings.rows
         ),
         TargetSpec::Running(running) if settings.may_write => format!(
-            "running {}: writes {} rows into a scratch place of its own (looptax_scratch_…), removed afterwards",
+            "running {}: writes {} rows into a separate scratch place (looptax_scratch_…), removed afterwards",
             running.shown, settings.rows
         ),
         TargetSpec::Running(running) if running.protocol == Protocol::Http => format!(
-            "running {}: asks for that page again and again, whatever the application does for it",
+            "running {}: requests that page again and again, whatever the application does to serve it",
             running.shown
         ),
         TargetSpec::Running(running) => {

@@ -175,13 +175,13 @@ fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<Strin
         return Some(format!("did not go over {transport:?}"));
     }
     if page.questions.checked_sub(connecting) != Some(page.queries) || page.queries != page.timed {
-        return Some("has other queries than the server counted".to_owned());
+        return Some("counted other queries than the server did".to_owned());
     }
     page.has_object_cache.then(|| "came with an object cache, which answers instead of the database".to_owned())
 }
 
 fn invalid(what: &str) -> Failure {
-    Failure::usage(what, "nothing is concluded from this measurement").invalid()
+    Failure::usage(what, "looptax concludes nothing from this measurement").invalid()
 }
 
 /// The proof of the work; `None` if there was not any.

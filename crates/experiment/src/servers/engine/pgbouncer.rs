@@ -86,7 +86,7 @@ fn verifier(site: &Site<'_>) -> Result<String, ServerError> {
         if kept.starts_with("SCRAM-SHA-256$") {
             Ok(kept)
         } else {
-            let (action, expected) = ("ask for a verifier", "one of SCRAM-SHA-256");
+            let (action, expected) = ("ask for a verifier", "a SCRAM-SHA-256 verifier");
             // The unexpected text is not shown: it may be the password.
             Err(WireError::malformed("PostgreSQL", action, expected, b"another"))
         }

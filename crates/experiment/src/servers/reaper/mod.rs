@@ -129,7 +129,7 @@ fn expect_greeting(child: &mut Child) -> io::Result<()> {
     if greeting == GREETING {
         Ok(())
     } else {
-        Err(io::Error::other(format!("it said {greeting:?}, expected {GREETING:?}")))
+        Err(io::Error::other(format!("the reaper printed {greeting:?}, expected {GREETING:?}")))
     }
 }
 

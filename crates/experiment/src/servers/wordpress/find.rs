@@ -48,7 +48,7 @@ pub fn find() -> Result<Installed, ServerError> {
     }
     let php_fpm = php_fpm().ok_or_else(|| missing("PHP's FastCGI server", "php-fpm".to_owned()))?;
     if !has_mysqli(&php_fpm) {
-        let looked_for = format!("mysqli in what `{} -m` lists", php_fpm.display());
+        let looked_for = format!("mysqli in the output of `{} -m`", php_fpm.display());
         return Err(missing("PHP's extension for MySQL", looked_for));
     }
     Ok(Installed { wordpress, themes, php_fpm })

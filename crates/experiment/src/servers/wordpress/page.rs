@@ -105,9 +105,9 @@ impl WordPress {
         if script == Script::Page && !body.contains("</html>") {
             return Err(self.wrong(script, "is not a whole page".to_owned()));
         }
-        let line = marked(&body).ok_or_else(|| self.wrong(script, "has no numbers behind it".to_owned()))?;
+        let line = marked(&body).ok_or_else(|| self.wrong(script, "has no figures at its end".to_owned()))?;
         serde_json::from_slice(line.as_bytes())
-            .map_err(|error| self.wrong(script, format!("has broken numbers ({error})")))
+            .map_err(|error| self.wrong(script, format!("has invalid figures ({error})")))
     }
 
     fn request(&self, script: Script, site: Site, transport: Transport) -> Result<String, ServerError> {
@@ -122,7 +122,7 @@ impl WordPress {
             Some(state) if !state.starts_with("200") => Err(self.wrong(script, format!("has status {state}"))),
             _ if !complaint.trim().is_empty() => {
                 let complaint = complaint.replace(char::is_control, " ");
-                Err(self.wrong(script, format!("comes with a complaint: {}", complaint.trim())))
+                Err(self.wrong(script, format!("comes with an error message: {}", complaint.trim())))
             }
             _ => Ok(body.to_owned()),
         }

@@ -42,8 +42,8 @@ pub(crate) fn fill(
             }
             Ok(())
         }
-        // Written keys too: each of its processes sees a part of the writes alone, and a first write of
-        // a key is more work than a second.
+        // Written keys too: each of its processes sees only a part of the writes, and a first write of a key is more
+        // work than a second.
         (
             Workload::Get { prefix } | Workload::Set { prefix, .. } | Workload::Mixed { prefix, .. },
             Protocol::Memcached,

@@ -1,4 +1,4 @@
-//! What can be sent how: options that do not go with a workload, and sends that are too large.
+//! How a workload can be sent: refuses options that do not fit a workload, and sends that are too large.
 
 use looptax_bench::path::{Echo, EchoRequest, Workload};
 use looptax_model::dsn::Protocol;
@@ -8,13 +8,12 @@ use looptax_wire::Sent;
 use super::catalogue::SQL;
 use crate::spec::Requests;
 
-/// What one send may hold at most, in bytes: a pipeline of large values would else fill both socket
-/// buffers and wait for itself.
+/// The most that one send may hold, in bytes: a larger pipeline would fill both socket buffers and wait for itself.
 const MOST_PIPELINED_BYTES: u64 = 64 << 20;
 /// Largest value that memcached takes, in bytes: an item of 1 MiB less its key and header.
 const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
-/// What one send to the echo server may hold at most, in bytes, where it is a pipeline: it answers each
-/// request at once and waits until its answers are read, so a send has to fit into the socket.
+/// The most that one send to the echo server may hold, in bytes, if it is a pipeline: the server answers each request
+/// at once and waits until its answers are read, so a send has to fit into the socket.
 const MOST_ECHOED_BYTES: u64 = 128 << 10;
 /// Digits of every key, and what a command has around it, in bytes; for the check above.
 const COMMAND_BYTES: u64 = 96;
@@ -26,7 +25,7 @@ const COMMAND_BYTES: u64 = 96;
 pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
         return Err(Failure::usage(
-            "--protocol does not apply to `dump`: it is sent as text, like dumps",
+            "--protocol does not apply to `dump`: it is always sent as text",
             "leave --protocol out",
         ));
     }
@@ -42,8 +41,8 @@ pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests
     let value_bytes = match workload {
         Workload::DumpValues { .. } if requests.pipeline > 1 => {
             return Err(Failure::usage(
-                "--pipeline does not apply to `dump`: it asks for one value after the other",
-                "--value-size chooses their size",
+                "--pipeline does not apply to `dump`: it requests one value after another",
+                "use --value-size to choose their size",
             ));
         }
         Workload::DumpValues { value_bytes, .. }
@@ -54,15 +53,15 @@ pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests
         _ if requests.value_bytes.is_some() => {
             return Err(Failure::usage(
                 format!("--value-size does not apply to `{workload}`"),
-                "get, set, mixed and lpush have values",
+                "use get, set, mixed or lpush, which have values",
             ));
         }
         _ => 0,
     };
     if protocol == Protocol::Memcached && value_bytes > MOST_MEMCACHED_BYTES {
         return Err(Failure::usage(
-            format!("memcached takes no value of {value_bytes} bytes"),
-            format!("at most --value-size {MOST_MEMCACHED_BYTES}"),
+            format!("memcached accepts no value of {value_bytes} bytes"),
+            format!("use --value-size {MOST_MEMCACHED_BYTES} at most"),
         ));
     }
     let sent_bytes = u64::from(requests.pipeline) * (COMMAND_BYTES + value_bytes);
@@ -73,7 +72,7 @@ pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests
                 requests.pipeline,
                 sent_bytes >> 20
             ),
-            "at most 64 MiB: a smaller --pipeline or --value-size",
+            "at most 64 MiB are possible: use a smaller --pipeline or --value-size",
         ));
     }
     Ok(())
@@ -84,24 +83,24 @@ fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> 
     let is_sql = SQL.contains(&protocol);
     if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
         return Err(Failure::usage(
-            format!("--pipeline is not for `{workload}`: web servers ask for one page after the other"),
-            "-c chooses how many are asked for at once",
+            format!("--pipeline does not apply to `{workload}`: a web server gets one request after another"),
+            "use -c to choose how many pages are requested at once",
         ));
     }
     if requests.pipeline > 1 && (is_sql || protocol == Protocol::Mongodb) {
         return Err(Failure::usage(
             format!(
-                "--pipeline {} is not for {}: {} is sent when the answer before it is in",
+                "--pipeline {} does not apply to {}: {} is sent only after the previous answer",
                 requests.pipeline,
                 protocol.title(),
                 if is_sql { "a statement" } else { "a command" }
             ),
-            "Redis, Valkey, memcached and echo take pipelines",
+            "Redis, Valkey, memcached and echo accept pipelines",
         ));
     }
     if requests.sent == Sent::Text && !is_sql {
         return Err(Failure::usage(
-            format!("--protocol text is not for {}", protocol.title()),
+            format!("--protocol text does not apply to {}", protocol.title()),
             "MySQL, MariaDB and PostgreSQL have prepared statements and text",
         ));
     }
@@ -119,8 +118,8 @@ fn check_reconnect(workload: &Workload, protocol: Protocol, requests: &Requests)
         return Ok(());
     }
     Err(Failure::usage(
-        format!("--reconnect-every is not for `{workload}` on {}", protocol.title()),
-        "MySQL, MariaDB, PostgreSQL and Redis take it with their short workloads, PHP-FPM and HTTP with pages",
+        format!("--reconnect-every does not apply to `{workload}` on {}", protocol.title()),
+        "MySQL, MariaDB, PostgreSQL and Redis support it with their short workloads, PHP-FPM and HTTP with pages",
     ))
 }
 
@@ -133,8 +132,8 @@ fn check_connect(requests: &Requests) -> Result<(), Failure> {
     ];
     match typed.into_iter().find(|(_, is_typed)| *is_typed) {
         Some((name, _)) => Err(Failure::usage(
-            format!("{name} does not apply to `connect`: it asks once and closes"),
-            "-c chooses how many do that at once",
+            format!("{name} does not apply to `connect`: each connection sends one query and closes"),
+            "use -c to choose how many do that at once",
         )),
         None => Ok(()),
     }
@@ -146,8 +145,8 @@ fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
     }
     match echo.request {
         EchoRequest::Stream { .. } => Err(Failure::usage(
-            "--pipeline is not for `stream`: it is one request of many writes",
-            "--write-size chooses their size",
+            "--pipeline does not apply to `stream`: it is one request of many writes",
+            "use --write-size to choose their size",
         )),
         EchoRequest::Ping { request_bytes, .. } => {
             let sent_bytes = u64::from(requests.pipeline) * u64::from(request_bytes);
@@ -159,7 +158,9 @@ fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
                     "a pipeline of {} requests of {request_bytes} bytes is {sent_bytes} bytes in one send",
                     requests.pipeline
                 ),
-                format!("the echo server takes {MOST_ECHOED_BYTES}: a smaller --pipeline or --request-size"),
+                format!(
+                    "the echo server accepts at most {MOST_ECHOED_BYTES}: use a smaller --pipeline or --request-size"
+                ),
             ))
         }
     }

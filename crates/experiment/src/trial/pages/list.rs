@@ -21,7 +21,7 @@ pub fn from_list(text: &str, resolve: Resolve<'_>) -> (Vec<Page>, Vec<Problem>) 
             [method, url] if METHODS.contains(&method) => {
                 Page::parse(url, resolve).map(|page| Page { method: method.to_owned(), ..page })
             }
-            [method, _] => Err(format!("`{method}`: pages of a list are asked for by GET or HEAD")),
+            [method, _] => Err(format!("`{method}`: a list may contain pages for GET and HEAD only")),
             _ => Err("more than a method and a URL".to_owned()),
         };
         match page {
@@ -48,8 +48,8 @@ mod tests {
         assert_eq!(pages, [("GET", "/a", 2), ("HEAD", "/a", 1), ("GET", "/b?c", 1)]);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let expected = [
-            "line 7: `POST`: pages of a list are asked for by GET or HEAD",
-            "line 8: `example.org` is not an address of this machine, by /etc/hosts",
+            "line 7: `POST`: a list may contain pages for GET and HEAD only",
+            "line 8: `example.org` is not an address of this machine (looked up in /etc/hosts)",
             "line 9: more than a method and a URL",
         ];
         assert_eq!(problems, expected);

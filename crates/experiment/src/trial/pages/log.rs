@@ -80,7 +80,8 @@ pub fn from_log(mut log: impl BufRead, base: &Page, n_most: usize, seed: u64) ->
             Ok(0) => break,
             Ok(_) => counts.add(line.trim_ascii()),
             Err(error) => {
-                problems.push(Problem { line: Some(counts.n_lines + 1), what: format!("cannot read on: {error}") });
+                problems
+                    .push(Problem { line: Some(counts.n_lines + 1), what: format!("cannot read further: {error}") });
                 break;
             }
         }
@@ -129,9 +130,9 @@ impl Counts {
         let mut add = |line, what| problems.push(Problem { line, what });
         if let Some((first, is_json)) = self.first_unread {
             let form = if is_json {
-                "JSON, and not a line of the common or combined format"
+                "JSON, not a line in the common or combined format"
             } else {
-                "no line of the common or combined format"
+                "not a line in the common or combined format"
             };
             let more = match self.n_unread {
                 1 => String::new(),
@@ -141,7 +142,7 @@ impl Counts {
         }
         if self.targets.is_empty() {
             let n_lines = self.n_lines;
-            add(None, format!("no GET that was answered by status 200 in {n_lines} lines"));
+            add(None, format!("found no GET with status 200 in {n_lines} lines"));
         }
         if self.n_beyond > 0 {
             let n_beyond = self.n_beyond;
@@ -152,7 +153,7 @@ impl Counts {
             if self.sites.len() > MOST_SITES {
                 sites.push("…");
             }
-            add(None, format!("the log is of several sites: {}", sites.join(", ")));
+            add(None, format!("the log contains several sites: {}", sites.join(", ")));
         }
         problems
     }
@@ -351,26 +352,26 @@ mod tests {
     #[test]
     fn what_is_no_such_line_is_said_once() {
         let good = "h - - [t] \"GET /a HTTP/1.1\" 200 5\n";
-        let nothing = "no GET that was answered by status 200";
+        let nothing = "found no GET with status 200";
         check("", &[], &[nothing]);
         check("\n\n", &[], &[nothing]);
         check(
             "{\"request\":{}}\n{}\n",
             &[],
-            &["line 1: JSON, and not a line of the common or combined format, nor are 1 more", nothing],
+            &["line 1: JSON, not a line in the common or combined format, nor are 1 more", nothing],
         );
-        check(&format!("# comment\n{good}"), &[("/a", 1)], &["line 1: no line"]);
+        check(&format!("# comment\n{good}"), &[("/a", 1)], &["line 1: not a line"]);
         for bad in [
             "h - - [t] \"GET /a HTTP/1.1\" - 5",
             "h - - [t] \"GET /a HTTP/1.1 200 5",
             "h - - t] \"GET /a HTTP/1.1\" 200 5",
             "h - - [t] \"GET /a HTTP/1.1\"200",
         ] {
-            check(&format!("{good}{bad}\n"), &[("/a", 1)], &["line 2: no line"]);
+            check(&format!("{good}{bad}\n"), &[("/a", 1)], &["line 2: not a line"]);
         }
         let other = "h - - [t] \"GET /a HTTP/1.1\" 301 5\nh - - [t] \"-\" 408 0\n";
         check(other, &[], &[nothing]);
-        check(&"x".repeat(200_000), &[], &["line 1: no line", nothing]);
+        check(&"x".repeat(200_000), &[], &["line 1: not a line", nothing]);
     }
 
     /// Targets of any bytes, written as Apache and as nginx write them, come back as they were.

@@ -23,7 +23,7 @@ pub(super) fn explain(error: io::Error) -> Failure {
 
 fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
     match (Errno::from_io_error(&error), paranoid) {
-        (Some(Errno::NOSYS), _) => Failure::new("this kernel has no perf_event_open, so it takes no samples")
+        (Some(Errno::NOSYS), _) => Failure::new("this kernel has no perf_event_open, so looptax can take no samples")
             .with_hint("use a Linux kernel with CONFIG_PERF_EVENTS, outside of sandboxes such as gVisor"),
         // Above 2 is a patch of Debian and Ubuntu: nothing for ordinary users.
         (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => {
@@ -33,14 +33,13 @@ fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
              part of them too, `=-1` the whole machine",
             )
         }
-        (Some(Errno::PERM | Errno::ACCESS), _) => Failure::new(
-            "perf_event_open is forbidden here, as containers do it, so no samples can be taken",
-        )
-        .with_hint(
-            "run on the host, or start the container with `--cap-add PERFMON --security-opt seccomp=unconfined`",
-        ),
+        (Some(Errno::PERM | Errno::ACCESS), _) => {
+            Failure::new("perf_event_open is forbidden, as in containers, so looptax can take no samples").with_hint(
+                "run on the host, or start the container with `--cap-add PERFMON --security-opt seccomp=unconfined`",
+            )
+        }
         (Some(Errno::MFILE), _) => Failure::from(error)
-            .context("cannot open an event of perf_event_open per thread and core")
+            .context("cannot open a perf event per thread and core")
             .with_hint("allow more open files: `ulimit -n 65536`"),
         _ => Failure::from(error).context("cannot take samples with perf_event_open"),
     }
@@ -56,8 +55,8 @@ mod tests {
             (Errno::NOSYS, Some(2), "no perf_event_open", "CONFIG_PERF_EVENTS"),
             (Errno::ACCESS, Some(3), "perf_event_paranoid is 3", "run as root"),
             (Errno::PERM, Some(4), "perf_event_paranoid is 4", "`=-1` the whole machine"),
-            (Errno::PERM, Some(2), "as containers do", "--cap-add PERFMON"),
-            (Errno::PERM, None, "as containers do", "--cap-add PERFMON"),
+            (Errno::PERM, Some(2), "as in containers", "--cap-add PERFMON"),
+            (Errno::PERM, None, "as in containers", "--cap-add PERFMON"),
             (Errno::MFILE, Some(2), "per thread and core", "ulimit -n"),
         ] {
             let failure = explain_with(errno.into(), paranoid);

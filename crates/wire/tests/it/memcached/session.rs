@@ -50,7 +50,7 @@ fn other_servers_and_refusals_are_named() {
     check_refused(b"ERROR\r\n", "(code ERROR)");
     check_refused(
         b"SERVER_ERROR Too many open connections\r\n",
-        "the server says: Too many open connections (code SERVER_ERROR)",
+        "the server reports: Too many open connections (code SERVER_ERROR)",
     );
     check_refused(b"SERVER_ERROR \x1b[2J\r\n", "\\x1b[2J");
 }
@@ -80,7 +80,7 @@ fn hostile_statistics_are_refused() {
     check_bad_stats("VALUE a 0 1\r\n", "expected at most 200 000");
     check_bad_stats("STAT a b\n", "a line that ends in CR and LF");
     check_bad_stats("END\r\nEND\r\n", "one reply per command");
-    check_bad_stats("CLIENT_ERROR bad\r\n", "the server says: bad");
+    check_bad_stats("CLIENT_ERROR bad\r\n", "the server reports: bad");
     check_bad_stats("STAT a 1\r\n".repeat(200_001), "expected at most 200 000");
     check_bad_stats(format!("STAT {}", "a".repeat(70_000)), "a line of at most 64 KiB");
     let long = format!("STAT a {}\r\n", "b".repeat(60_000));
@@ -103,7 +103,7 @@ fn filling_sends_whole_lots_and_stops_at_a_refusal() {
     let full = "STORED\r\nSERVER_ERROR out of memory storing object\r\n";
     let mut connection = connect(full);
     let fault = connection.store(&pairs(3)).expect_err("the second fails");
-    assert_eq!(fault.to_string(), "the server says: out of memory storing object (code SERVER_ERROR)");
+    assert_eq!(fault.to_string(), "the server reports: out of memory storing object (code SERVER_ERROR)");
     let sent = connection.into_stream().sent().to_vec();
     let has_third = sent.windows(4).any(|bytes| bytes == b"key2");
     assert!(!has_third, "the lot after the error was sent");

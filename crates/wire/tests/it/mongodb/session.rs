@@ -72,7 +72,7 @@ fn other_servers_and_refusals_are_named() {
     check_refused(&nobody(), b"-ERR unknown command\r\n", "not a MongoDB answer");
     check_refused(&nobody(), b"J\0\0\0\x0a5.5.5-10.11.6-MariaDB\0 ", "not a MongoDB answer");
     check_refused(&nobody(), &answer(1, &[int("maxWireVersion", 5), ok()]), "before 6 (MongoDB 3.6)");
-    check_refused(&nobody(), &answer(1, &[ok()]), "a document with what was asked for");
+    check_refused(&nobody(), &answer(1, &[ok()]), "a document with the requested fields");
     let unknown = [double("ok", 0.0), text("errmsg", "no such command: 'hello'"), int("code", 59)];
     check_refused(&nobody(), &answer(1, &unknown), "no such command: 'hello' (code 59)");
     let ann = Login { user: "ann".to_owned(), ..nobody() };
@@ -80,7 +80,7 @@ fn other_servers_and_refusals_are_named() {
     let hello = [int("maxWireVersion", 21), element(0x04, "saslSupportedMechs", &mechanisms), ok()];
     check_refused(&ann, &answer(1, &hello), "`SCRAM-SHA-1, PLAIN`");
     let unsafe_name = Login { database: Some("a\0b".to_owned()), ..nobody() };
-    check_refused(&unsafe_name, b"", "may not be empty or contain a zero");
+    check_refused(&unsafe_name, b"", "must not be empty or contain a zero");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn refusal(code: i32, message: &str) -> Vec<Vec<u8>> {
 fn what_is_refused_has_its_number_and_words() {
     let mut ping = Ping::new("shop");
     let denied = answer(1, &refusal(13, "not authorized\u{1b}[2J"));
-    check_refused(&mut ping, &denied, "the server says: not authorized\\x1b[2J (code 13)");
+    check_refused(&mut ping, &denied, "the server reports: not authorized\\x1b[2J (code 13)");
     let mut insert = InsertOne::new("shop", "docs", "abc").expect("random bytes");
     let double_key = document(&[int("index", 0), int("code", 11_000), text("errmsg", "E11000 duplicate key")]);
     let errors = document(&[element(0x03, "0", &double_key)]);
@@ -115,10 +115,10 @@ fn what_is_no_answer_to_ours_is_named() {
     check_refused(&mut ping, b"HTTP/1.0 200 OK\r\n", ours);
     check_refused(&mut ping, b"-ERR unknown command\r\n", ours);
     let empty = answer(1, &[]);
-    check_refused(&mut Ping::new("shop"), &empty, "a document with what was asked for");
-    check_refused(&mut FindOne::new("shop", "docs"), &answer(1, &[ok()]), "what was asked for");
+    check_refused(&mut Ping::new("shop"), &empty, "a document with the requested fields");
+    check_refused(&mut FindOne::new("shop", "docs"), &answer(1, &[ok()]), "the requested fields");
     let mut insert = InsertOne::new("shop", "docs", "abc").expect("random bytes");
-    check_refused(&mut insert, &answer(1, &[int("n", 0), ok()]), "what was asked for");
+    check_refused(&mut insert, &answer(1, &[int("n", 0), ok()]), "the requested fields");
     let mut long = answer(1, &[ok()]);
     long[..4].copy_from_slice(&(17_u32 << 20).to_le_bytes());
     let mut ping = Ping::new("shop");

@@ -118,11 +118,11 @@ fn check_greeting(sent: &[u8], wanted: &str) {
 fn names_what_else_a_greeting_may_be() {
     check_greeting(
         &packet(0, b"\xff\x10\x04Too many connections"),
-        "the server says: Too many connections (code 1040)",
+        "the server reports: Too many connections (code 1040)",
     );
     check_greeting(
         &packet(0, b"\xff\x69\x04#HY000Host 'x' is blocked"),
-        "the server says: Host 'x' is blocked (code 1129)",
+        "the server reports: Host 'x' is blocked (code 1129)",
     );
     let banner = "not a MySQL answer (tried to read the greeting): expected a MySQL greeting, found";
     check_greeting(b"-ERR unknown command\r\n", &format!("{banner} `-ERR`"));

@@ -214,7 +214,10 @@ fn check_refused(channel: Channel, challenge: &[u8], wanted: &str) {
     let (outcome, heard) = log_in(&sent, "secret", channel);
     let fault = outcome.expect_err("a refusal");
     assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
-    assert_eq!(fault.to_string(), format!("the server asks for `{wanted}`, which looptax does not do here"));
+    assert_eq!(
+        fault.to_string(),
+        format!("the server asks for `{wanted}`, which looptax does not support on this connection")
+    );
     assert_eq!(split(&heard.borrow()).len(), 1, "we said nothing more");
 }
 

@@ -106,7 +106,7 @@ fn sends_the_type_once_and_again_after_an_error() {
     query.request(&mut { key }, &mut out);
     assert_eq!(out, [&b"before"[..], &first, &later].concat());
     let fault = query.reply(&packet(1, b"\xff\x15\x04#HY000no")).unwrap_err();
-    assert_eq!(fault.to_string(), "the server says: no (code 1045)");
+    assert_eq!(fault.to_string(), "the server reports: no (code 1045)");
     out.clear();
     query.request(&mut { key }, &mut out);
     assert_eq!(out, first);
@@ -138,7 +138,7 @@ fn refuses_two_parameters_and_stays_in_step() {
         assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
         assert_eq!(connection.execute("DO 1").unwrap(), 9);
         let fault = connection.prepare("SELEKT").unwrap_err();
-        assert_eq!(fault.to_string(), "the server says: no such syntax (code 1064)");
+        assert_eq!(fault.to_string(), "the server reports: no such syntax (code 1064)");
     }
 }
 

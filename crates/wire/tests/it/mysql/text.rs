@@ -40,7 +40,7 @@ fn an_error_leaves_the_connection_usable() {
     let answers = [refusal, packet(1, &[0, 1, 0, 2, 0, 0, 0])].concat();
     let mut connection = connected(Flavour::MySql8, &answers);
     let fault = connection.query("SELECT * FROM t").unwrap_err();
-    assert_eq!(fault.to_string(), "the server says: Table 't' doesn't exist (code 1146)");
+    assert_eq!(fault.to_string(), "the server reports: Table 't' doesn't exist (code 1146)");
     assert_eq!(connection.execute("DO 1").unwrap(), 1);
 }
 

@@ -58,7 +58,7 @@ fn check_refused(answers: impl AsRef<[u8]>, wanted: &str) {
 #[test]
 fn names_why_a_login_failed() {
     let wrong_password = error("28P01", "password authentication failed for user \"ann\"");
-    let wanted = "the server says: password authentication failed for user \"ann\" (code 28P01)";
+    let wanted = "the server reports: password authentication failed for user \"ann\" (code 28P01)";
     check_refused(&wrong_password, wanted);
     check_refused([authentication(3, b""), wrong_password].concat(), wanted);
     let full = error("53300", "sorry, too many clients \x1b[2J");

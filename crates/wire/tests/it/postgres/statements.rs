@@ -45,7 +45,7 @@ fn a_refused_statement_leaves_the_session_usable() {
     let refusal = [error("42P01", "relation \"t\" does not exist"), ready()].concat();
     let good = [complete("DELETE 1"), ready()].concat();
     let mut connection = connect(&[refusal.clone(), refusal, good].concat());
-    let wanted = "the server says: relation \"t\" does not exist (code 42P01)";
+    let wanted = "the server reports: relation \"t\" does not exist (code 42P01)";
     let fault = connection.execute("DELETE FROM t").expect_err("no table");
     assert_eq!(fault.to_string(), wanted);
     let fault = connection.prepare("q", "SELECT c FROM t").expect_err("no table");

@@ -87,7 +87,7 @@ fn names_why_a_login_failed() {
     check_refused(
         &nobody,
         b"-NOAUTH Authentication required.\r\n",
-        "the server says: Authentication required. (code NOAUTH)",
+        "the server reports: Authentication required. (code NOAUTH)",
     );
     check_refused(&somebody, b"-WRONGPASS invalid username-password pair\r\n", "(code WRONGPASS)");
     for answer in [
@@ -179,7 +179,7 @@ fn limits_a_reply_as_a_whole() {
 fn an_error_leaves_the_session_usable() {
     let mut connection = connect(b"-ERR unknown command 'ANY'\r\n+PONG\r\n");
     let fault = connection.command(&[b"ANY"]).expect_err("an error reply");
-    assert_eq!(fault.to_string(), "the server says: unknown command 'ANY' (code ERR)");
+    assert_eq!(fault.to_string(), "the server reports: unknown command 'ANY' (code ERR)");
     let pong = connection.command(&[b"PING"]).expect("a reply");
     assert_eq!(pong, Value::Simple("PONG".to_owned()));
 }

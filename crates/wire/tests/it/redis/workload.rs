@@ -53,7 +53,7 @@ fn check_bad_reply(codec: &mut impl Codec, reply: &str, wanted: &str) {
 #[test]
 fn a_measured_command_takes_no_other_reply() {
     let get = &mut Get::new("");
-    check_bad_reply(get, "-LOADING wait\r\n", "the server says: wait (code LOADING)");
+    check_bad_reply(get, "-LOADING wait\r\n", "the server reports: wait (code LOADING)");
     check_bad_reply(get, "+OK\r\n", "expected a string or nil, found +OK");
     check_bad_reply(get, "$16777217\r\n", "announced 16777217 bytes");
     check_bad_reply(get, "$9999999999999999999\r\n", "announced 9999999999999999999 bytes");
