@@ -82,7 +82,7 @@ pub enum WireError {
     #[error("the server asks for the password in clear text (`mysql_clear_password`), which is not enabled")]
     ClearNotEnabled,
     /// The server asks for something that we do not do, or that is unsafe on this channel.
-    #[error("the server asks for `{what}`, which looptax does not support on this connection")]
+    #[error("this connection needs `{what}`, which looptax does not support")]
     Unsupported { what: String },
 }
 

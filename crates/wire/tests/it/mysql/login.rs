@@ -216,7 +216,7 @@ fn check_refused(channel: Channel, challenge: &[u8], wanted: &str) {
     assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
     assert_eq!(
         fault.to_string(),
-        format!("the server asks for `{wanted}`, which looptax does not support on this connection")
+        format!("this connection needs `{wanted}`, which looptax does not support")
     );
     assert_eq!(split(&heard.borrow()).len(), 1, "we said nothing more");
 }
