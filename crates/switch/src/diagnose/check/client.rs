@@ -65,7 +65,7 @@ impl Client {
             let Some(rights) = rights_of(&passwd, &read("/etc/group"), name) else {
                 return Err(Failure::usage(
                     format!("there is no user `{name}` in /etc/passwd"),
-                    "or pass the client's process: --pid PID",
+                    "pass the client's process instead: --pid PID",
                 ));
             };
             return Ok(Self {

@@ -112,7 +112,7 @@ fn service(
     let looked: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
     Err(Failure::usage(
         format!("there is no service `{name}` in {}, so libpq does not connect", looked.join(" or ")),
-        "set PGSERVICEFILE to another file; or pass the application with --user or --pid: libpq reads that user's file",
+        "set PGSERVICEFILE to another file; or pass the application, whose file then counts, with --user or --pid",
     ))
 }
 

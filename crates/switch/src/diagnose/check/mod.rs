@@ -158,43 +158,11 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
         bare => own_address(bare).or_else(|| bare.parse().ok().filter(|_| has_socket)),
     };
     found.ok_or_else(|| {
-        Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, format!("`{host}` is not this \
-                                                                                               machine: a Unix socket \
-                                                                                               works only within one \
-                                                                                               machine"), "looked at \
-                                                                                                           this \
-                                                                                                           machine's \
-                                                                                                           addresses \
-                                                                                                           and \
-                                                                                                           /etc/hosts; \
-                                                                                                           asked no \
-                                                                                                           name \
-                                                                                                           server".to_owned()).with_next("if \
-                                                                                                                                          it \
-                                                                                                                                          is \
-                                                                                                                                          a \
-                                                                                                                                          container \
-                                                                                                                                          on \
-                                                                                                                                          this \
-                                                                                                                                          machine, \
-                                                                                                                                          share \
-                                                                                                                                          the \
-                                                                                                                                          folder \
-                                                                                                                                          of \
-                                                                                                                                          the \
-                                                                                                                                          server's \
-                                                                                                                                          socket \
-                                                                                                                                          with \
-                                                                                                                                          the \
-                                                                                                                                          application, \
-                                                                                                                                          and \
-                                                                                                                                          check \
-                                                                                                                                          the \
-                                                                                                                                          container's \
-                                                                                                                                          address \
-                                                                                                                                          with \
-                                                                                                                                          --socket \
-                                                                                                                                          PATH"))
+        let what = format!("`{host}` is not this machine: a Unix socket works only within one machine");
+        let how = "looked at this machine's addresses and /etc/hosts; asked no name server";
+        let next = "if it is a container on this machine, share the folder of the server's socket with the \
+                    application, and check the container's address with --socket PATH";
+        Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, what, how).with_next(next))
     })
 }
 

@@ -386,10 +386,7 @@ fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
         format!(
             "`{shown}` has variables but no container that uses them: the container and its server are in another file"
         ),
-        format!(
-            "pass the manifest of the Pod, from which looptax follows the reference to this file; `looptax check \
-             {shown}` shows the variables"
-        ),
+        format!("pass the manifest of the Pod that refers to this file; `looptax check {shown}` shows the variables"),
     )
 }
 
@@ -402,7 +399,7 @@ fn no_variables_of(name: &str, source: &Source<'_>) -> Failure {
     let titles: Vec<String> = titles.into_iter().map(|it| format!("--as '{it}'")).collect();
     let hint = match &*titles {
         [] => "no container in the file has the variables of an application that looptax knows".to_owned(),
-        titles => format!("its variables may be those of {}", titles.join(", ")),
+        titles => format!("its variables suggest {}", titles.join(", ")),
     };
     Failure::usage(format!("no container has the variables of the application `{name}`"), hint)
 }
