@@ -249,7 +249,7 @@ fn r20_where_processes_are_not_even_listed_their_sockets_are_still_told() {
         assert_eq!(found["sees_all"], false);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!flat.contains("no database server is running"), "{text}");
-        assert!(flat.contains("processes of other users are not listed here"), "{text}");
+        assert!(flat.contains("hides the processes of other users"), "{text}");
         // Servers with a usual name or port, and those that our own process is connected to.
         let named: BTreeSet<String> = addresses(&found["listeners"]).collect();
         assert!(named.contains(&format!("127.0.0.1:{}", machine.port)), "{found:#}");

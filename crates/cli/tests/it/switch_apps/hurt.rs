@@ -149,7 +149,7 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
     drop(stranger);
     run.expect_code(1);
     let said = run.words();
-    if !said.contains("still has its connection over TCP of before") {
+    if !said.contains("still has its earlier connection over TCP") {
         run.fail("who holds its connection is not named");
     }
     assert_eq!(app.bytes(), before);
