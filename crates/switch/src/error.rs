@@ -17,7 +17,7 @@ pub enum SwitchError {
     #[error("cannot write a new {path}: {what}")]
     Stage { path: PathBuf, what: &'static str, source: io::Error },
     /// The new file cannot take the place of the old one.
-    #[error("cannot put the new {path} in the old one's place")]
+    #[error("cannot replace the old {path} with the new one")]
     Exchange { path: PathBuf, source: io::Error },
     /// Somebody wrote the file since it was read; what they wrote stays.
     #[error("{path} was changed since looptax read it, and stays as it is now")]

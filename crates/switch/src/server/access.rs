@@ -123,7 +123,7 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
         let usual = if file.is_folder { usual } else { usual.parent().unwrap_or(usual) };
         return Err(Unfit {
             why: format!(
-                "every user may write to {}: another program can take the socket's name before the server does, and \
+                "every user may write to {}: another program can take the socket's path before the server does, and \
                  with PrivateTmp= a service has its own /tmp",
                 open.display()
             ),
@@ -164,7 +164,8 @@ fn how_to_make(folder: &Path, server: &Process) -> String {
         format!("RuntimeDirectory={name} in [Service] of {unit}, or ")
     });
     format!(
-        "{make}; below /run it is gone after a boot without {}a line in /etc/tmpfiles.d: `d {shown} 0755 {user} {group}`",
+        "{make}; below /run it disappears at a boot without {}a line in /etc/tmpfiles.d: `d {shown} 0755 {user} \
+         {group}`",
         by_unit.unwrap_or_default()
     )
 }

@@ -137,7 +137,7 @@ fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let point = |it: &Parameter| {
         let value = std::env::var(it.variable).ok().filter(|it| !it.is_empty())?;
         let what = match it.over_socket {
-            OverSocket::Place => "where libpq connects to, because the address does not say it",
+            OverSocket::Place => "the place that libpq connects to, because the address does not name it",
             _ if Condition::of(it.variable, &value).is_some() => "whether libpq accepts a socket",
             _ => return None,
         };

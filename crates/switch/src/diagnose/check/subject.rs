@@ -416,7 +416,7 @@ impl Sources {
         let wanted: Vec<&str> = wanted.map(|it| &**it).collect();
         let what = match (&*problems, wanted.is_empty()) {
             ([], true) => "looptax knows no application with a file of that name".to_owned(),
-            ([], false) => "it has none of the settings that looptax looked for".to_owned(),
+            ([], false) => "it contains no setting that looptax looked for".to_owned(),
             (problems, _) => problems.join("; "),
         };
         let hint = if wanted.is_empty() {

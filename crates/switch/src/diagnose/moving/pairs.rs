@@ -134,7 +134,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     let own = match own {
         Ok(own) => own,
         Err(error) => {
-            return Some(format!("its socket {shown} cannot be reached from here: {error}"));
+            return Some(format!("looptax cannot reach its socket {shown}: {error}"));
         }
     };
     // In another view of the folders the same path may be another server's.

@@ -81,7 +81,7 @@ fn from(candidate: &Candidate) -> String {
 /// Why nothing is moved; `is_told` means that each candidate's reason was printed already.
 pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String {
     if !candidates.is_empty() {
-        let how = if is_told { "" } else { "; --dry-run says why" };
+        let how = if is_told { "" } else { "; --dry-run shows why" };
         return format!("every server that looptax found stays on TCP{how}");
     }
     let ports: Vec<String> = only.iter().map(ToString::to_string).collect();
