@@ -13,16 +13,20 @@ use crate::Obstacle;
 #[derive(Debug, thiserror::Error)]
 pub enum RedirectError {
     /// A socket's path is longer than an address can hold.
-    #[error("`{}` has {n_bytes} bytes, and a socket's path at most {}", path.display(), crate::mapping::MAX_PATH_BYTES)]
+    #[error(
+        "`{}` has {n_bytes} bytes, but a socket's path may have at most {}",
+        path.display(),
+        crate::mapping::MAX_PATH_BYTES
+    )]
     PathTooLong { path: PathBuf, n_bytes: usize },
     /// An argument or name holds a zero byte.
-    #[error("`{}` holds a zero byte", text.display())]
+    #[error("`{}` contains a zero byte", text.display())]
     ZeroByte { text: OsString },
     /// More routes than there are counters for.
-    #[error("{n} addresses are to be moved, at most {at_most} can be")]
+    #[error("looptax can move connections to at most {at_most} addresses, not to {n}")]
     TooManyRoutes { n: usize, at_most: usize },
     /// The process has threads, and a forked one would have only the one that forks.
-    #[error("{n} threads run already; a supervisor can only be started from one")]
+    #[error("this process has {n} threads; looptax can start a supervisor only from a process with one")]
     Threads { n: usize },
     /// The kernel, or a sandbox around us, forbids it, and the caller requires it.
     #[error("connections cannot be moved here")]

@@ -115,9 +115,9 @@ pub fn exec(program: &Program) -> RedirectError {
 pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) -> Result<Started, RedirectError> {
     let args = config.program.strings()?;
     only_thread()?;
-    let (to_us, ours) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
-    let (to_supervisor, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
-    let (messages, tell) = pass::pipe().map_err(RedirectError::failed("make a pipe"))?;
+    let (to_us, ours) = pass::pair().map_err(RedirectError::failed("create a socket pair"))?;
+    let (to_supervisor, its) = pass::pair().map_err(RedirectError::failed("create a socket pair"))?;
+    let (messages, tell) = pass::pipe().map_err(RedirectError::failed("create a pipe"))?;
     wait::adopt_orphans().map_err(RedirectError::failed("become a subreaper"))?;
     options::note_inherited(page);
     // The variables that the closure owns are closed here after the fork.
@@ -162,8 +162,8 @@ fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectErr
     let mut listener = None;
     loop {
         let mut message = [0; 5];
-        let (n_bytes, fd) =
-            pass::receive(from.as_fd(), &mut message).map_err(RedirectError::failed("hear from the program"))?;
+        let (n_bytes, fd) = pass::receive(from.as_fd(), &mut message)
+            .map_err(RedirectError::failed("receive a message from the program"))?;
         let [kind, number @ ..] = message;
         let errno = i32::from_ne_bytes(number);
         match (n_bytes, kind) {
@@ -177,7 +177,7 @@ fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectErr
                 let action = match kind {
                     NO_USER => "run the program as another user",
                     NO_FOLDER => "enter the program's folder",
-                    _ => "put the filter over the program",
+                    _ => "install the system call filter in the program",
                 };
                 return Err(RedirectError::failed(action)(io::Error::from_raw_os_error(errno)));
             }

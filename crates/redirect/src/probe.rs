@@ -40,7 +40,7 @@ pub enum Obstacle {
     #[error("another program already answers this process's system calls: a container runtime, or looptax itself")]
     Supervised,
     /// A call that the supervisor needs.
-    #[error("{call} is not allowed here (Yama's ptrace_scope, or a container's profile)")]
+    #[error("{call} is forbidden (by Yama's ptrace_scope, or by a container's profile)")]
     Forbidden {
         call: &'static str,
         /// The kernel's error.

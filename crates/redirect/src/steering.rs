@@ -245,6 +245,6 @@ mod tests {
         assert!(Steering::map(MAX_STEERED).is_ok());
         let refused = Steering::map(MAX_STEERED + 1);
         let error = refused.unwrap_err().to_string();
-        assert_eq!(error, "33 addresses are to be moved, at most 32 can be");
+        assert_eq!(error, "looptax can move connections to at most 32 addresses, not to 33");
     }
 }

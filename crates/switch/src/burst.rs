@@ -28,7 +28,10 @@ impl Burst {
         let (n, at) = (self.n_connections, self.socket.display());
         let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connects to {at}: {why}"));
         let Some(question) = first_question(self.protocol) else {
-            return Err(failed(format!("the first answer of {} to a connection is not known", self.protocol.title())));
+            return Err(failed(format!(
+                "looptax does not know the first answer of {} to a connection",
+                self.protocol.title()
+            )));
         };
         let storm = Storm {
             endpoint: &Endpoint::Unix(self.socket.clone()),
@@ -51,7 +54,7 @@ impl Burst {
         }
         let last = fates.iter().map(|it| it.at).max().unwrap_or_default();
         let words =
-            format!("all of {n} connects at once to {at} were answered, the last after {} ms", last.as_millis());
+            format!("all {n} simultaneous connects to {at} were answered, the last after {} ms", last.as_millis());
         Ok(step(StepCode::BurstAnswered, words))
     }
 }

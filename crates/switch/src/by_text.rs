@@ -91,8 +91,8 @@ fn title(planned: &Planned) -> String {
 
 fn resting_on(socket: &str, shown: &str) -> String {
     format!(
-        "The fix assumes that the server has the socket {socket} and lets this account in over it: no server was asked; \
-         `looptax check {shown}` on that machine settles it, --socket PATH names another socket"
+        "The fix assumes that the server has the socket {socket} and accepts this account over it: no server was \
+         asked; run `looptax check {shown}` on that machine to find out, and pass another socket with --socket PATH"
     )
 }
 
@@ -118,21 +118,23 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
                 [] => String::new(),
                 titles => format!("; it may be {}", titles.join(", ")),
             };
-            return Err(format!("whose file it is is not known, --as NAME says it{may_be}"));
+            return Err(format!(
+                "looptax does not know which application reads this file, pass it with --as NAME{may_be}"
+            ));
         }
         _ => None,
     };
     let moves = moves.ok_or_else(|| {
         let advice = found.checked.changes.first().map(|it| &*it.advice).filter(|it| !it.is_empty());
         let advice = advice.map(|it| format!(": {it}")).unwrap_or_default();
-        format!("`looptax switch` leaves this change to people{advice}")
+        format!("`looptax switch` does not make this change, make it by hand{advice}")
     })?;
     if !moves.variables.is_empty() {
-        return Err("the value is set in the environment, and is changed there".to_owned());
+        return Err("the value is set in the environment; change it there".to_owned());
     }
     let written = plan.edited.iter().zip(&plan.files).find(|(edited, _)| !edited.original.is_absent());
     let Some((_, file)) = written else {
-        return Err("`looptax switch` writes it into a file beside this one, which is not there yet".to_owned());
+        return Err("`looptax switch` writes it into a new file next to this one".to_owned());
     };
     if let Some(remark) = file.remarks.iter().find(|it| it.code == FileRemarkCode::Managed) {
         return Err(remark.words.clone());
@@ -141,7 +143,7 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     let parts = moves.here.iter().map(|it| without_secrets(text, it));
     let parts = parts.collect::<Option<Vec<_>>>().map(|it| it.concat());
     let parts = parts.filter(|all| all.iter().all(|it| !holds(&it.text, password, socket)));
-    let parts = parts.ok_or("the new text has a password in another place; `looptax switch` writes it")?;
+    let parts = parts.ok_or("the new text contains a password in another place; `looptax switch` writes that text")?;
     let replacement = |it: Rewrite| Some(Replacement { region: Region::of(text, &it.at)?, text: it.text });
     let fix: Option<Vec<Replacement>> = parts.into_iter().map(replacement).collect();
     Ok((fix.ok_or("its place cannot be given in lines and columns")?, socket.clone()))

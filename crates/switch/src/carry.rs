@@ -145,7 +145,7 @@ pub struct Undo<'a> {
 /// [`SwitchError::Rewritten`] if somebody wrote the very lines since, and whatever cannot be written; as
 /// [`fix::undo`].
 pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixError> {
-    let why = "somebody asked";
+    let why = "on request";
     if work.fix().is_some() {
         return fix::undo(&mut work, order.admin, why, End::Undone);
     }
@@ -254,7 +254,9 @@ fn back(work: &Work) -> SwitchStep {
     let shared = { work.shared().iter() }.map(|it| it.display().to_string());
     let words = match &*shared.collect::<Vec<_>>() {
         [] => "the old files are back".to_owned(),
-        shared => format!("the old lines are back; what somebody else wrote meanwhile stays in {}", shared.join(", ")),
+        shared => {
+            format!("the old lines are back; changes that others made since the switch stay in {}", shared.join(", "))
+        }
     };
     step(StepCode::FilesPutBack, words)
 }
@@ -435,7 +437,7 @@ impl Carrying<'_, '_> {
         };
         let settles = self.proof.page_settles();
         if page.fine_since.is_none_or(|since| now < since + settles) {
-            let words = format!("{} did not answer as before within the time", asked.url());
+            let words = format!("{} did not answer as before within the time limit", asked.url());
             return is_last.then(|| Judged::Fails(step(StepCode::PageDiffers, words)));
         }
         if let Judged::Holds(steps) = &mut judged {
@@ -457,8 +459,8 @@ impl Carrying<'_, '_> {
         if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
             let (kept, id) = (self.work.folder().display(), self.work.id());
             let words = format!(
-                "{}; the old files are kept in {kept}, as 0.old and so on; once that is fixed: looptax switch --undo \
-                 {id}",
+                "{}; the old files are kept in {kept}, as 0.old and so on; fix the cause, then run: looptax switch \
+                 --undo {id}",
                 with_causes(&error)
             );
             (self.tell)(step(StepCode::FilesNotPutBack, words));

@@ -28,7 +28,7 @@ pub(crate) fn create(
     let failed = |what| move |source: io::Error| SwitchError::Stage { path: path.to_owned(), what, source };
     let made;
     let folder = if created.with_folder {
-        made = make_folder(above, path).map_err(failed("its folder cannot be made"))?;
+        made = make_folder(above, path).map_err(failed("its folder cannot be created"))?;
         &made
     } else {
         above
@@ -41,7 +41,7 @@ pub(crate) fn create(
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(SwitchError::Exists { path: path.to_owned() })
         }
-        named => { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be given its name")),
+        named => { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be renamed to its final name")),
     });
     if named.is_err() {
         // Ours: no other program makes such names.

@@ -17,19 +17,19 @@ pub enum SwitchError {
     #[error("cannot write a new {path}: {what}")]
     Stage { path: PathBuf, what: &'static str, source: io::Error },
     /// The new file cannot take the place of the old one.
-    #[error("cannot put the new {path} in the old one's place")]
+    #[error("cannot replace the old {path} with the new one")]
     Exchange { path: PathBuf, source: io::Error },
     /// Somebody wrote the file since it was read; what they wrote stays.
-    #[error("{path} was changed meanwhile, and stays as it is now")]
+    #[error("{path} was changed since looptax read it, and stays as it is now")]
     Changed { path: PathBuf },
     /// The file's contents are not what the switch wrote; they stay.
     #[error("{path} is not the file that the switch wrote: {found}")]
     Foreign { path: PathBuf, found: String },
     /// It was to be made, and is there.
-    #[error("there is {path} already, and it stays")]
+    #[error("{path} exists already, and stays as it is")]
     Exists { path: PathBuf },
     /// Somebody wrote the very lines that a switch had written; what they wrote stays.
-    #[error("{path} was changed meanwhile where the switch had written, and stays as it is now")]
+    #[error("the lines that the switch wrote into {path} were changed since; the file stays as it is now")]
     Rewritten {
         path: PathBuf,
         /// The file with the contents before the switch.
@@ -39,7 +39,7 @@ pub enum SwitchError {
     #[error("cannot write the journal in {path}")]
     Journal { path: PathBuf, source: io::Error },
     /// The old files are back, and the journal cannot say so.
-    #[error("the old files are back, and the journal in {path} cannot say so")]
+    #[error("the old files are back, but looptax cannot note this in the journal in {path}")]
     Unnoted { path: PathBuf, source: io::Error },
     /// Not all could be written, and what was is not all back.
     #[error("{why}, and not all old files are back")]
@@ -53,10 +53,10 @@ pub enum SwitchError {
     /// The journal cannot be read, or is not a journal.
     #[error("cannot read the journal in {path}: {why}")]
     Unreadable { path: PathBuf, why: String },
-    #[error("another looptax is at work on {id}")]
+    #[error("another looptax process is working on {id}")]
     Busy { id: String },
     /// It changed a server, by more than files.
-    #[error("{id} changed something of {server}, and can be undone only there")]
+    #[error("{id} changed something in {server}, and can be undone only there")]
     OnServer { id: String, server: String },
     #[error("there is no switch {id}")]
     Unknown { id: String },
@@ -76,40 +76,41 @@ impl Explain for SwitchError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "name the file that the application reads".to_owned()
+                "pass the file that the application reads".to_owned()
             }
-            Self::Read { .. } => "run it as a user who may read the file".to_owned(),
-            Self::NoFile { .. } => "name the file that the application reads".to_owned(),
+            Self::Read { .. } => "run looptax as a user who may read the file".to_owned(),
+            Self::NoFile { .. } => "pass the file that the application reads".to_owned(),
             Self::Stage { source, .. } | Self::Exchange { source, .. } => file_hint(source),
             Self::Changed { .. } => "run the same command again: it reads the file as it is now".to_owned(),
             Self::Foreign { .. } => {
-                "nothing was written there; `looptax switch --list` names the folder that keeps the old file".to_owned()
+                "nothing was written there; `looptax switch --list` shows the folder with the old file".to_owned()
             }
             Self::Exists { .. } => {
                 "read it: it may be looptax's own file of another switch (`looptax switch --list`)".to_owned()
             }
             Self::Rewritten { kept, .. } => {
-                format!("{} is what it held before the switch", kept.display())
+                format!("{} has the contents from before the switch", kept.display())
             }
             Self::Journal { path, .. } => {
                 format!("nothing was changed; make room in {} or let this user write there", path.display())
             }
             Self::Unnoted { path, .. } => format!(
-                "make room in {} or let this user write there; `looptax switch --undo` changes nothing more, and notes it",
+                "make room in {} or let this user write there; then run `looptax switch --undo`: it changes nothing \
+                 more, and notes it",
                 path.display()
             ),
             Self::NotBack { id, kept, .. } => format!(
-                "the old files are kept in {}, as 0.old and so on; once that is fixed: looptax switch --undo {id}",
+                "the old files are kept in {}, as 0.old and so on; fix the cause, then run: looptax switch --undo {id}",
                 kept.display()
             ),
             Self::Unreadable { path, .. } => {
                 format!("the old and the new files are in {}, as `0.old` and `0.new`", path.display())
             }
             Self::OnServer { id, .. } => {
-                format!("looptax switch --undo {id} --admin DSN, with an administrator there")
+                format!("looptax switch --undo {id} --admin DSN, where DSN logs in an administrator of that server")
             }
-            Self::Busy { .. } => "wait until it has ended".to_owned(),
-            Self::Unknown { .. } => "looptax switch --list shows them".to_owned(),
+            Self::Busy { .. } => "wait until that process has ended".to_owned(),
+            Self::Unknown { .. } => "looptax switch --list shows all switches".to_owned(),
         })
     }
 }
@@ -118,13 +119,13 @@ impl Explain for SwitchError {
 fn file_hint(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "run it as root, or as the owner of the file and its folder who is in the file's group"
+            "run looptax as root, or as the owner of the file and its folder if that user is in the file's group"
         }
-        io::ErrorKind::ReadOnlyFilesystem => "mount it for writing, or write it where it is made",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "mount its file system for writing, or change the file where it is generated"
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room; nothing was written there",
-        io::ErrorKind::ResourceBusy => {
-            "the file itself is a mount, as containers have it: change it where it comes from"
-        }
+        io::ErrorKind::ResourceBusy => "the file itself is a mount, as in containers: change it where it comes from",
         _ => "nothing was written there; write the lines by hand",
     };
     words.to_owned()

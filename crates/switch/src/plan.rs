@@ -247,7 +247,7 @@ impl<'a> FileToSwitch<'a> {
         if let Some(number) = wish.only.iter().find(|it| !(1..=found.len()).contains(*it)) {
             return Err(Failure::usage(
                 format!("there is no connection {number}: the file has {}", found.len()),
-                "--only takes numbers of connections in the plan, which --dry-run prints",
+                "pass --only the numbers of connections in the plan; --dry-run prints the plan",
             ));
         }
         self.plan_of(found, &sources, |idx, found| planned(answer(idx, found), wish.application))
@@ -399,8 +399,8 @@ impl Edits {
             let other = Text::read(&named)?;
             let edited = Some(other).filter(|it| it.content == known).and_then(|it| it.edited(&rewrites));
             let edited = edited.ok_or_else(|| {
-                let what = format!("`{}` became another one while it was read, or is not UTF-8", named.display());
-                Failure::usage(what, "the same command reads it again")
+                let what = format!("`{}` changed while looptax read it, or is not UTF-8", named.display());
+                Failure::usage(what, "run the same command again")
             })?;
             plan.add(edited, &named, lines_of(words));
         }
@@ -455,8 +455,11 @@ impl Plan {
             let burst = burst.ok_or_else(|| {
                 let place = &planned.found.checked.place;
                 Failure::usage(
-                    format!("--burst: how many connections come at once to {place} is not known, or what answers there first"),
-                    "--connections N says how many; a web server's PHP and pages are proved by --url",
+                    format!(
+                        "--burst: looptax does not know how many connections arrive at {place} at once, or what \
+                         answers there first"
+                    ),
+                    "pass the number with --connections N; to prove a web server's PHP and pages, pass --url",
                 )
             })?;
             match all.iter_mut().find(|it| it.socket == burst.socket) {

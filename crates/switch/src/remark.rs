@@ -63,26 +63,26 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
     if without_dots(&absolute) != original.path {
         let to = original.path.display();
-        let words = format!("the name is a link; what is written is {to}");
+        let words = format!("the name is a link; looptax writes the file {to}");
         add(Code::Link, words);
     }
     if let Ok(Some(stat)) = original.stat()
         && stat.st_nlink > 1
     {
         let n = stat.st_nlink - 1;
-        let words = format!("{n} other names (hard links) lead to the same file, and keep the old one");
+        let words = format!("{n} other names (hard links) lead to the same file, and keep the old contents");
         add(Code::OtherNames, words);
     }
     let flags = ioctl_getflags(file);
     if flags.is_ok_and(|it| it.intersects(IFlags::IMMUTABLE | IFlags::APPEND)) {
-        let words = "it may not be changed, not even by root: chattr -i -a allows it";
+        let words = "not even root may change it: run chattr -i -a on it first";
         add(Code::Immutable, words.to_owned());
     }
     if fstatvfs(folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
         let words = "its file system is mounted read-only";
         add(Code::ReadOnly, words.to_owned());
     } else if !folder.takes_files() {
-        let words = "its folder takes no new file of this user: run it as root, or as the folder's owner";
+        let words = "this user may not create a file in its folder: run looptax as root, or as the folder's owner";
         add(Code::FolderClosed, words.to_owned());
     }
     if let Some(program) = manager(&original.bytes) {

@@ -50,7 +50,7 @@ fn replace_and(
         }
     };
     let failed = |what| move |source: io::Error| SwitchError::Stage { path: original.path.clone(), what, source };
-    let made = folder.create(&part, 0o600).map_err(failed("its folder takes no new file"))?;
+    let made = folder.create(&part, 0o600).map_err(failed("its folder does not accept a new file"))?;
     if let Err((what, error)) = stage((folder, file), made, new) {
         // Without it nothing has happened.
         let _gone = folder.remove(&part);
@@ -62,17 +62,16 @@ fn replace_and(
 /// Fills the neighbour, and has it on the disk. The error has what could not be done.
 fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<(), (&'static str, io::Error)> {
     let failed = |what| move |source| (what, source);
-    file.write_all(new).map_err(failed("not all of it was written"))?;
-    let stat = fstat(old).map_err(|error| ("the old one cannot be looked at", error.into()))?;
+    file.write_all(new).map_err(failed("it was not written completely"))?;
+    let stat = fstat(old).map_err(|error| ("the old file cannot be inspected", error.into()))?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-    fchown(&file, Some(owner), Some(group))
-        .map_err(|error| ("it cannot be given to the old one's owner", error.into()))?;
+    fchown(&file, Some(owner), Some(group)).map_err(|error| ("it cannot get the old file's owner", error.into()))?;
     // A configuration file does not need bits that change a user or group on execution.
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
         .map_err(|error| ("its permissions cannot be set", error.into()))?;
     copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
-    file.sync_all().map_err(failed("it did not get to the disk"))?;
-    folder.sync().map_err(failed("its folder did not get to the disk"))
+    file.sync_all().map_err(failed("it could not be flushed to the disk"))?;
+    folder.sync().map_err(failed("its folder could not be flushed to the disk"))
 }
 
 /// Gives `to` the attributes of `from` (access lists, labels, one's own), and takes away what its folder gave it.

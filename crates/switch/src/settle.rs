@@ -31,7 +31,7 @@ pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     let folder = Folder::open(file.path.parent().unwrap_or(&file.path))?;
     let found = Identity::from(&folder.stat()?);
     if file.folder.is_some_and(|it| it != found) {
-        let words = format!("`{}` is another folder than the one that the switch wrote in", folder.path().display());
+        let words = format!("`{}` is not the folder that the switch wrote in", folder.path().display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, words));
     }
     Ok(folder)

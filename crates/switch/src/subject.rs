@@ -54,8 +54,8 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
 fn of_units(wish: Wish<'_>, other: &Path, survey: &Survey) -> Result<Subject, Failure> {
     if wish.path.parent() != other.parent() {
         return Err(Failure::usage(
-            "the two units are in different folders: whether one manager starts both is not known",
-            "name two units of one folder",
+            "the two units are in different folders: looptax cannot tell whether one manager starts both",
+            "pass two units of one folder",
         ));
     }
     let own = Wish { other: None, ..wish };

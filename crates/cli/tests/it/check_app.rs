@@ -314,7 +314,7 @@ fn a_process_is_asked_for_its_environment_its_files_and_its_connections() {
     };
     expect(&run, of("the environment of bash"), "account", "pass", "");
     expect(&run, of("celeryconfig.py"), "configuration", "note", "TCP");
-    let seen = of("its connections now");
+    let seen = of("its current connections");
     assert_eq!(seen["place"], redis.it.tcp.to_string());
     expect(&run, seen, "account", "unknown", "not logged in");
     expect_silent(&run, sql.password());
@@ -531,7 +531,7 @@ fn a_server_s_own_file_is_no_reason_to_miss_the_socket_that_it_is_to_make() {
         let args = [&path, "--socket", socket];
         let run = check(&scratch, &args);
         run.expect_code(3);
-        assert!(run.stdout.contains("is not there yet"), "{}", run.stdout);
+        assert!(run.stdout.contains("does not exist yet"), "{}", run.stdout);
         assert!(run.stdout.contains(&line), "{}", run.stdout);
         assert!(!run.stdout.contains("FAIL"), "{}", run.stdout);
     }
@@ -549,7 +549,7 @@ fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
         ),
         ("etc/pool.d/www.conf", "[www]\nlisten = /nowhere.sock\n", 1, "PHP-FPM (the server itself)"),
         ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "pass such a file itself: sites-enabled/*"),
-        ("what", "nothing\n", 2, "`--as NAME` says whose file it is (nginx,"),
+        ("what", "nothing\n", 2, "pass the application with `--as NAME` (nginx,"),
     ] {
         let path = write(&scratch, name, text);
         let run = check(&scratch, &[&path, "--verbose"]);

@@ -286,7 +286,7 @@ fn r21_a_container_without_servers_says_that_it_sees_only_itself() {
         .run();
     run.expect_code(0);
     let flat = run.words();
-    assert!(flat.contains("only processes of this container"), "{flat}");
+    assert!(flat.contains("only the processes of this container"), "{flat}");
     assert!(flat.contains("--pid=host --net=host"), "{flat}");
 }
 
@@ -341,7 +341,7 @@ fn a_client_in_a_chroot_is_told_not_to_see_the_socket() {
         "mkdir TREE; for folder in usr bin lib lib64 dev; do [ -e /$folder ] || continue; \
          mkdir TREE/$folder; mount --rbind /$folder TREE/$folder; done; \
          exec chroot TREE /bin/bash -c 'HOLD'",
-        "a folder tree of its own (chroot)",
+        "a separate folder tree (chroot)",
     );
 }
 

@@ -95,7 +95,7 @@ fn haproxy_is_a_hop_and_the_way_that_it_goes_on_is_told() {
     write(&config, &text);
     let proxy = Alive::spawn(Command::new("haproxy").args(["-db", "-f"]).arg(&config));
     let own = std::process::id();
-    for (address, onward) in [(by_tcp, ""), (by_unix, ", on by unix")] {
+    for (address, onward) in [(by_tcp, ""), (by_unix, ", then by unix")] {
         let stream = connected(address);
         // HAProxy connects to the server when the client is there.
         let row = patience::wait_for("the hop", Duration::from_secs(20), || {

@@ -249,7 +249,7 @@ fn r20_where_processes_are_not_even_listed_their_sockets_are_still_told() {
         assert_eq!(found["sees_all"], false);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!flat.contains("no database server is running"), "{text}");
-        assert!(flat.contains("processes of other users are not listed here"), "{text}");
+        assert!(flat.contains("hides the processes of other users"), "{text}");
         // Servers with a usual name or port, and those that our own process is connected to.
         let named: BTreeSet<String> = addresses(&found["listeners"]).collect();
         assert!(named.contains(&format!("127.0.0.1:{}", machine.port)), "{found:#}");
@@ -283,7 +283,7 @@ fn r20_check_of_ones_own_process_says_what_it_is_connected_to() {
     let address = format!("127.0.0.1:{}", machine.port);
     assert!(seen.stdout.contains(&machine.port), "{}{}", seen.stdout, seen.stderr);
     let unseen = run(hide);
-    unseen.expect_error(2, &[&address, "52200", "seen by root only"]);
+    unseen.expect_error(2, &[&address, "52200", "only root can see"]);
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
     assert!(flat.contains(&format!("127.0.0.1:{}", machine.port)), "{flat}");
     let line = format!("{address} (of user 52410; may be redis-server {one} or redis-server {other})");
     assert!(flat.contains(&line), "`{line}`: {flat}");
-    assert!(flat.contains("run it as root"), "{flat}");
+    assert!(flat.contains("run looptax as root"), "{flat}");
 }
 
 /// Reading everything is another right than looking into processes.

@@ -292,5 +292,5 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
     strict.expect_error(125, &["connections cannot be moved here"]);
     let nothing = run(&scratch).args(["--port", "1", "--strict", "--", "echo", "hi"]).run();
-    nothing.expect_error(125, &["no server that can be looked into"]);
+    nothing.expect_error(125, &["looptax can inspect no server that has both"]);
 }

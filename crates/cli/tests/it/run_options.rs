@@ -32,7 +32,7 @@ fn an_address_leads_to_one_socket_of_a_length_that_sockets_have() {
     run(&scratch)
         .args(["--map", &long, "--", "true"])
         .run()
-        .expect_error(125, &["108 bytes, and a socket's path at most 107"]);
+        .expect_error(125, &["108 bytes, but a socket's path may have at most 107"]);
 }
 
 #[test]
@@ -98,7 +98,8 @@ fn r18_a_check_that_is_about_no_port_is_told() {
     let run = run(&scratch).args(["-q"]).args(check).args(["--", "true"]);
     let run = run.run();
     run.expect_code(0);
-    let words = "looptax: warning: --login names 127.0.0.1:3306, which nothing here is moved for\n";
+    let words =
+        "looptax: warning: --login has the address 127.0.0.1:3306, but looptax moves no connections to that address\n";
     assert_eq!(run.stderr, words);
 }
 

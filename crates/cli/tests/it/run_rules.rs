@@ -166,7 +166,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
     dry.expect_code(0);
     let words = "warning: 127.0.0.1:";
-    let others = "the login that --login names works over the socket, others may not: in ";
+    let others = "the login of --login works over the socket, others may not: in ";
     assert!(dry.stdout.contains(words) && dry.stdout.contains(others), "{}", dry.stdout);
     // The warning is printed with the first connection to that port, and not before.
     let quiet = |command: &[&str]| ruled.run().args(["-q", "--login", &url, "--"]).args(command).run();
@@ -306,7 +306,7 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
         patience::wait_for("pgbouncer", Duration::from_secs(10), || TcpStream::connect(address).ok());
         let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--port", &address.port().to_string()]).run();
         dry.expect_code(code);
-        let is_said = dry.stdout.contains("`auth_type = hba`, which may end otherwise");
+        let is_said = dry.stdout.contains("`auth_type = hba`, with which logins may end differently");
         assert_eq!(is_said, code == 1, "{}", dry.stdout);
     }
 }
@@ -320,7 +320,7 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let scratch = Scratch::new();
     let port = server.it.tcp.port().to_string();
     let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--port", &port]).args(options).run();
-    let warning = ": the account is not known: ";
+    let warning = ": looptax does not know the account: ";
     // Once, and only to a program that it concerns.
     let dial = format!("for i in 1 2 3; do exec 3<>/dev/tcp/127.0.0.1/{port}; done");
     let said = run(&["--", "bash", "-c", &dial]);

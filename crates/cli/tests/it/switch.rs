@@ -238,7 +238,7 @@ fn who_may_not_write_the_folder_is_told_and_nothing_is_kept() {
         .looptax(&[file.to_str().unwrap(), "--as", "sidekiq", "--yes", "--socket", &socket, "--within", "1s"])
         .uid(NOBODY)
         .run();
-    run.expect_error(2, &["cannot be written", "takes no new file of this user"]);
+    run.expect_error(2, &["cannot be written", "this user may not create a file in its folder"]);
     assert_eq!(fs::read(&file).unwrap(), scene.before);
 }
 

@@ -289,7 +289,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let words = ["`shop` takes variables from the ConfigMap `c`, which is in none of the files"];
     without.switch(&["--containers", "--yes"]).expect_error(2, &words);
     let alone = Scene::new(map.trim_start_matches("---\n"));
-    alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that takes them", "looptax check"]);
+    alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that uses them", "looptax check"]);
 }
 
 /// With `-q` no line named the command that brings it up, and after the move the volume of both was reported as one's.
@@ -306,7 +306,11 @@ fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_unit
     assert!(run.words().starts_with(&format!("now {restart}")), "{}", run.stdout);
     let check = Looptax::new(exe(), &scene.scratch).args(["check", own]).run();
     check.expect_code(0);
-    assert!(check.words().contains("`sockets-cache.volume`, which `cache.container` has too"), "{}", check.stdout);
+    assert!(
+        check.words().contains("`sockets-cache.volume`, which is also mounted by `cache.container`"),
+        "{}",
+        check.stdout
+    );
     let back = scene.run(&["--undo", "--yes", "-q"]);
     back.expect_code(0);
     assert!(back.words().contains(restart), "{}", back.stdout);
@@ -318,7 +322,9 @@ fn a_unit_alone_has_one_side() {
     let own = scene.scratch.file("shop.container");
     fs::write(&own, UNIT).unwrap();
     let own = own.to_str().unwrap();
-    scene.run(&[own, "--containers", "--yes"]).expect_error(2, &["a socket has two sides", "SERVER.container"]);
+    scene
+        .run(&[own, "--containers", "--yes"])
+        .expect_error(2, &["a switch changes both sides of a socket", "SERVER.container"]);
     let said = scene.run(&[own, "--dry-run"]);
     assert!(said.words().contains("shop.container SERVER.container` writes both sides"), "{}", said.stdout);
     let other = scene.scratch.file("elsewhere/db.container");

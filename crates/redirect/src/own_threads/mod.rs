@@ -47,7 +47,7 @@ impl OwnThreads {
     pub fn start(features: Features) -> Result<Self, RedirectError> {
         only_thread()?;
         let page = Page::map().map_err(RedirectError::failed("share memory"))?;
-        let (ours, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
+        let (ours, its) = pass::pair().map_err(RedirectError::failed("create a socket pair"))?;
         options::note_inherited(page);
         let mut socket = Some(ours);
         let pid = fork(|| {
@@ -73,20 +73,22 @@ impl OwnThreads {
             .socket
             .as_ref()
             .ok_or_else(|| RedirectError::failed("reach the supervisor")(io::ErrorKind::NotConnected.into()))?;
-        let installed =
-            install(self.features.has_wait_killable).map_err(RedirectError::failed("put the filter over a thread"))?;
+        let installed = install(self.features.has_wait_killable)
+            .map_err(RedirectError::failed("install the system call filter in a thread"))?;
         let message = routes::written(mapping);
         pass::send(socket.as_fd(), &message, Some(installed.listener.as_fd()))
-            .map_err(RedirectError::failed("hand the filter to the supervisor"))?;
+            .map_err(RedirectError::failed("pass the filter to the supervisor"))?;
         // Only the supervisor may hold it: calls then fail, instead of waiting, where it dies.
         drop(installed);
         let mut answer = [0; 4];
-        let (n_bytes, _) =
-            pass::receive(socket.as_fd(), &mut answer).map_err(RedirectError::failed("hear from the supervisor"))?;
+        let (n_bytes, _) = pass::receive(socket.as_fd(), &mut answer)
+            .map_err(RedirectError::failed("receive a message from the supervisor"))?;
         match (n_bytes, i32::from_ne_bytes(answer)) {
             (4, 0) => Ok(()),
             (4, errno) => Err(RedirectError::failed("start the supervisor")(io::Error::from_raw_os_error(errno))),
-            _ => Err(RedirectError::failed("hear from the supervisor")(io::ErrorKind::UnexpectedEof.into())),
+            _ => {
+                Err(RedirectError::failed("receive a message from the supervisor")(io::ErrorKind::UnexpectedEof.into()))
+            }
         }
     }
 

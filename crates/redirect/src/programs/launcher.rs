@@ -165,7 +165,7 @@ impl Launcher<'_> {
     fn start(&mut self) -> Result<Answer, RedirectError> {
         self.kill_all();
         self.page.clear().map_err(RedirectError::failed("share memory"))?;
-        let (ours, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
+        let (ours, its) = pass::pair().map_err(RedirectError::failed("create a socket pair"))?;
         let watchdog = fork::fork(|| self.watch(&its));
         self.watchdog = watchdog.map_err(RedirectError::failed("fork"))?;
         drop(its);
@@ -208,7 +208,7 @@ impl Launcher<'_> {
         fork::set_disposition(libc::SIGCHLD, self.child_signal);
         let say = |answer: &Answer| pass::send(tell.as_fd(), &answer.written(), None);
         let prepared = fork::begin_session().and_then(|()| self.signals.restore());
-        let ended = prepared.map_err(RedirectError::failed("begin a session")).and_then(|_| {
+        let ended = prepared.map_err(RedirectError::failed("start a session")).and_then(|_| {
             let on_start = &mut || {
                 let _ = say(&Answer::Started {
                     program_pid: self.page.program_pid.load(Ordering::Acquire),

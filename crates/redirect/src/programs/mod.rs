@@ -59,7 +59,7 @@ impl Programs {
         config.config.check()?;
         only_thread()?;
         let page = Page::map().map_err(RedirectError::failed("share memory"))?;
-        let (ours, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
+        let (ours, its) = pass::pair().map_err(RedirectError::failed("create a socket pair"))?;
         let owner = process::pidfd_open(own_pid(), 0);
         let owner = owner.map_err(RedirectError::failed("open a process"))?;
         let n_routes = config.config.mapping.routes.len();
@@ -174,5 +174,5 @@ impl Drop for Programs {
 }
 
 fn lost(source: io::Error) -> RedirectError {
-    RedirectError::failed("hear from the process that starts the program")(source)
+    RedirectError::failed("receive a message from the process that starts the program")(source)
 }

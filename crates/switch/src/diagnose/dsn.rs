@@ -71,9 +71,8 @@ fn left_out(address: &Address) -> Option<String> {
     let n_hidden = unread.iter().filter(|it| !is_name(it)).count();
     let hidden = (n_hidden > 0).then(|| "a parameter that is not shown, since it may hold a password".to_owned());
     let all: Vec<String> = names.into_iter().chain(hidden).collect();
-    (!all.is_empty()).then(|| {
-        format!("left out of this text: {}; write them as this driver does, if they are to stay", all.join(", "))
-    })
+    (!all.is_empty())
+        .then(|| format!("left out of this text: {}; write them as this driver does, if you need them", all.join(", ")))
 }
 
 /// Returns the conditions that libpq has to insist on, which a socket may not meet.
@@ -81,7 +80,7 @@ fn conditions(address: &Address) -> Option<String> {
     let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
     let what = || {
         format!(
-            "left out of this text, for libpq may refuse the socket with it: {}; looptax check says which",
+            "left out of this text, because libpq may refuse the socket with it: {}; looptax check shows which",
             all.join(", ")
         )
     };
@@ -148,7 +147,7 @@ fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, F
         languages.sort_unstable();
         languages.dedup();
         return Err(Failure::usage(
-            format!("nothing called `{unknown}` is known for {kind}"),
+            format!("looptax does not know `{unknown}` for {kind}"),
             format!("languages: {}; by name: {}", languages.join(", "), names.join(", ")),
         ));
     }

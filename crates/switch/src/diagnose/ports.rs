@@ -20,9 +20,10 @@ fn words(held: PortsHeld) -> String {
     let PortsHeld { server, n_held, n_ports, reuse } = held;
     let (most, n_held, n_ports) = (held.most_per_s(), grouped(n_held), grouped(n_ports));
     let end = match reuse {
-        None => format!("at {most} connections a second all are held, and {FAILS}"),
+        None => format!("at {most} connections a second all ports are held, and {FAILS}"),
         Some(setting) => format!(
-            "at {most} a second {FAILS}, unless they are free again after a second, as here by net.ipv4.tcp_tw_reuse={setting}"
+            "at {most} a second {FAILS}, unless ports are free again after a second, as on this machine with \
+             net.ipv4.tcp_tw_reuse={setting}"
         ),
     };
     format!(
@@ -56,7 +57,7 @@ mod tests {
             assert!(said.contains(part), "{part} in {said}");
         }
         let reused = words(PortsHeld { reuse: Some(2), ..held });
-        assert!(reused.contains("unless they are free again") && reused.contains("tcp_tw_reuse=2"), "{reused}");
+        assert!(reused.contains("unless ports are free again") && reused.contains("tcp_tw_reuse=2"), "{reused}");
         assert!(!said.contains("unless"), "{said}");
         assert_eq!((grouped(7), grouped(1_234_567)), ("7".to_owned(), "1,234,567".to_owned()));
     }

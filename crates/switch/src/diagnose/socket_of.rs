@@ -95,13 +95,13 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         let path = named.map_err(|n| {
             Failure::usage(
                 format!("{n} sockets are in the folder {}", path.display()),
-                "name the socket's file: --socket FILE",
+                "pass the socket's file: --socket FILE",
             )
         })?;
         return Ok(socket_at(address, &path, "as given"));
     }
     if let Some(path) = &address.socket {
-        return Ok(socket_at(address, path, "the URL's own"));
+        return Ok(socket_at(address, path, "from the URL"));
     }
     let Some(server) = near.server(address) else {
         if let Some(found) = candidate(address, near) {
@@ -122,12 +122,12 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
             ..socket_at(
                 address,
                 &usual(address),
-                &format!("the usual one: whether {named} listens there is seen by root only"),
+                &format!("the usual one: only root can see whether {named} listens there"),
             )
         })),
         None if server.lacks_socket() && is_made_by_lines(server.kind) => {
             let words = format!(
-                "the usual path: {named} listens on port {} and has no socket yet; the lines of its own side make it",
+                "the usual path: {named} listens on port {} and has no socket yet; the lines for the server create it",
                 address.port
             );
             Ok(SocketOf { is_guess: true, ..socket_at(address, &usual(address), &words) })
@@ -157,13 +157,13 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
         .zip(own)
         .is_some_and(|(ip, own)| looptax_host::discover::is_listened_at(SocketAddr::new(ip, port), &own) == Some(true));
     let why = if !listens {
-        "no server with a socket was seen on that port here"
+        "looptax saw no server with a socket on that port"
     } else if rustix::process::geteuid().is_root() {
         "the program that listens on that port is not a known server of this kind"
     } else {
-        "what listens on that port is seen by root only"
+        "only root can see what listens on that port"
     };
-    format!("the usual one: {why}, so look whether it is right")
+    format!("the usual one: {why}, so check whether it is right")
 }
 
 /// Whether `dsn` spells the server's own side too, so that the socket need not be there yet.
@@ -179,7 +179,7 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     let mut found = sockets_beside(address.protocol, SocketAddr::new(ip, address.port));
     found.retain(|it| it.by != FoundBy::UsualPlace);
     let [only] = &*found else { return None };
-    let words = "the only one of the user whose listener is on that port";
+    let words = "the only one of the user whose program listens on that port";
     Some(SocketOf { is_candidate: true, ..socket_at(address, &only.path, words) })
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> 
         return Ok(socket_at(address.kind, path, "as given"));
     }
     if let Some(path) = &address.socket {
-        return Ok(socket_at(address.kind, path, "the URL's own"));
+        return Ok(socket_at(address.kind, path, "from the URL"));
     }
     let server = near.listener(&place).filter(|it| it.kind == address.kind);
     if let Some((server, (path, _))) = server.and_then(|it| Some((it, it.socket(place.port)?))) {

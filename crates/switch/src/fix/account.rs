@@ -219,7 +219,7 @@ fn statements(points: &[Point]) -> Vec<(&str, bool)> {
 /// Returns the part of a password that a statement of text cannot express.
 fn unsayable(password: &str) -> Option<&'static str> {
     if password.contains('\0') {
-        return Some("a zero byte is in it");
+        return Some("it contains a zero byte");
     }
     password.contains('\u{fffd}').then_some("some of it is not UTF-8, and was not read")
 }
@@ -238,7 +238,7 @@ fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
 
 /// How the account of a statement is.
 fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<AccountState, FixError> {
-    let untold = |error| FixError::Untold { what: "how the account is", why: with_causes(&error) };
+    let untold = |error| FixError::Untold { what: "the state of the account", why: with_causes(&error) };
     let is_there: u64 = talk.number(&statement.is_there()).map_err(untold)?;
     if is_there == 0 {
         return Ok(AccountState::default());
@@ -284,7 +284,7 @@ pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Res
     if identity(&mut talk)? != plan.identity {
         return Err(FixError::OtherServer {
             server: shown(admin),
-            why: "the accounts were changed on another one".to_owned(),
+            why: "the accounts were changed on another server".to_owned(),
         });
     }
     read_statements_plainly(&mut talk)?;
@@ -336,7 +336,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
         if digest(&state(talk, &statement)?) != plan.statements[idx].before {
             return Err(FixError::NotAsBefore {
                 account: statement.account(),
-                why: refusal.unwrap_or_else(|| "other rights or another password".to_owned()),
+                why: refusal.unwrap_or_else(|| "it has other rights or another password".to_owned()),
             });
         }
     }

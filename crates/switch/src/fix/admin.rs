@@ -74,5 +74,5 @@ pub(super) fn refuse_another(admin: &mut Conversation, named: &Address, client: 
     if ours == theirs {
         return Ok(());
     }
-    Err(other("it tells other names of itself".to_owned()))
+    Err(other("it reports a different identity".to_owned()))
 }

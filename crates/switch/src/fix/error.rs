@@ -22,13 +22,13 @@ pub enum FixError {
         /// Whether nothing proved that the server is there.
         is_of_stranger: bool,
     },
-    #[error("an administrator of {server} is needed for that")]
+    #[error("this change needs an administrator of {server}")]
     NoAdmin { server: String },
     /// The administrator was logged in to another server than the application.
-    #[error("{server} is not known to be the server of the application: {why}")]
+    #[error("looptax cannot confirm that {server} is the server of the application: {why}")]
     OtherServer { server: String, why: String },
     /// The server does not report a fact that has to be known before.
-    #[error("the server does not tell {what}: {why}")]
+    #[error("the server does not report {what}: {why}")]
     Untold { what: &'static str, why: String },
     /// A statement was refused; those before it are taken back.
     #[error("the server refused `{statement}`: {why}")]
@@ -38,10 +38,10 @@ pub enum FixError {
         /// The server's words, without it too.
         why: String,
     },
-    #[error("{account} was changed meanwhile, and stays as it is now")]
+    #[error("{account} was changed since looptax read it, and stays as it is now")]
     AccountChanged { account: String },
     /// The statements were taken back, and yet the account is another one.
-    #[error("{account} is not as it was: {why}")]
+    #[error("{account} is not as it was before: {why}")]
     NotAsBefore { account: String, why: String },
     /// The password cannot be written in a statement.
     #[error("the client's password cannot be written in a statement: {why}")]
@@ -76,28 +76,25 @@ impl Explain for FixError {
             Self::Nothing => "`looptax check` shows the obstacle".to_owned(),
             Self::LogIn { is_of_stranger: true, .. } => TRUST_PEER.to_owned(),
             Self::LogIn { .. } => {
-                "name an administrator of the server: --admin mysql://root@localhost/?socket=PATH or postgres://postgres@%2Frun%2Fpostgresql/".to_owned()
+                "pass an administrator of the server: --admin mysql://root@localhost/?socket=PATH or \
+                 postgres://postgres@%2Frun%2Fpostgresql/"
+                    .to_owned()
             }
-            Self::NoAdmin { .. } => "--admin DSN; its password is not kept".to_owned(),
+            Self::NoAdmin { .. } => "pass one with --admin DSN; looptax does not keep the password".to_owned(),
             Self::OtherServer { .. } => {
-                "name the server that the application is connected to: `looptax find` lists them".to_owned()
+                "pass the server that the application is connected to: `looptax find` lists the servers".to_owned()
             }
-            Self::Untold { .. } => {
-                "take an administrator who may read mysql.user, or PostgreSQL's settings".to_owned()
-            }
+            Self::Untold { .. } => "pass an administrator who may read mysql.user, or PostgreSQL's settings".to_owned(),
             Self::Refused { .. } => {
-                "what was run before it is taken back; an administrator with more rights may do it, or do it by hand".to_owned()
+                "the statements before it are undone; pass an administrator with more rights, or run them by hand"
+                    .to_owned()
             }
-            Self::AccountChanged { .. } => {
-                "look at SHOW CREATE USER and SHOW GRANTS; nothing was done".to_owned()
-            }
+            Self::AccountChanged { .. } => "compare SHOW CREATE USER and SHOW GRANTS; nothing was done".to_owned(),
             Self::NotAsBefore { .. } => {
-                "the file `fix` beside the journal holds the statements that take it back".to_owned()
+                "the file `fix` next to the journal contains the statements that undo it".to_owned()
             }
             Self::Password { .. } => "run the statements by hand".to_owned(),
-            Self::Elsewhere { .. } => {
-                "write the line where the file comes from, and reload the server".to_owned()
-            }
+            Self::Elsewhere { .. } => "write the line where the file comes from, and reload the server".to_owned(),
             Self::BadRules { .. } => {
                 "fix that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()
             }

@@ -90,7 +90,7 @@ impl HbaFix {
         let placed = rules.insertion(&text.content, &line, database, user);
         let edited = text
             .edited(&[placed.rewrite])
-            .ok_or(FixError::Elsewhere { path, why: "its signs are of an encoding that has not all of the line's" })?;
+            .ok_or(FixError::Elsewhere { path, why: "its encoding cannot represent every character of the line" })?;
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
@@ -161,9 +161,9 @@ fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf),
 fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let elsewhere = |why| FixError::Elsewhere { path: path.to_owned(), why };
     let pid = postmaster_pid(data)
-        .ok_or_else(|| elsewhere("its server has other folders than we, or is not ours to look into"))?;
+        .ok_or_else(|| elsewhere("its server sees other folders than looptax, or looptax may not inspect it"))?;
     let Some(process) = looptax_host::discover::process(pid) else {
-        return Err(elsewhere("its server does not run here"));
+        return Err(elsewhere("the process of its server was not found"));
     };
     // A user who may not look into the process sees at least that it is the one of these data.
     if kernel::link(process.file("cwd")).is_err() {
@@ -177,7 +177,7 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     if works_in(data, &process) && process.view().is_ok_and(sees_the_same) {
         return Ok(());
     }
-    Err(elsewhere("its server has other folders than we: a container, perhaps"))
+    Err(elsewhere("its server sees other folders than looptax: perhaps it runs in a container"))
 }
 
 /// Whether a process is in this folder.
@@ -196,12 +196,13 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
 /// The process to signal, which is held so that no other one has its number.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
-    let pid = postmaster_pid(data).ok_or_else(|| failed("its process is not known"))?;
+    let pid = postmaster_pid(data).ok_or_else(|| failed("looptax does not know its process"))?;
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| failed("its process is not known"))?;
-    let process = pidfd_open(number, PidfdFlags::empty()).map_err(|error| failed(&format!("its process: {error}")))?;
+    let number = number.ok_or_else(|| failed("looptax does not know its process"))?;
+    let process = pidfd_open(number, PidfdFlags::empty())
+        .map_err(|error| failed(&format!("cannot open its process: {error}")))?;
     let folder = kernel::link(format!("/proc/{pid}/cwd"));
-    folder.map_err(|_| failed("its process is not ours to look into: --admin DSN"))?;
+    folder.map_err(|_| failed("looptax may not inspect its process: pass --admin DSN"))?;
     looptax_host::discover::process(pid)
         .is_some_and(|it| works_in(data, &it))
         .then_some(process)
@@ -244,7 +245,7 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
     let said = log_in(admin)?.cell(RELOAD);
     let said = said.map_err(|error| failed(with_causes(&error)))?;
     if said != "true" {
-        return Err(failed("it could not tell its own process".to_owned()));
+        return Err(failed("it could not signal its own process".to_owned()));
     }
     work.note(Step::Ran { code: Some(0) })?;
     for _ in 0..LOOKS {

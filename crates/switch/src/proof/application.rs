@@ -281,7 +281,7 @@ pub(super) fn is_looptax(process: &Process) -> bool {
 
 pub(super) fn named(process: Option<&Process>) -> String {
     process.map_or_else(
-        || "a process that was gone before it was seen".to_owned(),
+        || "a process that ended before looptax saw it".to_owned(),
         |it| format!("{} {}", it.program_name(), it.pid),
     )
 }

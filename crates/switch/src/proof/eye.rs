@@ -102,7 +102,7 @@ fn lists_sessions(protocol: Protocol) -> bool {
 }
 
 pub(super) fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, String> {
-    user_of(address).ok_or("the account is not known")?;
+    user_of(address).ok_or("looptax does not know the account")?;
     let login = login(address);
     let sealing = Sealing::IfRefused;
     Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits).map_err(|error| error.to_string())

@@ -63,14 +63,14 @@ impl Page {
     /// If it is not a page of this machine, does not answer, or answers with an error already.
     pub fn before(url: &str) -> Result<Self, Failure> {
         let mut page =
-            Self::parse(url).map_err(|why| Failure::usage(format!("--url: {why}"), "name a page of this machine"))?;
+            Self::parse(url).map_err(|why| Failure::usage(format!("--url: {why}"), "pass a page of this machine"))?;
         let first = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         waiting::pause(APART);
         let second = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
             let what =
                 format!("{url} answers with status {} and {} before anything is changed", first.status, second.status);
-            return Err(Failure::usage(what, "name a page that works now"));
+            return Err(Failure::usage(what, "pass a page that works now"));
         }
         let (one, other) = (lines(&first.body), lines(&second.body));
         page.status = first.status;
@@ -121,7 +121,7 @@ impl Page {
     fn not_answering(&self, why: HttpError) -> Failure {
         let what = format!("{} does not answer before anything is changed", self.url);
         let failure = Failure::from(why);
-        let hint = { failure.hint() }.unwrap_or("name a page that works now, or leave --url out");
+        let hint = { failure.hint() }.unwrap_or("pass a page that works now, or leave --url out");
         let hint = hint.to_owned();
         Failure::usage(format!("{what}: {failure:#}"), hint)
     }
@@ -157,7 +157,7 @@ impl Page {
         let last = std::mem::replace(&mut self.last, now);
         let is_alike = self.lines.len() == self.last.len() && self.forgets_what_moves(&last);
         (!is_alike).then(|| Differs {
-            how: format!("{} is another page than before: {}", self.url, words(&answer.body)),
+            how: format!("{} is a different page than before: {}", self.url, words(&answer.body)),
             is_failure: false,
         })
     }
@@ -245,7 +245,7 @@ mod tests {
         let mut page = Page::before(&url).unwrap();
         assert_eq!(page.differs(), None);
         let mut differs = || page.differs().unwrap().how;
-        assert!(differs().ends_with("is another page than before: \u{201c}Oh no at 4 end\u{201d}"));
+        assert!(differs().ends_with("is a different page than before: \u{201c}Oh no at 4 end\u{201d}"));
         let words = "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
         assert!(differs().ends_with(words));
         assert!(differs().contains("does not answer: the answer is not HTTP: `SSH"));
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_page_that_does_not_work_before_is_none_to_compare_with() {
-        let own = "name a page of this machine";
+        let own = "pass a page of this machine";
         check_refused("http://203.0.113.9/", "not an address of this machine", own);
         check_refused("shop", "`shop` is not a URL", own);
         let tls = serve(vec!["\x15\x03\x01\0\x02\x02\x28".to_owned()]);

@@ -7,9 +7,10 @@ use super::seen::{Asks, Seen, plural};
 impl Seen {
     /// Who has not let go of what it had before the file was written.
     pub(super) fn words_of_held(&self) -> String {
-        let came = if self.is_over_socket() { "others came over the socket, and" } else { "nothing new connected:" };
+        let came =
+            if self.is_over_socket() { "others connected over the socket, and" } else { "nothing new connected:" };
         let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
-        format!("{came} {} still has its connection over TCP of before: restart or reload it", who.join(", "))
+        format!("{came} {} still has its earlier connection over TCP: restart or reload it", who.join(", "))
     }
 
     /// The connections that came if none of the application did.
@@ -17,13 +18,14 @@ impl Seen {
         if self.is_unknown && self.has_come_itself() {
             let whose = self.whose();
             return format!(
-                "somebody came over the socket{whose}, and nothing says that it is the application; --user or --pid names it"
+                "a process connected over the socket{whose}, and nothing shows that it is the application; pass the \
+                 application with --user or --pid"
             );
         }
         if self.has_come_itself() && !self.is_over_socket() {
             let counted = self.by_kernel.map_or_else(String::new, |it| {
                 let (connections, questions) = (plural(it.n_opened, "connection"), plural(it.n_turns, "question"));
-                let refused = it.of_logins.map_or_else(String::new, |n| format!(", as refused logins have up to {n}"));
+                let refused = it.of_logins.map_or_else(String::new, |n| format!(" (a refused login has up to {n})"));
                 format!(
                     "; the kernel counted {} {connections}, {} answered {questions}{refused}",
                     it.n_opened, it.n_turns
@@ -33,19 +35,21 @@ impl Seen {
                 { self.unasked.as_ref() }.map_or_else(String::new, |it| format!("; the server was not asked: {it}"));
             let whose = self.whose();
             return format!(
-                "the application connected to the socket{whose}, and nothing shows that it was let in{counted}{why}"
+                "the application connected to the socket{whose}, and nothing shows that the login was \
+                 accepted{counted}{why}"
             );
         }
         if !self.strangers.is_empty() {
             let who: Vec<&str> = self.strangers.iter().map(|it| &**it).collect();
             return format!(
-                "over the socket came {} only, and nothing shows that it is the application; --pid names another",
+                "only {} connected over the socket, and nothing shows that this is the application; pass the \
+                 application with --pid",
                 who.join(", ")
             );
         }
         if self.n_over_tcp > 0 {
             return format!(
-                "{} short {} came over TCP, whose could not be seen, and none over the socket",
+                "{} short {} came over TCP, from processes that looptax could not see, and none over the socket",
                 self.n_over_tcp,
                 plural(self.n_over_tcp, "connection")
             );
@@ -81,14 +85,14 @@ impl Seen {
                 let counted = self.n_counted_over_socket();
                 let connections = plural(counted, "connection");
                 format!(
-                    "the server counted {counted} {connections}, and the kernel saw none of them over TCP, as it did before"
+                    "the server counted {counted} {connections}, none of which the kernel saw over TCP, unlike before"
                 )
             }
         };
         if self.over_tcp.is_empty() {
             format!("{how}, and none of the application over TCP")
         } else {
-            format!("{how}, and none of the application over TCP since, after the last ones ended")
+            format!("{how}, and none of the application over TCP since the last of those ended")
         }
     }
 
@@ -107,11 +111,12 @@ impl Seen {
         let who: Vec<&str> = still.iter().copied().collect();
         let who = who.join(", ");
         if self.is_over_socket() {
-            return format!("still over TCP: {who}, beside others over the socket");
+            return format!("still over TCP: {who}; others connected over the socket");
         }
         if self.has_come_itself() {
             return format!(
-                "over TCP came {who}, over the socket{}, and nothing shows that it was let in",
+                "{who} connected over TCP; the application connected to the socket{}, and nothing shows that the \
+                 login was accepted",
                 self.whose()
             );
         }
@@ -134,11 +139,12 @@ impl Seen {
         let mut notes = Vec::new();
         if !self.others.is_empty() {
             let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
-            notes.push(format!("others still use the account over TCP, by their own files: {}", who.join(", ")));
+            notes.push(format!("others still use the account over TCP, as set in their own files: {}", who.join(", ")));
         }
         if self.n_unclear > 0 {
             notes.push(format!(
-                "{} short {} over TCP came from processes like the application's; whose account it was could not be seen",
+                "{} short {} over TCP came from processes like the application's; looptax could not see which account \
+                 they used",
                 self.n_unclear,
                 plural(self.n_unclear, "connection")
             ));

@@ -59,7 +59,7 @@ struct Unfit {
 
 impl Unfit {
     fn elsewhere(why: String) -> Self {
-        Self { why, next: "name another place for the socket: --socket PATH".to_owned() }
+        Self { why, next: "choose another place for the socket: --socket PATH".to_owned() }
     }
 }
 
@@ -89,7 +89,10 @@ pub(super) fn socket(
         return if named.is_absolute() {
             Ok(whole(named.to_owned()))
         } else {
-            Err(Failure::usage(format!("`{}` is not a whole path", named.display()), "name the socket from / on"))
+            Err(Failure::usage(
+                format!("`{}` is not an absolute path", named.display()),
+                "pass the path of the socket from / on",
+            ))
         };
     }
     let set = file.socket(text).and_then(|it| it.split(',').next().map(|it| it.trim().to_owned()));
@@ -120,12 +123,12 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
         let usual = if file.is_folder { usual } else { usual.parent().unwrap_or(usual) };
         return Err(Unfit {
             why: format!(
-                "every user may write to {}: another program can take the socket's name before the server does, and \
+                "every user may write to {}: another program can take the socket's path before the server does, and \
                  with PrivateTmp= a service has its own /tmp",
                 open.display()
             ),
             next: format!(
-                "name a place in a folder that only root and the server write to, such as {}",
+                "choose a place in a folder that only root and the server write to, such as {}",
                 usual.display()
             ),
         });
@@ -134,13 +137,14 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
     if !of_folder.allows(&rights::User::of(server), MAY_MAKE) {
         let user = user_name(server.uid);
         return Err(Unfit::elsewhere(format!(
-            "{user}, the user that the server runs as, may not make a socket in \
-             {shown}"
+            "{user}, the user that the server runs as, may not create a socket in {shown}"
         )));
     }
     let seen = server.view().and_then(|it| it.look(folder));
     if seen.is_ok_and(|it| it.as_ref().map(FileId::from) != Some(FileId::from(&stat))) {
-        return Err(Unfit::elsewhere(format!("the server sees another {shown} than we (chroot, PrivateTmp=)")));
+        return Err(Unfit::elsewhere(format!(
+            "the server sees a different {shown} than looptax does (chroot, PrivateTmp=)"
+        )));
     }
     Ok(stat)
 }
@@ -151,7 +155,7 @@ fn how_to_make(folder: &Path, server: &Process) -> String {
     let group = group_name(server.gid).unwrap_or_else(|| server.gid.to_string());
     // The socket's own mode keeps others out.
     let make =
-        format!("make it (`install -d -o {user} -g {group} -m 755 {shown}`), or name another place: --socket PATH");
+        format!("create it (`install -d -o {user} -g {group} -m 755 {shown}`), or choose another place: --socket PATH");
     let Some(above) = folder.parent().filter(|it| FORGETFUL.iter().any(|run| it.starts_with(run))) else {
         return make;
     };
@@ -160,7 +164,8 @@ fn how_to_make(folder: &Path, server: &Process) -> String {
         format!("RuntimeDirectory={name} in [Service] of {unit}, or ")
     });
     format!(
-        "{make}; below /run it is gone after a boot without {}a line in /etc/tmpfiles.d: `d {shown} 0755 {user} {group}`",
+        "{make}; below /run it disappears at a boot without {}a line in /etc/tmpfiles.d: `d {shown} 0755 {user} \
+         {group}`",
         by_unit.unwrap_or_default()
     )
 }
@@ -189,9 +194,11 @@ impl Access {
             End::Missing { path } => Some(format!("{} does not see {path}", client.shown)),
             End::Denied => Some(format!("{} may not go through {folder}", client.shown)),
             End::Connected => Some(format!("another process listens on {}", socket.display())),
-            End::NotASocket => Some(format!("{} is there already, and is not a socket", socket.display())),
-            End::TooLong { bytes, most } => Some(format!("the path has {bytes} bytes, and the kernel takes {most}")),
-            end => Some(format!("the path to {} was not tried to its end: {end:?}", socket.display())),
+            End::NotASocket => Some(format!("{} exists already, and is not a socket", socket.display())),
+            End::TooLong { bytes, most } => {
+                Some(format!("the path has {bytes} bytes, and the kernel accepts at most {most}"))
+            }
+            end => Some(format!("looptax could not try the whole path to {}: {end:?}", socket.display())),
         };
         found.problem = why.map(Unfit::elsewhere);
         if found.has_mode && found.problem.is_none() {
@@ -200,7 +207,8 @@ impl Access {
             if file.is_mode_of_all() && found.mode == OPEN_TO_ALL {
                 let group = group_name(gid).unwrap_or_else(|| gid.to_string());
                 found.problem = Some(Unfit::elsewhere(format!(
-                    "{} is not in the group {group}, and a mask that lets everybody use the socket opens the server's own files as well",
+                    "{} is not in the group {group}, and a mask that opens the socket to every user also opens the \
+                     server's own files",
                     client.user
                 )));
             }
@@ -248,7 +256,7 @@ impl Access {
             let point = point(PointCode::FolderUnfit, Outcome::Fail, problem.why.clone());
             return point.with_next(problem.next.clone());
         }
-        let what = format!("the server may make {}, and {} comes through to it", socket.display(), self.client);
+        let what = format!("the server may create {}, and {} can reach it", socket.display(), self.client);
         point(PointCode::SocketToBeMade, Outcome::Pass, what)
     }
 
@@ -256,16 +264,18 @@ impl Access {
         let joins = self.joins.as_ref().map(|Joins { user, group, join, .. }| {
             let words = match join {
                 Some(join) => format!(
-                    "{user} joins the group {group} (`{join}`), which may use the socket, and reads what else that group may read; it counts from the application's restart on"
+                    "{user} joins the group {group} (`{join}`), which may use the socket, and can then read whatever \
+                     else that group may read; this takes effect when the application restarts"
                 ),
                 None => format!(
-                    "{user} is in the group {group}, which may use the socket, and the application runs without it: it counts from the application's restart on"
+                    "{user} is in the group {group}, which may use the socket, but the application runs without that \
+                     group: the group takes effect when the application restarts"
                 ),
             };
             remark(FileRemarkCode::JoinsGroup, words)
         });
         let is_open = self.has_mode && self.mode & 0o002 != 0;
-        let words = "every user of this machine may use the socket, as the port now; passwords count as before";
+        let words = "every user of this machine may use the socket, like the port now; passwords apply as before";
         joins.into_iter().chain(is_open.then(|| remark(FileRemarkCode::OpenToAll, words))).collect()
     }
 

@@ -11,13 +11,14 @@ pub(super) fn words(asked: &BeforeRestart, n_seen: usize, port: u16, keeps_appen
         n => format!("{n} connections end"),
     }];
     let items = asked.n_items.map(|n| format!("its {n} keys"));
-    let items = items.as_deref().unwrap_or("what it holds");
+    let items = items.as_deref().unwrap_or("its data");
     words.extend(match &asked.saved {
         _ if asked.n_items == Some(0) => Some("it holds no keys".to_owned()),
         None => None,
         Some(Saved::Never) => Some(format!("{items} are lost: it keeps nothing on disk")),
         Some(Saved::Appended) if !keeps_appending => Some(format!(
-            "whether {items} come back is not known: it appends to a file now, and its file does not say `appendonly yes`"
+            "looptax does not know whether {items} come back: the server appends to a file now, but its configuration \
+             does not say `appendonly yes`"
         )),
         Some(Saved::Appended) => Some(format!("{items} come back from its append-only file")),
         Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end }) => {
@@ -27,9 +28,12 @@ pub(super) fn words(asked: &BeforeRestart, n_seen: usize, port: u16, keeps_appen
             };
             Some(match takes_one_at_end {
                 Some(true) => format!("{items} are saved when it ends ({last})"),
-                Some(false) => format!("it saves nothing when it ends ({last}): `redis-cli -p {port} save` before keeps {items}"),
+                Some(false) => format!(
+                    "it saves nothing when it ends ({last}): run `redis-cli -p {port} save` before to keep {items}"
+                ),
                 None => format!(
-                    "whether it saves when it ends is not known ({last}): `redis-cli -p {port} save` before keeps {items}"
+                    "looptax does not know whether it saves when it ends ({last}): run `redis-cli -p {port} save` \
+                     before to keep {items}"
                 ),
             })
         }
@@ -62,11 +66,12 @@ mod tests {
         check(
             snapshots(Some(false)),
             None,
-            "it saves nothing when it ends (last snapshot 12 s ago, 3 changes since it): `redis-cli -p 6379 save` before keeps what it holds",
+            "it saves nothing when it ends (last snapshot 12 s ago, 3 changes since it): run `redis-cli -p 6379 save` \
+             before to keep its data",
         );
         let appended = BeforeRestart { saved: Some(Saved::Appended), n_items: Some(7), ..BeforeRestart::default() };
         let told = words(&appended, 1, 6379, false).join("; ");
-        assert!(told.starts_with("1 connection ends; whether its 7 keys come back is not known"), "{told}");
+        assert!(told.starts_with("1 connection ends; looptax does not know whether its 7 keys come back"), "{told}");
         let replicas = BeforeRestart { n_replicas: Some(2), ..BeforeRestart::default() };
         assert_eq!(
             words(&replicas, 0, 6379, true),

@@ -84,13 +84,13 @@ impl<'a> Meeting<'a> {
         Ok(Meets::Apart(match strange {
             Some(server) => Failure::usage(
                 format!("nothing shows that {} {} reads {own}", server.name(), server.process.pid),
-                "name the file that the server was started with",
+                "pass the file that the server was started with",
             ),
             None => Failure::usage(
                 format!(
                     "{own} is a server's own file, but no connection in {app} uses TCP to such a server on this machine"
                 ),
-                format!("`looptax check {app}` shows its target; a server of another user is seen by root only"),
+                format!("`looptax check {app}` shows its target; only root can see a server of another user"),
             ),
         }))
     }

@@ -157,10 +157,7 @@ fn written(file: &ServerFile, text: &str, (named, mode): (&str, Option<u32>), ba
 }
 
 fn not_encoded() -> Failure {
-    Failure::usage(
-        "the server's file is in an encoding that the socket's path is not written in",
-        "write the lines by hand",
-    )
+    Failure::usage("the encoding of the server's file cannot represent the socket's path", "write the lines by hand")
 }
 
 /// Returns the commands that test the server's file and have the server read it, and those of the way back.
@@ -189,14 +186,14 @@ fn whose(
         return None;
     }
     let point = |what: String, next: String| {
-        let how = "looked at the server's connections, and whose the file is";
+        let how = "looked at the server's connections, and at the owner of the file";
         Some(Point::new(Topic::Path, PointCode::ClientUnknown, Outcome::Fail, what, how).with_next(next))
     };
     let connected: Vec<Process> = others::clients(server.process.pid, survey).map(|it| it.0).collect();
     let Some(first) = connected.first() else {
         let is_us = before.client.rights.is_none();
-        let words = "no program is connected to the server now, so the user of the application is not known";
-        return if is_us { point(words.to_owned(), "say it: --user NAME".to_owned()) } else { None };
+        let words = "no program is connected to the server now, so looptax does not know the user of the application";
+        return if is_us { point(words.to_owned(), "pass it: --user NAME".to_owned()) } else { None };
     };
     if connected.iter().all(|it| Some(it.uid) == owner) {
         return None;
@@ -209,8 +206,11 @@ fn whose(
         }
     }
     point(
-        format!("connected to the server: {}; which of these is the application is not known", names.join(", ")),
-        format!("say it: --user {}, or --pid {}", user_name(first.uid), first.pid),
+        format!(
+            "connected to the server: {}; looptax does not know which of these is the application",
+            names.join(", ")
+        ),
+        format!("pass it, for example --user {}, or --pid {}", user_name(first.uid), first.pid),
     )
 }
 
@@ -279,7 +279,8 @@ fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
         None => remark(
             FileRemarkCode::RestartUnknown,
             format!(
-                "{name} has to be restarted ({lost}), and is the main process of no systemd service: --restart='COMMAND' says how"
+                "{name} has to be restarted ({lost}), but is not the main process of a systemd service: pass the \
+                 command with --restart='COMMAND'"
             ),
         ),
     }

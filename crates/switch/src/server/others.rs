@@ -55,21 +55,21 @@ impl Others {
             Point::new(Topic::Server, PointCode::OthersAtPort, outcome, what, "looked at its connections")
         };
         if self.n_over_tcp == 0 && self.n_remote == 0 {
-            let words = "it listens at no port any more once it has a socket; no other program is connected to it now";
+            let words = "once it has a socket, it no longer listens on a port; no other program is connected to it now";
             return Some(point(Outcome::Note, words.to_owned()));
         }
         let mut names: Vec<String> = self.all.iter().map(|it| it.1.clone()).collect();
         if self.n_remote > 0 {
-            names.push(format!("{} connections of other machines", self.n_remote));
+            names.push(format!("{} connections from other machines", self.n_remote));
         }
         let what = format!(
-            "it listens at no port any more once it has a socket, and other programs are connected to it: {}",
+            "once it has a socket, it no longer listens on a port, and other programs are connected to it: {}",
             names.join(", ")
         );
-        Some(
-            point(Outcome::Fail, what)
-                .with_next("start a second server with the socket for this application, and leave this one as it is; or name the one that moves: --pid PID"),
-        )
+        Some(point(Outcome::Fail, what).with_next(
+            "start a second server with the socket for this application, and leave this one as it is; or pass the \
+             program that moves: --pid PID",
+        ))
     }
 
     /// Looks which of them are connected again; a program that runs no more is not missed.

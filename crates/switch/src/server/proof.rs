@@ -199,7 +199,7 @@ impl Proof for ServerSide {
         let gone = self.others.gone();
         if !gone.is_empty() {
             let name = &self.of.name;
-            notes.push(format!("{} was connected to {name} before its restart, and runs no more", gone.join(", ")));
+            notes.push(format!("{} was connected to {name} before its restart, and no longer runs", gone.join(", ")));
         }
         notes
     }

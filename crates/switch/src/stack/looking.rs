@@ -87,7 +87,7 @@ impl Looking<'_> {
             is_elsewhere || seen(it) != ours
         })?;
         let what = format!(
-            "{} {} has folders of its own (container, chroot, PrivateTmp), and sees another {}",
+            "{} {} has separate folders (container, chroot, PrivateTmp), and sees a different {}",
             strange.program_name(),
             strange.pid,
             folder.display()
@@ -96,9 +96,9 @@ impl Looking<'_> {
             .then(|| kernel::link(strange.file("root")).ok());
         let next = match jail.flatten() {
             Some(jail) => in_chroot(&strange.program_name(), &jail, self.socket),
-            None => "name a socket in a folder that both see, below /run: --socket PATH".to_owned(),
+            None => "choose a socket in a folder that both see, below /run: --socket PATH".to_owned(),
         };
-        let how = "looked at the folder as each of both sees it";
+        let how = "looked at the folder as each of the two sees it";
         Some(fails(PointCode::SocketNotVisible, what, how).with_next(next))
     }
 
@@ -115,14 +115,14 @@ impl Looking<'_> {
         if all.is_empty() {
             return None;
         }
-        let what = format!("{} goes to {} too, at which no process would listen any more", all.join(", "), port.tcp);
+        let what = format!("{} leads to {} too, where no process would listen any more", all.join(", "), port.tcp);
         Some(
             fails(
                 PointCode::PortUsedByOthers,
                 what,
                 &format!("read every file that {} reads", self.front.program.title()),
             )
-            .with_next("give those pages a server of their own first, or move them by hand with these lines"),
+            .with_next("give those pages a separate server first, or move them by hand with these lines"),
         )
     }
 
@@ -143,24 +143,24 @@ impl Looking<'_> {
             return None;
         }
         let (title, name) = (self.program().title(), user.name);
-        let what = format!("{title} runs as {name}, who may not make a socket in {}", folder.display());
+        let what = format!("{title} runs as {name}, which may not create a socket in {}", folder.display());
         let point = fails(PointCode::SocketDenied, what, "read the folder's owner and mode");
         Some(point.with_next(format!(
-            "make a separate folder: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or \
-             another with --socket PATH"
+            "create a separate folder: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or \
+             choose another with --socket PATH"
         )))
     }
 
     /// Whether the workers get into the folder of a socket that is not there yet.
     fn folder(&self, client: &Client) -> Point {
-        let how = format!("went there as {}", client.shown);
+        let how = format!("tried the path as {}", client.shown);
         let folder = self.socket.parent().unwrap_or(self.socket);
         let lies = !matches!(read::look_at_link(self.socket), Ok(None));
         let probe = folder.join(".looptax-is-not-there");
         let shown = self.socket.display();
         if lies && reach(self.socket, client).end != End::Refused {
-            let what = format!("there is a {shown} already");
-            return fails(PointCode::PathTaken, what, &how).with_next("name another with --socket PATH");
+            let what = format!("{shown} exists already");
+            return fails(PointCode::PathTaken, what, &how).with_next("choose another path with --socket PATH");
         }
         let found = reach(&probe, client);
         match &found.end {
@@ -168,11 +168,11 @@ impl Looking<'_> {
                 Topic::Path,
                 PointCode::SocketWillLetIn,
                 Outcome::Pass,
-                format!("{} gets into {}", client.shown, folder.display()),
+                format!("{} can enter {}", client.shown, folder.display()),
                 how,
             ),
             End::Missing { path } => fails(PointCode::SocketNotVisible, format!("there is no {path}"), &how)
-                .with_next("make the folder, or name a socket in another with --socket PATH"),
+                .with_next("create the folder, or choose a socket in another with --socket PATH"),
             _ => point_of(&found, &self.socket.to_string_lossy(), &client.shown, &client.user),
         }
     }
@@ -197,9 +197,9 @@ impl Looking<'_> {
             }
         };
         let what = if wanted.is_empty() {
-            format!("the socket will let {} in", user.name)
+            format!("{} will have access to the socket", user.name)
         } else {
-            format!("with these lines the socket will let {} in, and without would not", user.name)
+            format!("with these lines {} will have access to the socket, without them not", user.name)
         };
         (point(PointCode::SocketWillLetIn, Outcome::Pass, what), wanted)
     }
@@ -267,7 +267,8 @@ fn in_chroot(name: &str, jail: &Path, socket: &Path) -> String {
     let inside = socket.strip_prefix(jail).or(socket.strip_prefix("/"));
     let inside = inside.unwrap_or(socket);
     format!(
-        "by hand: have what is behind listen at {}, which is /{} for {name} in its chroot, and write that into {name}'s file; or take chroot out of that file, and restart it",
+        "by hand: let the program behind {name} listen at {}, which is /{} for {name} in its chroot, and write the \
+         latter into {name}'s file; or remove chroot from that file, and restart {name}",
         jail.join(inside).display(),
         inside.display()
     )

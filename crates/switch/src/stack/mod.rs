@@ -58,7 +58,7 @@ impl Sides {
             return Ok(Commands { tests, reloads, ..Commands::default() });
         }
         let by_hand = |why: String| {
-            Failure::usage(why, "name a command that makes both programs read their files: --reload COMMAND")
+            Failure::usage(why, "pass a command that makes both programs read their files: --reload COMMAND")
         };
         // The server behind is first: until its socket is there, the web server has no destination.
         let mut reloads = Vec::new();

@@ -115,7 +115,7 @@ fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
     let lines: Vec<&str> = after.collect();
     let named = text.named.display();
     Some(Failure::usage(
-        format!("{named} is of {}, which is not moved together with a web server's file", change.title),
+        format!("{named} belongs to {}, which looptax does not move together with a web server's file", change.title),
         format!(
             "by hand, in {named}: `{}`; then {}; the web server's lines: looptax check FILE --socket {}",
             lines.join("`, `"),
@@ -136,12 +136,13 @@ fn strangers(one: &Text, other: &Text) -> Failure {
     let backs = names(back::ALL.iter().map(|it| it.title()).collect());
     Failure::usage(
         format!(
-            "{} and {} are not a web server's file ({fronts}) and the own file of what is behind it ({backs})",
+            "{} and {} are not a web server's file ({fronts}) and the file of the program behind it ({backs})",
             shown[0], shown[1]
         ),
         format!(
-            "beside an application's file a server's own is taken too: redis.conf, valkey.conf, memcached.conf, postgresql.conf, … \
-             (--restart takes its command with `=`: --restart='COMMAND'); looptax check {} says the lines of other files",
+            "with an application's file looptax also accepts a server's own file: redis.conf, valkey.conf, \
+             memcached.conf, postgresql.conf, … (--restart needs `=` before its command: --restart='COMMAND'); \
+             looptax check {} prints the lines of other files",
             shown[0]
         ),
     )
@@ -198,11 +199,11 @@ impl Ends {
         let (from, to) = (places(&self.of_site), places(&self.of_pool));
         Failure::usage(
             format!(
-                "{} does not hand its pages to {}: it names {from}, and {title} listens at {to}",
+                "{} does not pass its pages to {}: it names {from}, and {title} listens at {to}",
                 site.named.display(),
                 pool.named.display()
             ),
-            "name the file of what the pages go to",
+            "pass the file of the program that serves the pages",
         )
     }
 }

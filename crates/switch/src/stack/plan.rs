@@ -29,7 +29,8 @@ use crate::text::Text;
 pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> {
     if wish.pid.is_some() || wish.user.is_some() || wish.application.is_some() || !wish.only.is_empty() {
         return Err(Failure::usage(
-            "--pid, --user, --as and --only are of an application's file, and neither of the two is that beside a server's own",
+            "--pid, --user, --as and --only apply only to an application's file that is passed with a server's own, \
+             and neither of the two is one",
             "leave them out",
         ));
     }
@@ -57,16 +58,13 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
     let is_open_to_all = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
     if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
         let title = pair.back.title();
-        plan.unread.push(format!(
-            "{title} listens for other machines as well, which will find no server there any \
-             more"
-        ));
+        plan.unread.push(format!("{title} also listens for other machines, which will no longer find a server there"));
     }
     let sides = Sides { front: front.program, front_master: front.master, back: pair.back, back_master: master };
     let others = pool_moves.then(|| others_at(&sides, tcp));
     let others = others.into_iter().flatten();
     let left_alone = others.map(|program| {
-        let words = format!("{program}, is connected to {tcp} as well, and will find no server there any more");
+        let words = format!("{program}, is also connected to {tcp}, and will no longer find a server there");
         remark(FileRemarkCode::PortInUse, words)
     });
     if let Some(file) = plan.files.last_mut() {
@@ -90,12 +88,12 @@ fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(socket) = socket else {
         return Err(Failure::usage(
             format!("{} has no usual place for a socket", program.title()),
-            "name one in a folder that it may write to: --socket /run/NAME/NAME.sock",
+            "choose one in a folder that it may write to: --socket /run/NAME/NAME.sock",
         ));
     };
     if !socket.is_absolute() {
         return Err(Failure::usage(
-            format!("`{}` is not a whole path", socket.display()),
+            format!("`{}` is not an absolute path", socket.display()),
             "both programs need the socket's path from / on",
         ));
     }
@@ -116,7 +114,7 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
             _ => socket.display().to_string(),
         };
         Failure::usage(
-            format!("no {} that can be seen listens at {place}, as its file says", program.title()),
+            format!("looptax sees no {} that listens at {place}, as its file says", program.title()),
             "start or reload it first, or run this as root",
         )
     })
@@ -142,8 +140,8 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
         let lines: Vec<String> = lines
             .map(|line| {
                 format!(
-                    "{file}line {line}: where its pages go is not known; at the old port there will be no server \
-                     any more"
+                    "{file}line {line}: looptax does not know where its pages go; the old port will no longer have a \
+                     server"
                 )
             })
             .collect();

@@ -65,7 +65,7 @@ impl Way {
     /// Why that is left to people.
     pub(crate) fn of_earlier(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
         let sides = Sides::of_earlier(stack);
-        let sides = sides.ok_or("the programs that read them run no more as they did then")?;
+        let sides = sides.ok_or("the programs that read these files no longer run as they did then")?;
         let commands = sides.commands(stack.pool.is_some(), reload);
         let commands = commands.map_err(|why| why.to_string())?;
         let worker = sides.front_master.clone();
@@ -126,7 +126,7 @@ impl Way {
         let port = if self.pool_moves {
             format!("no process listens at {tcp} any more")
         } else {
-            format!("no connection to {tcp} came for the pages since")
+            format!("the pages have caused no connection to {tcp} since")
         };
         let (title, pid) = (self.sides().back.title(), own.pid);
         let words = format!("{title} {pid} listens on {socket}{seen}; {port}");
@@ -144,15 +144,15 @@ impl Proof for Way {
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = Eyes::open(self.sides(), self.eyes.tcp);
         let page = Page::before(url)
-            .map_err(|failure| failure.with_hint("name a page that works now: only a page can prove this"))?;
+            .map_err(|failure| failure.with_hint("pass a page that works now: only a page can prove this"))?;
         // It is asked twice.
         let n_seen = eyes.look();
         if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {
             return Ok(page);
         }
         Err(Failure::usage(
-            format!("{url} is answered, and no connection to {} is seen for it: it proves nothing", self.eyes.tcp),
-            format!("name a page that {} generates each time", self.sides().back.title()),
+            format!("{url} answers, but looptax sees no connection to {} for it: it proves nothing", self.eyes.tcp),
+            format!("pass a page that {} generates each time", self.sides().back.title()),
         ))
     }
 
@@ -209,7 +209,7 @@ impl Proof for Way {
         }
         let does = if is_quiet { "listens" } else { "connects" };
         let at = if is_quiet { "at" } else { "to" };
-        let words = format!("somebody still {does} {at} {tcp}");
+        let words = format!("a process still {does} {at} {tcp}");
         fails(StepCode::StillOverTcp, words)
     }
 
@@ -303,7 +303,7 @@ impl StackOf {
         let Some(of) = &self.pool else {
             return front.to_owned();
         };
-        let back = back::by_name(&of.name).map_or("what is behind it", |it| it.title());
+        let back = back::by_name(&of.name).map_or("the program behind it", |it| it.title());
         format!("{back} and {front}")
     }
 }

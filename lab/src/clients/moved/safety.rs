@@ -59,7 +59,7 @@ const CASES: [Case; 8] = [
         user: PLAIN,
         is_spelled: true,
         option: "sslMode=trust",
-        words: "stays on TCP: a connection says `sslMode=trust`",
+        words: "stays on TCP: a connection sets `sslMode=trust`",
     },
     Case {
         client: "mysql-jdbc",
@@ -68,7 +68,7 @@ const CASES: [Case; 8] = [
         user: PLAIN,
         is_spelled: true,
         option: "sslMode=REQUIRED",
-        words: "stays on TCP: a connection says `sslMode=REQUIRED`",
+        words: "stays on TCP: a connection sets `sslMode=REQUIRED`",
     },
     Case {
         client: "mysql-jdbc",
@@ -95,7 +95,7 @@ const CASES: [Case; 8] = [
         user: PLAIN,
         is_spelled: true,
         option: "sslmode=require",
-        words: "stays on TCP: a connection says `sslmode=require`",
+        words: "stays on TCP: a connection sets `sslmode=require`",
     },
     Case {
         client: "pgjdbc",

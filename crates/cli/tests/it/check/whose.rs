@@ -326,7 +326,7 @@ fn localhost_with_a_port_is_told_whose_socket_it_is() {
     );
     let run = Looptax::new("unshare", &scratch).args(["--mount", "bash", "-c", &script]).run();
     let words = run.words();
-    let part = format!("port {} does not count with localhost", one.it.tcp.port());
+    let part = format!("with localhost the driver ignores port {}", one.it.tcp.port());
     for part in [&part, &format!("pid {}, port {}", pid_of(&two), two.it.tcp.port())] {
         assert!(words.contains(&**part), "{part} in {words}");
     }

@@ -149,7 +149,7 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
     drop(stranger);
     run.expect_code(1);
     let said = run.words();
-    if !said.contains("still has its connection over TCP of before") {
+    if !said.contains("still has its earlier connection over TCP") {
         run.fail("who holds its connection is not named");
     }
     assert_eq!(app.bytes(), before);
@@ -206,7 +206,7 @@ fn what_somebody_wrote_between_plan_and_writing_is_not_written_over() {
     let args = ["--url", &front.url];
     let words = ["switch", "--yes", "--within", "30s", "--no-times"];
     let run = looptax(&app).args(words).args(args).args([&app.file]).run();
-    run.expect_error(2, &["was changed meanwhile"]);
+    run.expect_error(2, &["changed since"]);
     before.extend(MEDDLED.as_bytes());
     assert!(app.bytes() == before, "{}", run.stderr);
     expect_on(&app, Way::Tcp);
@@ -224,7 +224,7 @@ fn what_somebody_wrote_after_a_switch_stays_when_it_is_put_back() {
     let meddle = format!("test -e meddled || {{ {meddle}; touch meddled; exit 1; }}");
     let app = app.reloaded_by(meddle);
     let run = app.while_visited(|| switch(&app, &[]).run());
-    expect_as_before(&app, &run, &before, "what somebody else wrote meanwhile stays");
+    expect_as_before(&app, &run, &before, "changes that others made since the switch stay");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn what_somebody_wrote_in_the_switchs_own_lines_stays_and_the_old_file_is_named(
     let edit = format!("sed -i s/socket:/socket:' '/ {}; exit 1", app.file.display());
     let app = app.reloaded_by(edit);
     let run = app.while_visited(|| switch(&app, &[]).run());
-    run.expect_error(2, &["was changed meanwhile"]);
+    run.expect_error(2, &["changed since"]);
     if !run.words().contains("the old files are kept in") {
         run.fail("it does not say where the old file is");
     }

@@ -88,7 +88,7 @@ fn a_web_server_of_another_user_is_not_said_to_be_none_that_reads_the_file() {
     };
     shop.place.scratch.give_to(NOBODY);
     let run = shop.switching(&["--dry-run"]).uid(NOBODY).run();
-    run.expect_error(2, &["is another user's", "run it as root"]);
+    run.expect_error(2, &["belongs to another user", "run it as root"]);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_umask_of_gunicorn_that_keeps_the_web_server_out_is_found_before_anything_is
         let Some(shop) = Shop::open(front, &closed) else {
             return;
         };
-        shop.refused(&["mode 0700, and keeps www-data out", "write umask = 0o007"]);
+        shop.refused(&["mode 0700, so www-data cannot use it", "write umask = 0o007"]);
     }
 }
 
@@ -154,7 +154,7 @@ fn a_mode_of_uwsgi_that_keeps_nginx_out_is_found_before_anything_is_written() {
     let Some(shop) = Shop::open(&NGINX_UWSGI, &closed) else {
         return;
     };
-    shop.refused(&["which does not run as root, and keeps www-data out", "chmod-socket = 666"]);
+    shop.refused(&["uWSGI does not run as root", "and www-data cannot use it", "chmod-socket = 666"]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_folder_in_which_the_server_may_make_nothing_is_found_before_anything_is_wri
         };
         chown(shop.place.path("run"), Some(0), Some(0)).unwrap();
         fs::set_permissions(shop.place.path("run"), fs::Permissions::from_mode(0o755)).unwrap();
-        shop.refused(&["runs as nobody, who may not make a socket in «folder»/run"]);
+        shop.refused(&["runs as nobody, which may not create a socket in «folder»/run"]);
     }
 }
 
@@ -253,7 +253,7 @@ fn whatever_else_goes_to_the_port_is_named_with_its_line_and_nothing_is_done() {
         let Some(shop) = Shop::with(front, &GUNICORN, &[(file, &text)]) else {
             continue;
         };
-        shop.refused(&[&format!("{file} line {line} goes to «behind» too")]);
+        shop.refused(&[&format!("{file} line {line} leads to «behind» too")]);
     }
 }
 
@@ -273,7 +273,7 @@ fn web_sockets_that_apache_hands_to_the_same_port_are_named_and_nothing_is_done(
     let Some(shop) = Shop::open(&front, &GUNICORN) else {
         return;
     };
-    shop.refused(&["sites/shop.conf line 2 goes to «behind» too"]);
+    shop.refused(&["sites/shop.conf line 2 leads to «behind» too"]);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn servers_of_other_machines_at_the_same_port_stay_in_the_file() {
         return;
     };
     shop.follow(
-        ["+ server unix:«socket»", "sites/other line 7: where its pages go is not known"],
+        ["+ server unix:«socket»", "sites/other line 7: looptax does not know where its pages go"],
         ["    server 203.0.113.7:«behind_port» backup;\n    server unix:«socket»;\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }

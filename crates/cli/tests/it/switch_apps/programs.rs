@@ -111,7 +111,7 @@ fn a_burst_is_part_of_the_proof_if_somebody_wants_it() {
     assert!(app.bytes() == before, "not the same bytes as before");
     let answered = burst("20", 0);
     assert_eq!(answered["code"], "burst-answered", "{answered}");
-    assert!(answered["words"].as_str().unwrap().starts_with("all of 20 connects at once to "), "{answered}");
+    assert!(answered["words"].as_str().unwrap().starts_with("all 20 simultaneous connects to "), "{answered}");
 }
 
 /// The service in Ruby, with some words of its own about its configuration, of the tests' account or another;

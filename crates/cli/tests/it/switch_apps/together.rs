@@ -267,7 +267,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     expect_said(&run, &format!("- fastcgi_pass {behind} + fastcgi_pass unix:{socket}"));
     expect_said(&run, &format!("- listen = {behind} + listen = {socket}"));
     expect_said(&run, "-t -q -e");
-    assert!(!run.stdout.contains("is connected to"), "{}", run.stdout);
+    assert!(!run.stdout.contains("is also connected to"), "{}", run.stdout);
     // Another program that connects to that port is named. PHP-FPM ends a connection without a request after five
     // seconds.
     let behind_it = shop.behind;
@@ -280,7 +280,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
             while !is_told.load(Ordering::Relaxed) && stream.read(&mut [0]).is_err() {}
         }
     });
-    let own = format!("pid {}, is connected to {behind} as well", std::process::id());
+    let own = format!("pid {}, is also connected to {behind}", std::process::id());
     let run = shop.switching(&["--dry-run"]).run();
     expect_said(&run, &own);
     let page = shop.url("/");
@@ -293,7 +293,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let nowhere = format!("http://{}/", free_address());
     shop.switching(&["--dry-run", "--url", &nowhere])
         .run()
-        .expect_error(2, &["does not answer", "name a page that works now: only a page"]);
+        .expect_error(2, &["does not answer", "pass a page that works now: only a page"]);
     // Without a page nothing would prove it.
     shop.switching(&["--yes"]).run().expect_error(2, &["only a page can prove this"]);
     // Nor does one that PHP has no part in.

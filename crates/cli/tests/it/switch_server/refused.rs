@@ -53,7 +53,7 @@ fn a_restart_wants_a_word_of_its_own() {
     fs::set_permissions(scene.folder().join("run"), fs::Permissions::from_mode(0o555)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.words().contains("may not make a socket in"), "{}", run.stdout);
+    assert!(run.words().contains("may not create a socket in"), "{}", run.stdout);
     scene.expect_as_before();
 }
 
@@ -148,11 +148,11 @@ fn a_stranger_is_not_taken_for_the_application_nor_root_for_its_user() {
     let stranger = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.words().contains("which of these is the application is not known"), "{}", run.stdout);
+    assert!(run.words().contains("looptax does not know which of these is the application"), "{}", run.stdout);
     drop(stranger);
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.words().contains("the user of the application is not known"), "{}", run.stdout);
+    assert!(run.words().contains("looptax does not know the user of the application"), "{}", run.stdout);
     scene.script().arg("begin").status().unwrap();
     scene.expect_as_before();
 }
@@ -242,5 +242,5 @@ fn a_pool_of_php_fpm_says_as_whom_its_sessions_are_kept() {
     planned.expect_code(0);
     let line = format!("  + php_admin_value[session.save_path] = \"unix://{}?database=2\"", socket.display());
     assert!(planned.stdout.contains(&line), "{}", planned.stdout);
-    assert!(planned.words().contains("and www-data comes through to it"), "{}", planned.stdout);
+    assert!(planned.words().contains("and www-data can reach it"), "{}", planned.stdout);
 }

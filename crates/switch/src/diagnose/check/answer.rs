@@ -192,9 +192,12 @@ fn is_absent(path: &Path) -> bool {
 
 /// A socket that the lines of the server's own file make: who may use it is seen once it is there.
 fn to_be_made(path: &Path) -> Point {
-    let what = format!("{} is not there yet: the lines below make it", path.display());
+    let what = format!("{} does not exist yet: the lines below create it", path.display());
     let point = Point::new(Topic::Socket, PointCode::SocketMissing, Outcome::Unknown, what, "looked at the path");
-    point.with_next("write them and restart the server; the same command then shows whether the client gets in")
+    point.with_next(
+        "write them and restart the server; then run the same command again, which shows whether the client may use \
+         the socket",
+    )
 }
 
 /// Answers from the file only.
@@ -238,31 +241,32 @@ fn transport(found: &Found) -> Point {
         (None, _) => {
             let next = if found.is_of_a_proxy() {
                 "its variables are set only in its own files: find their values there, and check that address; \
-                 `looptax find` shows which server it asks"
+                 `looptax find` shows which server it connects to"
             } else {
                 "--pid PID of the running application shows its environment; or check a DSN"
             };
             configuration(PointCode::TransportUnknown, Outcome::Unknown, why, Some(next))
         }
         (Some(Takes::Unix), _) => {
-            configuration(PointCode::TakesSocket, Outcome::Pass, &format!("it takes the socket already: {why}"), None)
+            configuration(PointCode::TakesSocket, Outcome::Pass, &format!("it uses the socket already: {why}"), None)
         }
         (Some(_), None) => {
-            let what = format!("it takes TCP: {why}; looptax does not speak to {}", found.kind);
-            let next = "look whether the server has a socket that the client may use; --socket PATH names it, and the lines to change";
+            let what = format!("it uses TCP: {why}; looptax does not speak to {}", found.kind);
+            let next = "find out whether the server has a socket that the client may use; with --socket PATH, looptax \
+                        shows the lines to change";
             configuration(PointCode::TakesTcpUnspoken, Outcome::Unknown, &what, Some(next))
         }
         (Some(takes), Some(_)) => {
-            configuration(PointCode::TakesTcp, Outcome::Note, &format!("it takes {} now: {why}", takes.words()), None)
+            configuration(PointCode::TakesTcp, Outcome::Note, &format!("it uses {} now: {why}", takes.words()), None)
         }
     }
 }
 
 /// About a server that a process is connected to, with no more known than its address.
 pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<CheckedConnection, Failure> {
-    let what = "it is connected over TCP; which file says so is not known";
+    let what = "it is connected over TCP; looptax does not know which file sets this";
     let next = format!(
-        "find where {} is set; `looptax dsn {}://{}/` spells the socket for each driver",
+        "find where {} is set; `looptax dsn {}://{}/` shows how each driver writes the socket",
         place(address),
         address.protocol,
         place(address)
@@ -303,7 +307,7 @@ fn look_at_the_socket(
     let mut point = way(&socket, around.client, address);
     if point.outcome == Outcome::Fail && socket.is_guess {
         let own = around.near.server(address).and_then(|it| it.paths().next());
-        let own = own.map(|path| format!("; the server here has {}", path.display()));
+        let own = own.map(|path| format!("; the server on this machine has {}", path.display()));
         let (usual, next) = found.usual_socket();
         point.code = PointCode::UsualSocketUnreachable;
         point.outcome = Outcome::Unknown;
@@ -362,14 +366,15 @@ fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Opt
         |(path, _)| format!("write the socket {}, or 127.0.0.1 for its port", path.display()),
     );
     let what = format!(
-        "port {port} does not count with localhost: the driver takes {file}, which is that of {}, pid {pid}, {ports}; on port {port} is {}, pid {}",
+        "with localhost the driver ignores port {port}: it uses {file}, the socket of {}, pid {pid}, {ports}; the \
+         server on port {port} is {}, pid {}",
         owner.name(),
         meant.name(),
         meant.process.pid
     );
     let how = "connected to the socket, and asked the kernel which process listens on it and on the port";
     let point = Point::new(Topic::Server, PointCode::PortIgnored, Outcome::Unknown, what, how);
-    Some(point.with_next(format!("if the server on port {port} is meant, {own}; else take the port out")))
+    Some(point.with_next(format!("if you mean the server on port {port}, {own}; otherwise remove the port")))
 }
 
 pub(super) fn question<'a>(
@@ -406,7 +411,7 @@ fn configuration(code: PointCode, outcome: Outcome, what: &str, next: Option<&st
             code,
             outcome,
             what.to_owned(),
-            "read it, and took its words as the application does".to_owned(),
+            "read the file, and interpreted it as the application does".to_owned(),
         )
     }
 }
@@ -440,7 +445,7 @@ pub(super) fn explain_mask(change: &mut Change) {
             change.advice += "; ";
         }
         change.advice += MASK;
-        change.advice += " stands for the password that is there";
+        change.advice += " stands for the current password";
     }
 }
 

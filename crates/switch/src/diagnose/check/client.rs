@@ -45,7 +45,7 @@ impl Client {
         if let Some(pid) = pid {
             let Some(found) = process(pid) else {
                 return Err(Failure::usage(
-                    format!("there is no process {pid}, or it may not be looked at"),
+                    format!("process {pid} does not exist, or looptax may not inspect it"),
                     "`looptax find` lists the clients",
                 ));
             };
@@ -65,7 +65,7 @@ impl Client {
             let Some(rights) = rights_of(&passwd, &read("/etc/group"), name) else {
                 return Err(Failure::usage(
                     format!("there is no user `{name}` in /etc/passwd"),
-                    "--pid takes the client's process instead",
+                    "pass the client's process instead: --pid PID",
                 ));
             };
             return Ok(Self {
@@ -89,7 +89,7 @@ impl Client {
             pid: None,
             worker: None,
             rights: None,
-            shown: format!("{user} (you; --user or --pid name the client)"),
+            shown: format!("{user} (you; pass another client with --user or --pid)"),
             network: own_network(),
             user,
             confinement: confinement("self"),

@@ -32,7 +32,8 @@ pub(super) fn elsewhere(looked: &Looked, found: &Found, pid: Option<u32>) -> Opt
     if MACHINE_NAMES.contains(&host) {
         let what = format!("`{host}` in {} is the machine that runs the container", inside.name);
         return Some(unknown(what, "read the file").with_next(format!(
-            "look whether that is this machine; then check its server, looptax check {}://127.0.0.1:{}, and bring the folder of its socket into the container: {}",
+            "find out whether that is this machine; then check its server, looptax check {}://127.0.0.1:{}, and mount \
+             the folder of its socket into the container: {}",
             address.protocol,
             address.port,
             inside.volume.replace("FOLDER", app::usual_folder(address.protocol))
@@ -61,10 +62,12 @@ pub(super) fn closed(host: Option<&str>, inside: &Inside) -> Option<Point> {
 
 fn unasked(whose: String, inside: &Inside) -> Point {
     let next = match &inside.loopback {
-        Loopback::Other(whose) => format!("ask where it runs: within {whose}"),
-        _ => "ask with the process of its application, once it runs here: `looptax find` lists it, `looptax check FILE --pid PID` looks at its own network and folders".to_owned(),
+        Loopback::Other(whose) => format!("run looptax where the server runs: in {whose}"),
+        _ => "once the application runs on this machine, check its process: `looptax find` lists it, `looptax check \
+              FILE --pid PID` uses its network and folders"
+            .to_owned(),
     };
-    unknown(whose, "read the file; nothing of this machine's servers was asked").with_next(next)
+    unknown(whose, "read the file; no server of this machine was asked").with_next(next)
 }
 
 fn unknown(what: impl Into<String>, how: &str) -> Point {
@@ -83,14 +86,14 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
     }
     let folder = &socket.folder;
     let point = if let Some(within) = within {
-        let what = format!("the server's socket {} is {within} within {}", socket.file, inside.name);
+        let what = format!("the server's socket {} is {within} inside {}", socket.file, inside.name);
         let point = Point::new(Topic::Path, PointCode::SocketInContainer, Outcome::Unknown, what, READ);
-        point.with_next(format!("name {within} in the container's settings, by hand"))
+        point.with_next(format!("write {within} into the container's settings, by hand"))
     } else {
-        let what = format!("{} has no volume that brings {folder} in, where the server's socket is", inside.name);
+        let what = format!("{} has no volume that contains {folder}, the folder of the server's socket", inside.name);
         let point = Point::new(Topic::Path, PointCode::FolderNotInContainer, Outcome::Fail, what, READ);
         let volume = inside.volume.replace("FOLDER", folder);
-        point.with_next(format!("bring the folder in, never only the socket's file: {volume}"))
+        point.with_next(format!("mount the folder, never only the socket's file: {volume}"))
     };
     // The way from here is not the container's.
     answer.points.retain(|it| it.topic != Topic::Path);
@@ -126,25 +129,29 @@ pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Lo
         Brought::Volume { name, mut others } if !others.is_empty() || looked.has_it_beside(&name) => {
             others.extend(looked.units.iter().filter(|it| app::has_volume(&it.1, &name)).map(|it| it.0.clone()));
             let others: Vec<String> = others.iter().map(|it| format!("`{it}`")).collect();
-            let what = format!("{what} is in the volume `{name}`, which {} has too", others.join(", "));
+            let what = format!("{what} is in the volume `{name}`, which is also mounted by {}", others.join(", "));
             SocketIs::Known(point(PointCode::SocketInVolume, Outcome::Note, what))
         }
         Brought::Volume { name, .. } => {
-            let what = format!("{what} is in the volume `{name}`, which no other container of the file has");
+            let what = format!("{what} is in the volume `{name}`, and no other container in the file mounts it");
             SocketIs::Known(point(PointCode::SocketInVolume, Outcome::Unknown, what).with_next(ASK))
         }
         Brought::Nothing => {
             let what = format!(
-                "{what} is a path within {}, and no volume of the file brings its folder in: a server would have to run in that very container",
+                "{what} is a path inside {}, and no volume in the file contains its folder: a server would have to \
+                 run in that same container",
                 inside.name
             );
             SocketIs::Known(point(PointCode::SocketInContainer, Outcome::Unknown, what).with_next(ASK))
         }
         Brought::Unknown => {
-            let what = format!("{what} is a path within {}, and what the file mounts there is not known", inside.name);
+            let what = format!(
+                "{what} is a path inside {}, and looptax does not know what the file mounts there",
+                inside.name
+            );
             SocketIs::Known(point(PointCode::SocketInContainer, Outcome::Unknown, what).with_next(ASK))
         }
     }
 }
 
-const ASK: &str = "ask with the process of its application, once it runs here: `looptax check FILE --pid PID`";
+const ASK: &str = "once the application runs on this machine, check its process: `looptax check FILE --pid PID`";

@@ -41,7 +41,7 @@ pub fn typed(text: &str, client: &Client) -> Result<(Address, Vec<Point>), Failu
     let named = value(&pairs, "service").or_else(|| of_process.as_ref()?.get("PGSERVICE").cloned());
     if let Some(name) = named.filter(|it| !it.is_empty()) {
         let (file, own) = service(&name, client, of_process.as_ref())?;
-        let what = format!("`service={name}`: libpq takes {}", without_secrets(&own));
+        let what = format!("`service={name}`: libpq uses {}", without_secrets(&own));
         let how = format!("read {} as libpq does", file.display());
         points.push(Point::new(Topic::Configuration, PointCode::ServiceRead, Outcome::Note, what, how));
         add(&mut pairs, own);
@@ -57,7 +57,7 @@ pub fn typed(text: &str, client: &Client) -> Result<(Address, Vec<Point>), Failu
         }
         None => points.extend(ours(&pairs, is_service_read)),
     }
-    let address = Address::of_libpq(&pairs).map_err(|error| Failure::usage(error, "look at its port"))?;
+    let address = Address::of_libpq(&pairs).map_err(|error| Failure::usage(error, "check its port"))?;
     Ok((address, points))
 }
 
@@ -98,11 +98,11 @@ fn service(
     for file in files.iter().filter(is_wanted) {
         let shown = file.display();
         let bytes = Files::Ours.read(file).map_err(|error| {
-            let hint = "PGSERVICEFILE names another; run it as a user who may read it";
+            let hint = "run looptax as a user who may read it, or set PGSERVICEFILE to another file";
             Failure::usage(format!("cannot read the service file `{shown}`: {error}"), hint)
         })?;
         let refused = |error| {
-            let hint = format!("`psql service={name}` refuses it as well");
+            let hint = format!("correct the file; `psql service={name}` refuses it as well");
             Failure::usage(format!("the service `{name}` of `{shown}`: {error}"), hint)
         };
         if let Some(pairs) = service_in(&String::from_utf8_lossy(&bytes), name).map_err(refused)? {
@@ -112,7 +112,7 @@ fn service(
     let looked: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
     Err(Failure::usage(
         format!("there is no service `{name}` in {}, so libpq does not connect", looked.join(" or ")),
-        "PGSERVICEFILE names another file; --user or --pid names the application, whose file counts",
+        "set PGSERVICEFILE to another file; or pass the application, whose file then counts, with --user or --pid",
     ))
 }
 
@@ -137,12 +137,13 @@ fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let point = |it: &Parameter| {
         let value = std::env::var(it.variable).ok().filter(|it| !it.is_empty())?;
         let what = match it.over_socket {
-            OverSocket::Place => "the place that libpq connects to, as the address does not name it",
-            _ if Condition::of(it.variable, &value).is_some() => "whether libpq takes a socket",
+            OverSocket::Place => "the place that libpq connects to, because the address does not name it",
+            _ if Condition::of(it.variable, &value).is_some() => "whether libpq accepts a socket",
             _ => return None,
         };
         let what = format!(
-            "`{}={value}` of this environment decides {what}, in a program that is started with it; it is not counted here",
+            "`{}={value}` in this environment decides {what}, in a program that is started with it; this check \
+             ignores it",
             it.variable
         );
         let point = Point::new(
@@ -153,7 +154,8 @@ fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
             "looked at looptax's own environment",
         );
         Some(point.with_next(format!(
-            "write `{}=…` into the address if the application has it; --pid takes its process's own environment",
+            "write `{}=…` into the address if the application has this variable; with --pid, looptax reads the \
+             environment of its process",
             it.name
         )))
     };

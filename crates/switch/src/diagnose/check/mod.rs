@@ -116,8 +116,8 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
             Topic::Server,
             PointCode::ServerListens,
             Outcome::Pass,
-            format!("a server of {title} listens on port {port}; its process is not ours to see"),
-            "logged in to it, and compared it with the one behind the socket",
+            format!("a server of {title} listens on port {port}; looptax may not see its process"),
+            "logged in to it, and compared it with the server on the socket",
         );
     }
     points.extend(of_login);
@@ -158,14 +158,18 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
         bare => own_address(bare).or_else(|| bare.parse().ok().filter(|_| has_socket)),
     };
     found.ok_or_else(|| {
-        Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, format!("`{host}` is not this machine: a Unix socket ends where the machine does"), "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned()).with_next("if it is a container here, share the folder of the server's socket with the application, and check that socket: --socket PATH with the container's address"))
+        let what = format!("`{host}` is not this machine: a Unix socket works only within one machine");
+        let how = "looked at this machine's addresses and /etc/hosts; asked no name server";
+        let next = "if it is a container on this machine, share the folder of the server's socket with the \
+                    application, and check the container's address with --socket PATH";
+        Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, what, how).with_next(next))
     })
 }
 
 fn listening(server: Option<&Server>, address: &Address) -> Point {
     let how = match server {
         Some(server) if server.is_hidden => {
-            "inferred by port, user and command line: whose socket it is is seen by root only"
+            "inferred from port, user and command line: only root can see whose socket it is"
         }
         _ => "looked at the listening sockets of every process",
     };
@@ -184,9 +188,9 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             PointCode::ServerNotSeen,
             Outcome::Unknown,
             format!(
-                "no server that is known was seen on port {}{}",
+                "looptax did not see a server that it knows on port {}{}",
                 address.port,
-                if looptax_host::is_privileged() { "" } else { " (without root only our own are)" }
+                if looptax_host::is_privileged() { "" } else { " (without root it sees only those of this user)" }
             ),
         ),
     };
@@ -208,10 +212,10 @@ fn another_kind(server: &Server, address: &Address) -> Point {
         Topic::Server,
         PointCode::ListenerOfAnotherKind,
         Outcome::Fail,
-        format!("{name}, pid {pid}, listens on port {port}, and it does not speak {title}"),
+        format!("{name}, pid {pid}, listens on port {port}, but does not speak {title}"),
         "looked at the listening sockets of every process",
     );
-    point.with_next("look at the address's scheme and port")
+    point.with_next("check the address's scheme and port")
 }
 
 /// Returns the socket of an address that names one itself, without a TCP address to compare it with. libpq takes its
@@ -230,7 +234,7 @@ fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
 fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     let Question { address, client, .. } = question;
     let words = if socket.is_guess { "libpq's usual socket, on Debian " } else { "" };
-    let what = format!("it takes the socket already: {words}{}", socket.file);
+    let what = format!("it uses the socket already: {words}{}", socket.file);
     let mut points =
         vec![Point::new(Topic::Configuration, PointCode::TakesSocket, Outcome::Pass, what, "read the address")];
     let path = way(socket, client, address);
@@ -256,10 +260,10 @@ fn by_unit(client: &Client, socket: &SocketOf) -> Vec<Point> {
     }
     if let Some(name) = &unit.unknown_user {
         let what = format!(
-            "User={name} of the unit is not a user of this machine: whether it reaches the socket is not known"
+            "User={name} of the unit is not a user of this machine: looptax does not know whether it reaches the socket"
         );
         let point = Point::new(Topic::Path, PointCode::UnitUserUnknown, Outcome::Unknown, what, "read /etc/passwd");
-        points.push(point.with_next("name the user that it runs as: --user"));
+        points.push(point.with_next("pass the user that it runs as: --user NAME"));
     }
     points
 }
@@ -301,7 +305,8 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
         let port = address.port;
         let _ = write!(
             how,
-            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines of both sides, `looptax check FILE --socket PATH` those of a file"
+            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines for both sides, `looptax check \
+             FILE --socket PATH` those for one file"
         );
     }
     if ServerFile::family_of(kind).is_some() {

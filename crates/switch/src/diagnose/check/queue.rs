@@ -31,7 +31,7 @@ const LANGUAGES: [(&str, &str, &str); 6] = [
 ];
 
 /// Where the length of a queue comes from that is yet to be made.
-pub(crate) const AT_PORT: &str = "asked the kernel for the queue at its port, which its socket will have, too";
+pub(crate) const AT_PORT: &str = "asked the kernel for the queue at its port; its socket will have the same";
 
 /// Returns the point about the queue; `None` if no known server listens on the socket.
 pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
@@ -205,7 +205,7 @@ fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
         None => pool.map(workers::of_pool),
     };
     let n_open = server.map_or(0, |it| u32::try_from(near.n_open(it)).unwrap_or(u32::MAX));
-    let words = "as many as are open to the server now".to_owned();
+    let words = "connections open to the server now".to_owned();
     let open = Some(Count { n: n_open, words }).filter(|it| it.n > 0);
     of_workers.into_iter().chain(open).collect()
 }

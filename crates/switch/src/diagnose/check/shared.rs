@@ -45,8 +45,8 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     point.next = None;
     point.code = PointCode::ServerInContainer;
     point.what = format!(
-        "{} (image {}): its folder {} becomes {}, and the socket there is open to every user; whether the application \
-         comes by it is not seen from the file, and nothing is proved",
+        "{} (image {}): its folder {} becomes {}, and the socket there is open to every user; the file does not show \
+         whether the application connects over it, and nothing is proved",
         share.server_is, share.image, share.folder, share.volume_is
     );
     if let Some(words) = found.taken_words() {

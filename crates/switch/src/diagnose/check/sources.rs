@@ -115,19 +115,19 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
         let meant = meant(path).map_or_else(String::new, |it| format!("did you mean `{}`? ", it.display()));
         Failure::usage(
             format!("cannot read `{shown}`: {error}"),
-            format!("{meant}name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db"),
+            format!("{meant}pass a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db"),
         )
     })?;
     let kind = FileType::from_raw_mode(found.st_mode);
     if kind != FileType::RegularFile {
         return Err(Failure::usage(
             format!("`{shown}` is not an ordinary file"),
-            "name a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
+            "pass a configuration file, or the URL of a server: mysql://user@127.0.0.1:3306/db",
         ));
     }
     let environment = pid.map(environment).transpose()?;
     let bytes = Files::Ours.read(path).map_err(|error| {
-        let hint = "run it as a user who may read it, for example root";
+        let hint = "run looptax as a user who may read it, for example root";
         Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
     })?;
     let manner = Manner { environment: environment.as_ref(), application, by_container: false, follows: true };
@@ -266,7 +266,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
             if let ([], Some(problem)) = (&*reading.found, reading.problems.first()) {
                 return Err(Failure::usage(
                     format!("`{}`: {problem}", seen.display()),
-                    "`looptax check FILE` shows what is known of it, and of a file that its containers take",
+                    "`looptax check FILE` shows what looptax knows about it, and about a file that its containers use",
                 ));
             }
             match manner.application.filter(|_| reading.found.is_empty()) {
@@ -366,13 +366,13 @@ pub(crate) fn no_containers(path: &Path) -> Failure {
     let shown = path.display();
     if is_container_unit(path) {
         return Failure::usage(
-            format!("`{shown}` is the unit of one container, and a socket has two sides"),
-            format!("name the unit of its server too: looptax switch {shown} SERVER.container"),
+            format!("`{shown}` is the unit of one container, but a switch changes both sides of a socket"),
+            format!("pass the unit of its server too: looptax switch {shown} SERVER.container"),
         );
     }
     Failure::usage(
         format!("`{shown}` describes no containers: it has neither services nor a Pod"),
-        "--containers takes a Compose file, a manifest of Kubernetes or a chart's rendered text",
+        "--containers needs a Compose file, a Kubernetes manifest or the rendered text of a chart",
     )
 }
 
@@ -384,9 +384,9 @@ fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
     let shown = path.display();
     Failure::usage(
         format!(
-            "`{shown}` has variables and no container that takes them: whose they are, and its server, is in another file"
+            "`{shown}` has variables but no container that uses them: the container and its server are in another file"
         ),
-        format!("name the Pod's own manifest: it is followed from there; `looptax check {shown}` shows them"),
+        format!("pass the manifest of the Pod that refers to this file; `looptax check {shown}` shows the variables"),
     )
 }
 
@@ -398,16 +398,16 @@ fn no_variables_of(name: &str, source: &Source<'_>) -> Failure {
     titles.dedup();
     let titles: Vec<String> = titles.into_iter().map(|it| format!("--as '{it}'")).collect();
     let hint = match &*titles {
-        [] => "no container of the file has variables of an application that is known".to_owned(),
-        titles => format!("by its variables it may be {}", titles.join(", ")),
+        [] => "no container in the file has the variables of an application that looptax knows".to_owned(),
+        titles => format!("its variables suggest {}", titles.join(", ")),
     };
-    Failure::usage(format!("no container has the variables of an application that is called `{name}`"), hint)
+    Failure::usage(format!("no container has the variables of the application `{name}`"), hint)
 }
 
 fn unknown_application(name: &str) -> Failure {
     Failure::usage(
-        format!("no application that is known is called `{name}`"),
-        format!("--as takes one of {}", app::names().join(", ")),
+        format!("looptax does not know an application called `{name}`"),
+        format!("--as accepts one of {}", app::names().join(", ")),
     )
 }
 
@@ -433,7 +433,7 @@ pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     let bytes = kernel::read(format!("/proc/{pid}/environ")).map_err(|error| {
         Failure::usage(
             format!("cannot read the environment of process {pid}: {error}"),
-            "run it as root, or as the process' user",
+            "run looptax as root, or as the user of that process",
         )
     })?;
     let text = String::from_utf8_lossy(&bytes);
@@ -524,17 +524,17 @@ impl Unseen {
     /// Returns what is known about it: its destination, and how to find out more.
     pub(super) fn answer(&self) -> CheckedConnection {
         let what = format!(
-            "connected over TCP to {}; whether a server that is known listens there is seen by root only",
+            "connected over TCP to {}; only root can see whether a server that looptax knows listens there",
             self.words()
         );
-        let next = "run it as root, or give the address itself: looptax check URL";
+        let next = "run looptax as root, or check the address itself: looptax check URL";
         let how = "looked at the listening sockets and their users";
         let (code, outcome) = (PointCode::ServerListens, Outcome::Unknown);
         CheckedConnection {
-            source: "its connections now".to_owned(),
+            source: "its current connections".to_owned(),
             applications: Vec::new(),
             label: String::new(),
-            product: "a server that is not seen".to_owned(),
+            product: "a server that looptax cannot see".to_owned(),
             place: self.to.to_string(),
             line: None,
             verdict: SwitchVerdict::Open,
@@ -577,7 +577,7 @@ pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     let unseen = connected_to_unseen(pid, survey);
     let unseen = unseen
         .iter()
-        .map(|it| format!("; it is connected over TCP to {}, and the process behind is seen by root only", it.words()));
+        .map(|it| format!("; it is connected over TCP to {}, and only root can see the process there", it.words()));
     Some(format!("process {pid} is on the socket already: {}{}", servers.join(", "), unseen.collect::<String>()))
 }
 

@@ -204,7 +204,7 @@ impl Sources {
         }
         for address in &self.connected {
             if !known.iter().any(|it| sources::is_same(it, address)) {
-                answers.push(answer::connected("its connections now", address, around)?);
+                answers.push(answer::connected("its current connections", address, around)?);
             }
         }
         let is_named = |it: &Unseen| known.iter().any(|known| known.port == it.to.port());
@@ -389,36 +389,41 @@ impl Sources {
                 let unseen: Vec<String> = self.unseen.iter().map(Unseen::words).collect();
                 return Failure::usage(
                     format!(
-                        "nothing in its environment or working folder names a server that is known; it is connected to {}, and the process behind is seen by root only",
+                        "nothing in its environment or working folder names a server that looptax knows; it is \
+                         connected to {}, and only root can see the process there",
                         unseen.join(", ")
                     ),
-                    "run it as root, or give the address itself: looptax check URL",
+                    "run looptax as root, or check the address itself: looptax check URL",
                 );
             }
             return Failure::usage(
-                "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
-                format!("{n_servers} servers were seen; `looptax check FILE` takes its configuration file"),
+                "nothing in its environment or working folder names a server that looptax knows, and it has no TCP \
+                 connection to a server that looptax sees",
+                format!("looptax sees {n_servers} servers; pass the configuration file: `looptax check FILE`"),
             );
         };
         let readings = || self.looked.iter().map(|it| &it.reading);
         if let Some(line) = readings().flat_map(|it| &it.sqlite).next() {
             let what = format!(
-                "`{}`: line {line} names SQLite, which is a file and no server: there is nothing to switch",
+                "`{}`: line {line} names SQLite, which is a file and not a server: there is nothing to switch",
                 path.display()
             );
-            return Failure::usage(what, "`looptax check URL` takes the address of a server");
+            return Failure::usage(what, "pass the address of a server: `looptax check URL`");
         }
         let problems = readings().flat_map(|it| &it.problems);
         let problems: Vec<String> = problems.map(ToString::to_string).collect();
         let wanted = readings().flat_map(|it| &it.looked_for);
         let wanted: Vec<&str> = wanted.map(|it| &**it).collect();
         let what = match (&*problems, wanted.is_empty()) {
-            ([], true) => "no application that is known has a file of that name".to_owned(),
-            ([], false) => "none of the settings that were looked for is in it".to_owned(),
+            ([], true) => "looptax knows no application with a file of that name".to_owned(),
+            ([], false) => "it contains no setting that looptax looked for".to_owned(),
             (problems, _) => problems.join("; "),
         };
         let hint = if wanted.is_empty() {
-            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `--as NAME` says whose file it is (nginx, apache, caddy, haproxy, php-fpm, gunicorn, laravel); `looptax check URL` takes the address itself".to_owned()
+            "looptax knows wp-config.php, .env, settings.py, config/database.yml, config.php and others; for another \
+             name, pass the application with `--as NAME` (nginx, apache, caddy, haproxy, php-fpm, gunicorn, laravel), \
+             or the address itself with `looptax check URL`"
+                .to_owned()
         } else {
             let n_more = wanted.len().saturating_sub(MOST_WANTED);
             let more = if n_more > 0 { format!("; and those of {n_more} more") } else { String::new() };

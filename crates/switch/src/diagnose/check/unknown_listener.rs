@@ -40,14 +40,15 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
             format!("nothing listens on {tcp}{place}{like}"),
             how.to_owned(),
         )
-        .with_next("start the server, or look at the port");
+        .with_next("start the server, or check the port");
     }
     let holder = client.and_then(|it| listener_at(tcp, &it));
     let why = if let Some(holder) = &holder {
         let (name, pid) = (holder.program_name(), holder.pid);
-        format!("what listens there is {name}, pid {pid}, and no server that is known here")
+        format!("{name}, pid {pid}, listens there, and looptax does not know it as a server")
     } else if rustix::process::geteuid().is_root() {
-        "what listens there is no server that is known here: a port proxy, or a server in a container".to_owned()
+        "the program that listens there is not a server that looptax knows: a port proxy, or a server in a container"
+            .to_owned()
     } else {
         "only root can see which socket belongs to it".to_owned()
     };
@@ -56,14 +57,16 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         PointCode::ListenerUnknown,
         Outcome::Unknown,
         format!("{tcp}: {why}{like}"),
-        "looked at the listening sockets of every process that we may look into".to_owned(),
+        "looked at the listening sockets of every process that looptax may inspect".to_owned(),
     )
     .with_next(match candidate {
         Some(file) => {
-            format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
+            format!("if its socket is {file}, pass --socket {file}; root can see whose socket it is")
         }
-        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check FILE` takes its own file for the servers behind it".to_owned(),
-        None => "name its socket with --socket PATH, or run it as root".to_owned(),
+        None if holder.is_some() => "pass its socket with --socket PATH; for a web server or a proxy, check its own \
+                                     file, which names the servers behind it: `looptax check FILE`"
+            .to_owned(),
+        None => "pass its socket with --socket PATH, or run looptax as root".to_owned(),
     })
 }
 

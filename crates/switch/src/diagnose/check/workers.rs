@@ -24,7 +24,7 @@ pub struct Count {
 impl Count {
     /// The number that was typed.
     pub(crate) fn typed(n: u32) -> Self {
-        Self { n, words: "that is --connections".to_owned() }
+        Self { n, words: "from --connections".to_owned() }
     }
 }
 

@@ -49,7 +49,8 @@ fn judged(path: &Path) -> Result<Record, StoreError> {
 /// Why no cost can be taken from a record.
 pub fn why_none(record: &Record) -> String {
     let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
-        return "it holds no requests over tcp and unix at one connection with both ends on one core".to_owned();
+        return "it has no requests over tcp and unix that were measured at one connection with both ends on one core"
+            .to_owned();
     };
     let tax = { comparison.tax.iter() }.find(|it| asked_in(comparison, it).is_some());
     match tax {

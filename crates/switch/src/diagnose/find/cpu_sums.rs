@@ -63,7 +63,7 @@ impl CpuSums {
             let requests = asked.get(&pid).copied().unwrap_or_default();
             let is_server = known.contains(&pid) || answered.contains_key(&pid);
             let is_server =
-                is_server.then_some("it is a server, too: what it used was for the requests that it answers");
+                is_server.then_some("it is a server, too: it used CPU time for the requests that it answers");
             let na = seen.lost().or(is_server).or_else(|| requests.why_not());
             self.clients.entry(pid).or_default().add(requests, na, || spent(pid));
         }
@@ -104,7 +104,7 @@ impl Seen<'_> {
     }
 
     fn lost(&self) -> Option<&'static str> {
-        (self.look.n_lost > 0).then_some("requests of more processes than there is room for were not counted")
+        (self.look.n_lost > 0).then_some("looptax had no room for more processes, whose requests were not counted")
     }
 
     /// Why not all requests of a server are known.
@@ -115,7 +115,7 @@ impl Seen<'_> {
         let is_elsewhere = listed.any(|it| it.pid == pid && it.n_remote > 0)
             || opened.any(|it| server_at(it, self.servers).is_some_and(|it| it.process.pid == pid));
         let elsewhere = (is_elsewhere && !self.counts_elsewhere)
-            .then_some("it has clients elsewhere, whose requests are counted with --elsewhere only");
+            .then_some("it has clients elsewhere, whose requests are counted only with --elsewhere");
         let is_at =
             |it: &Endpoint| matches!(it.place, Place::Tcp(_)) && server.endpoints.iter().any(|own| same(own, it));
         let mut others = self.servers.iter().filter(|it| it.process.pid != pid);
@@ -140,7 +140,8 @@ fn add(requests: &mut HashMap<u32, Requests>, party: Option<&Party>, flow: &Flow
 
 impl Requests {
     fn why_not(self) -> Option<&'static str> {
-        (self.n_overlapping * 100 > self.n * MOST_OVERLAPPING_PCT).then_some("requests overlap and are not told apart")
+        (self.n_overlapping * 100 > self.n * MOST_OVERLAPPING_PCT)
+            .then_some("requests overlap, and looptax does not tell them apart")
     }
 }
 

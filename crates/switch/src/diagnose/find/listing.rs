@@ -182,7 +182,7 @@ fn found_client(
         via: client.via.as_ref().map(|hop| {
             let shared = if hop.leads_elsewhere { " (which leads to other servers too)" } else { "" };
             let onward = match hop.onward {
-                Way::Unix => ", on by unix",
+                Way::Unix => ", then by unix",
                 _ => "",
             };
             format!("{} {}{onward}{shared}", hop.program, hop.pid)

@@ -22,31 +22,32 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
             format!(
-                "{n} processes of other users cannot be looked into: whose their sockets are is inferred where it says so, or left open"
+                "looptax cannot inspect {n} processes of other users: the owner of each of their sockets is inferred, \
+                 and marked so, or left open"
             ),
             Some(more_rights()),
         ),
         Problem::ContainedProcesses => (
             NoteCode::ProcessesHidden,
-            "only processes of this container (or process namespace) are listed here: those of the machine are not seen".to_owned(),
-            Some("start the container with `--pid=host --net=host`, or looptax outside of it".to_owned()),
+            "looptax sees only the processes of this container (or process namespace), not those of the machine"
+                .to_owned(),
+            Some("start the container with `--pid=host --net=host`, or run looptax outside of it".to_owned()),
         ),
         Problem::UnlistedProcesses => (
             NoteCode::ProcessesHidden,
-            "processes of other users are not listed here (/proc hides them): their sockets are seen with port, path and user, which programs they are is not"
+            "/proc hides the processes of other users: looptax sees their sockets with port, path and user, but not \
+             their programs"
                 .to_owned(),
             Some("run it as root".to_owned()),
         ),
         Problem::ClosedNamespaces { n, why } => (
             NoteCode::NamespacesClosed,
-            format!("{n} other network namespaces (containers) cannot be looked into ({why})"),
+            format!("looptax cannot inspect {n} other network namespaces (containers) ({why})"),
             Some("run it as root".to_owned()),
         ),
         Problem::UnreadSockets { n } => (
             NoteCode::SocketsUnread,
-            format!(
-                "{n} sockets were listed by the kernel in a form that is not understood, and are left out"
-            ),
+            format!("the kernel listed {n} sockets in a form that looptax does not understand; they are left out"),
             None,
         ),
         Problem::NoSocket { server_idx } => {
@@ -65,17 +66,9 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
             let listener = &survey.listeners[*listener_idx];
             short_lived(*n, &unseen(listener, survey), is_counted)
         }
-        Problem::LostSocket {
-            server_idx,
-            path,
-            is_replaced,
-        } => lost(&survey.servers[*server_idx], path, *is_replaced),
+        Problem::LostSocket { server_idx, path, is_replaced } => lost(&survey.servers[*server_idx], path, *is_replaced),
         Problem::DesertedSocket { path, is_certain } => deserted(path, *is_certain),
-        Problem::HiddenSocket {
-            client_idx,
-            path,
-            why,
-        } => hidden(*client_idx, path, *why, survey),
+        Problem::HiddenSocket { client_idx, path, why } => hidden(*client_idx, path, *why, survey),
     };
     Note { code, what, next }
 }
@@ -92,10 +85,8 @@ pub fn sealed(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
         };
         let n = flow.n_connections;
         let connections = if n == 1 { "a connection".to_owned() } else { format!("{n} connections") };
-        let what = format!(
-            "{client} encrypts {connections} to {} {way}: what is sent does not leave this machine",
-            named(server)
-        );
+        let what =
+            format!("{client} encrypts {connections} to {} {way}: the data does not leave this machine", named(server));
         let target = server.kind.protocol().map_or_else(String::new, |it| {
             let port = server.endpoints.iter().find_map(|it| match it.place {
                 Place::Tcp(address) => Some(address.port()),
@@ -156,11 +147,11 @@ fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, O
     let (code, state) =
         if is_replaced { (NoteCode::SocketReplaced, "replaced") } else { (NoteCode::SocketLost, "deleted") };
     let what = format!(
-        "no client reaches a socket whose file was {state} while the server runs: {} of {}",
+        "no client reaches the socket {} of {}: its file was {state} while the server was running",
         path.display(),
         named(server)
     );
-    let next = "restart the server; keep cleaners of temporary files away from that folder";
+    let next = "restart the server; exclude that folder from the cleaning of temporary files";
     (code, what, Some(next.to_owned()))
 }
 
@@ -184,16 +175,14 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     let name = process.map_or_else(String::new, |process| format!("{} {}", known_as(process), process.pid));
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
-        Hiding::Chroot => ("it runs in a folder tree of its own (chroot)", format!("mount {folder} into that tree")),
+        Hiding::Chroot => ("it runs in a separate folder tree (chroot)", format!("mount {folder} into that tree")),
         Hiding::PrivateTmp => ("it has its own /tmp (PrivateTmp)", format!("move the socket out of {folder}, to /run")),
         Hiding::Container => (
             "one of the two is in a container that the other is not in",
             format!("share the folder {folder}, not the socket's file, between them"),
         ),
-        Hiding::Mounts => {
-            ("its file systems are mounted otherwise", format!("make {folder} visible to it (BindPaths= in a unit)"))
-        }
-        Hiding::Missing => ("it is not there for it", format!("look at {folder}")),
+        Hiding::Mounts => ("it has different mounts", format!("make {folder} visible to it (BindPaths= in a unit)")),
+        Hiding::Missing => ("the path does not exist for it", format!("check {folder}")),
     };
     (
         NoteCode::SocketNotVisible,

@@ -36,7 +36,9 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
         Some("gunicorn" | "uwsgi" | "puma") => ", and `looptax switch SITE OWN --url PAGE` moves both files together",
         _ => "",
     };
-    Some(format!("`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` spells it{switch}"))
+    Some(format!(
+        "`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` shows how to write it{switch}"
+    ))
 }
 
 /// Where a client of this machine reaches what listens there.
@@ -126,7 +128,7 @@ mod tests {
             Kind::Http,
             "python3.11",
             None,
-            Some("`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock` spells it"),
+            Some("`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock` shows how to write it"),
         );
         check(Kind::Mariadb, "mariadbd", nginx, None);
     }

@@ -135,7 +135,7 @@ impl Gathered {
         let lost = (self.n_lost > 0).then(|| Note {
             code: NoteCode::HopsLost,
             what: format!(
-                "{} turns and connections of more processes than there is room for were not counted",
+                "looptax had no room for more processes: {} of their turns and connections were not counted",
                 self.n_lost
             ),
             next: None,

@@ -31,7 +31,7 @@ pub(super) fn published_candidate(
     ports.dedup();
     let found = socket_for(published.server_port, &ports, &sockets);
     let socket = found.unwrap_or(first);
-    let several = "it listens on several ports and sockets; --map says which belong together";
+    let several = "it listens on several ports and sockets; pass those that belong together with --map";
     let stays = match found {
         Some(socket) => socket.objection.clone(),
         None => Some(several.to_owned()),
@@ -57,7 +57,7 @@ fn sockets(server: &Server) -> Vec<Socket> {
             let here = path_here(&server.process, path).filter(|_| is_there);
             let hidden = || {
                 let shown = path.display();
-                format!("its socket {shown} is not in a folder that is shared with us")
+                format!("its socket {shown} is not in a folder that looptax shares with it")
             };
             Socket {
                 objection: here.as_deref().map_or_else(|| Some(hidden()), usable),

@@ -50,8 +50,8 @@ pub(super) fn parse_all(option: &str, texts: &[String]) -> Result<Vec<Candidate>
         let next = parse(option, text)?;
         if found.iter().any(|it| it.from == next.from) {
             return Err(Failure::usage(
-                format!("{option} `{text}`: its address is mapped already"),
-                "one address can lead to one socket",
+                format!("{option} `{text}`: this address is mapped already"),
+                "map each address to only one socket",
             ));
         }
         found.push(next);

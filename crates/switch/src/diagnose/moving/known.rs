@@ -110,10 +110,10 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
 fn demanded(demand: &str, protocol: Protocol) -> String {
     match protocol {
         Protocol::Postgres => {
-            format!("a connection says `{demand}`, and PostgreSQL has no TLS on its socket")
+            format!("a connection sets `{demand}`, and PostgreSQL has no TLS on its socket")
         }
         _ => {
-            format!("a connection says `{demand}`, and a connection that demands TLS stays on TCP")
+            format!("a connection sets `{demand}`, and a connection that demands TLS stays on TCP")
         }
     }
 }
@@ -128,7 +128,7 @@ pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let wrong = |error| {
         Failure::usage(
             format!("--login: {error}"),
-            "it is a connection's address, for example --login mysql://user@127.0.0.1:3306/db",
+            "pass the address of a connection, for example --login mysql://user@127.0.0.1:3306/db",
         )
     };
     let parsed = args.login.iter().map(|text| Address::parse_login(text));
@@ -142,7 +142,7 @@ pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<Stri
     let words = unfitting.map(|address| {
         let host = address.host.as_deref().unwrap_or("localhost");
         let port = address.port;
-        format!("--login names {host}:{port}, which nothing here is moved for")
+        format!("--login has the address {host}:{port}, but looptax moves no connections to that address")
     });
     Ok(words.collect())
 }

@@ -83,9 +83,8 @@ fn is_of_web(kind: Kind) -> bool {
 fn of_web(pair: &Candidate) -> String {
     let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(
-        "whether both lead to the same pages cannot be seen from outside, and over a socket they do not get the \
-         address of \
-         the web server; {} moves it",
+        "looptax cannot see from outside whether port and socket serve the same pages, and over a socket the program \
+         does not get the web server's address; {} moves it",
         also.join(" ")
     )
 }
@@ -112,7 +111,7 @@ fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict
     match obstacles::of_logins(pair, server, is_direct) {
         Logins::Same(warning) => pair.warnings.extend(warning),
         Logins::Differ { why, gets_more: false } if is_named => {
-            pair.warnings.push(format!("the login that --login names works over the socket, others may not: {why}"));
+            pair.warnings.push(format!("the login of --login works over the socket, others may not: {why}"));
         }
         Logins::Differ { why, .. } => pair.stays = Some(why),
         Logins::Open if require_login => {

@@ -124,7 +124,8 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
     match server.kind {
         Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
             why: format!(
-                "over the socket MySQL 8 and later take a password only in clear once its cache has lost it, which no client does that believes in TCP and has no TLS; {UNKNOWN}"
+                "once MySQL 8 or later has lost a password from its cache, it accepts the password over the socket \
+                 only in clear text, and a client that assumes TCP without TLS does not send that; {UNKNOWN}"
             ),
             gets_more: false,
         },
@@ -138,7 +139,9 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
 }
 
 /// The message at the start about a port whose logins are open.
-pub(super) const OPEN: &str = "the account is not known: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused, let in without a password, or have other rights; --login DSN tries it, --require-login leaves it on TCP";
+pub(super) const OPEN: &str = "looptax does not know the account: on the socket it is user@localhost instead of \
+                               user@127.0.0.1, which may be refused, need no password, or have other rights; --login \
+                               DSN tries it, --require-login leaves it on TCP";
 
 /// A case that cannot be ruled out counts as true.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
@@ -153,7 +156,7 @@ fn is_before_version_8(server: &Server) -> bool {
 
 fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     let Some(file) = hba_file(server) else {
-        return gets_more("its pg_hba.conf, which may treat sockets otherwise, cannot be read");
+        return gets_more("looptax cannot read its pg_hba.conf, which may treat sockets differently");
     };
     let origins: Vec<Origin> = if is_direct {
         let known = |from: &SocketAddr| Origin::Known { ip: from.ip(), is_localhost: is_localhost(server, from.ip()) };
@@ -165,13 +168,14 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     let difference = hba.difference(&origins);
     match (hba.surplus(&origins), difference) {
         (Some(surplus), _) => gets_more(surplus.words(&file.path)),
-        (None, Some(difference)) => Logins::Differ {
-            why: format!("{}; {UNKNOWN}", difference.words(&file.path)),
-            gets_more: false,
-        },
+        (None, Some(difference)) => {
+            Logins::Differ { why: format!("{}; {UNKNOWN}", difference.words(&file.path)), gets_more: false }
+        }
         (None, None) => Logins::Same(file.is_changed.then(|| {
             format!(
-                "{} was changed after the server started: what it says counts only if the server was reloaded since, and took it (its log says so; pg_hba_file_rules, from PostgreSQL 10 on, has the lines that it refuses)",
+                "{} was changed after the server started: its rules apply only if the server was reloaded since and \
+                 accepted them (its log shows that; from PostgreSQL 10 on, pg_hba_file_rules lists the rejected \
+                 lines)",
                 file.path
             )
         })),

@@ -49,7 +49,7 @@ pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Can
                 server,
                 from,
                 &sockets[0],
-                Some("it listens on several ports and sockets; --map says which belong together".to_owned()),
+                Some("it listens on several ports and sockets; pass those that belong together with --map".to_owned()),
             ),
         });
     }
@@ -126,7 +126,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     match file {
         SocketFile::Missing => return Some(format!("its socket {shown} was deleted")),
         SocketFile::Replaced => {
-            return Some(format!("another file is at its socket's place, {shown}"));
+            return Some(format!("another file has replaced its socket at {shown}"));
         }
         SocketFile::Present { .. } | SocketFile::Unknown => {}
     }
@@ -134,7 +134,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     let own = match own {
         Ok(own) => own,
         Err(error) => {
-            return Some(format!("its socket {shown} cannot be reached from here: {error}"));
+            return Some(format!("looptax cannot reach its socket {shown}: {error}"));
         }
     };
     // In another view of the folders the same path may be another server's.
@@ -142,7 +142,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     if let Ok(Some(its)) = its
         && FileId::from(&its) != FileId::from(&own)
     {
-        return Some(format!("{shown} is another file here than for the server"));
+        return Some(format!("looptax sees a different file at {shown} than the server"));
     }
     usable(path)
 }
@@ -151,7 +151,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
 pub(super) fn usable(path: &Path) -> Option<String> {
     let shown = path.display();
     let may_write = read::may(path, rustix::fs::Access::WRITE_OK);
-    may_write.err().map(|error| format!("its socket {shown} may not be used: {error}"))
+    may_write.err().map(|error| format!("this user may not use its socket {shown}: {error}"))
 }
 
 /// The loopback addresses among these, and those that mean loopback, too.

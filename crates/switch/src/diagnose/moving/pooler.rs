@@ -17,13 +17,13 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Why a login over the socket may end otherwise than over TCP.
 pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<String> {
     let Some(text) = configuration(setting, process) else {
-        return Some("its configuration, which may treat sockets otherwise, cannot be read".to_owned());
+        return Some("looptax cannot read its configuration, which may treat sockets differently".to_owned());
     };
     match value(setting, &text) {
-        None => Some("its configuration includes others, one of which may treat sockets otherwise".to_owned()),
+        None => Some("its configuration includes other files, one of which may treat sockets differently".to_owned()),
         Some(value) if setting.same.contains(&&*value) => None,
         Some(value) => Some(format!(
-            "its configuration says `{} = {value}`, which may end otherwise over the socket",
+            "its configuration has `{} = {value}`, with which logins may end differently over the socket",
             setting.name
         )),
     }

@@ -81,17 +81,18 @@ fn from(candidate: &Candidate) -> String {
 /// Why nothing is moved; `is_told` means that each candidate's reason was printed already.
 pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String {
     if !candidates.is_empty() {
-        let how = if is_told { "" } else { "; --dry-run says why" };
-        return format!("every server here stays on TCP{how}");
+        let how = if is_told { "" } else { "; --dry-run shows why" };
+        return format!("every server that looptax found stays on TCP{how}");
     }
     let ports: Vec<String> = only.iter().map(ToString::to_string).collect();
     let port = match &*ports {
         [] => "a loopback port".to_owned(),
         ports => format!("port {}", ports.join(" or ")),
     };
-    let root = if rustix::process::geteuid().is_root() { "" } else { "root sees those of other users, " };
+    let root = if rustix::process::geteuid().is_root() { "" } else { "root can also inspect those of other users; " };
     format!(
-        "no server that can be looked into from here has both {port} and a socket; {root}--map 127.0.0.1:3306=/run/mysqld/mysqld.sock works for one that cannot be looked into"
+        "looptax can inspect no server that has both {port} and a socket; {root}for a server that it cannot inspect, \
+         pass --map 127.0.0.1:3306=/run/mysqld/mysqld.sock"
     )
 }
 
@@ -136,7 +137,7 @@ pub fn event(event: Event, mapping: &Mapping) -> String {
             let from = from(route_idx);
             line(&format!("pid {pid}: {from} left on TCP: {}{error}", reason.words()))
         }
-        Event::SupervisorDied => line("the supervisor died; another goes on in its place"),
+        Event::SupervisorDied => line("the supervisor died; a new one continues its work"),
     }
 }
 

@@ -77,8 +77,11 @@ impl BackProgram for Fpm {
 
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
         opening(now, user, own.master).ok_or_else(|| Closed {
-            what: format!("PHP-FPM does not run as root, so its socket is its own, and keeps {} out", user.name),
-            next: "listen.group = a group that both are in, and listen.mode = 0660".to_owned(),
+            what: format!(
+                "PHP-FPM does not run as root, so the socket belongs to PHP-FPM's user, and {} cannot use it",
+                user.name
+            ),
+            next: "set listen.group to a group that both are in, and listen.mode = 0660".to_owned(),
         })
     }
 
@@ -124,12 +127,14 @@ fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     let value = |key: &str| Some(section.value(key)?.replace(POOL, own.label));
     for key in ["listen.acl_users", "listen.acl_groups"] {
         if value(key).is_some() {
-            return Err(format!("{key} is set, and then owner, group and mode are not all that counts"));
+            return Err(format!("{key} is set, so owner, group and mode are not the only settings that count"));
         }
     }
     let id = |key: &str, path: &str, usual: u32| match value(key) {
         None => Ok(usual),
-        Some(name) => number_of(path, &name).ok_or_else(|| format!("{key} = {name} is not a user or group known here")),
+        Some(name) => {
+            number_of(path, &name).ok_or_else(|| format!("{key} = {name} is not a user or group of this machine"))
+        }
     };
     let mode = match value("listen.mode") {
         None => USUAL_MODE,

@@ -50,10 +50,10 @@ impl BackProgram for Gunicorn {
             // A module (setproctitle) has it write a title there: `gunicorn: master [shop.wsgi]`.
             return Some(Closed {
                 what: format!(
-                    "{title} shows a title in the place of its command line, so it is not visible whether that \
-                     overrides its file"
+                    "{title} shows a title instead of its command line, so looptax cannot see whether its command \
+                     line overrides its file"
                 ),
-                next: format!("by hand: looptax check {} says the lines of both files", own.file.display()),
+                next: format!("by hand: looptax check {} prints the lines of both files", own.file.display()),
             });
         };
         let words = &arguments[at + 1..];
@@ -61,7 +61,7 @@ impl BackProgram for Gunicorn {
         if variables.contains_key(GUNICORN) || option(words, "bind").is_some() {
             return Some(Closed {
                 what: format!("{title} got its address when it was started, and that overrides its file"),
-                next: "take --bind out of its command line and of GUNICORN_CMD_ARGS, and restart it".to_owned(),
+                next: "remove --bind from its command line and from GUNICORN_CMD_ARGS, and restart it".to_owned(),
             });
         }
         let folder = kernel::link(own.master.file("cwd")).unwrap_or_default();
@@ -70,7 +70,7 @@ impl BackProgram for Gunicorn {
         let real = |path: &Path| read::real_path(path).ok();
         (real(&path) != real(own.file)).then(|| Closed {
             what: format!("{title} reads {}, not {}", path.display(), own.file.display()),
-            next: "name the file that it reads".to_owned(),
+            next: "pass the file that it reads".to_owned(),
         })
     }
 
@@ -103,12 +103,9 @@ impl BackProgram for Gunicorn {
         let value = |name: &str| option(words, name).or_else(|| setting(own.text, name));
         let number = |name: &str, path: &str, usual: u32| match value(name) {
             None => Ok(usual),
-            Some(text) => number_of(path, &text).ok_or_else(|| {
-                format!(
-                    "{name} = {text} is not a user or group known \
-                 here"
-                )
-            }),
+            Some(text) => {
+                number_of(path, &text).ok_or_else(|| format!("{name} = {text} is not a user or group of this machine"))
+            }
         };
         let umask = match value("umask") {
             None => 0,
@@ -126,9 +123,10 @@ impl BackProgram for Gunicorn {
             return Ok(Vec::new());
         }
         Err(Closed {
-            what: format!("with its umask the socket has mode {:04o}, and keeps {} out", now.mode, user.name),
+            what: format!("with its umask the socket has mode {:04o}, so {} cannot use it", now.mode, user.name),
             next: format!(
-                "write umask = 0o007 and a group that {} is in, or umask = 0, which lets everybody in who gets to the folder",
+                "write umask = 0o007 and a group that {} is in, or umask = 0, which opens the socket to every user \
+                 that can reach the folder",
                 user.name
             ),
         })
@@ -178,6 +176,6 @@ mod tests {
         running.kill().unwrap();
         running.wait().unwrap();
         let what = found.unwrap().what;
-        assert!(what.contains("shows a title in the place of its command line"), "{what}");
+        assert!(what.contains("shows a title instead of its command line"), "{what}");
     }
 }

@@ -40,8 +40,8 @@ impl BackProgram for Puma {
         let has_port = |it: &str| it.trim_start().starts_with("port ");
         let line = own.text.lines().find(|it| has_port(it))?;
         Some(Closed {
-            what: format!("`{}` of its file opens a port beside the socket", line.trim()),
-            next: "take that line out".to_owned(),
+            what: format!("`{}` in its file opens a port in addition to the socket", line.trim()),
+            next: "remove that line".to_owned(),
         })
     }
 

@@ -59,17 +59,18 @@ impl BackProgram for Uwsgi {
             Reads::Unclear(named) => {
                 return Some(Closed {
                     what: format!(
-                        "{title} was started with the relative path {}, and in which folder is not known: from where it is now that is another file",
+                        "{title} was started with the relative path {}, and looptax does not know in which folder: \
+                         from its current folder, this is another file",
                         named.display()
                     ),
-                    next: format!("restart it with the whole path: --ini {file}"),
+                    next: format!("restart it with the absolute path: --ini {file}"),
                 });
             }
             Reads::Unknown => format!("{title} was not started with {file}"),
         };
         Some(Closed {
             what,
-            next: "name the file that it was started with; an emperor's vassal is moved by hand".to_owned(),
+            next: "pass the file that it was started with; move an emperor's vassal by hand".to_owned(),
         })
     }
 
@@ -82,7 +83,7 @@ impl BackProgram for Uwsgi {
             return Ok(reload(master, "HUP"));
         }
         Err(format!(
-            "uWSGI {} has no master process that could be made to read its file: it runs without `master = true`",
+            "uWSGI {} has no master process that can reload its file: it runs without `master = true`",
             master.pid
         ))
     }
@@ -101,7 +102,7 @@ impl BackProgram for Uwsgi {
         let mut access = Access { uid: own.master.uid, gid: own.master.gid, mode };
         if let Some(names) = section.value("chown-socket") {
             let (user, group) = names.split_once(':').unwrap_or((&*names, ""));
-            let unknown = || format!("chown-socket = {names} is not a user or group known here");
+            let unknown = || format!("chown-socket = {names} is not a user or group of this machine");
             access.uid = number_of("/etc/passwd", user).ok_or_else(unknown)?;
             if !group.is_empty() {
                 access.gid = number_of("/etc/group", group).ok_or_else(unknown)?;
@@ -125,11 +126,13 @@ impl BackProgram for Uwsgi {
         }
         Err(Closed {
             what: format!(
-                "the socket has mode {:04o} and is uWSGI's own, which does not run as root, and keeps {} out",
+                "uWSGI does not run as root, so the socket belongs to uWSGI's user with mode {:04o}, and {} cannot \
+                 use it",
                 now.mode, user.name
             ),
             next: format!(
-                "run it with a group that {} is in and chmod-socket = 660, or write chmod-socket = 666, which lets everybody in who gets to the folder",
+                "run it with a group that {} is in and chmod-socket = 660, or write chmod-socket = 666, which opens \
+                 the socket to every user that can reach the folder",
                 user.name
             ),
         })

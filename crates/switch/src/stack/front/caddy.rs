@@ -56,7 +56,7 @@ impl FrontProgram for Caddy {
     fn reload(&self, master: &Process) -> Result<Line, String> {
         if master.arguments().iter().any(|it| it == "--resume") {
             return Err(format!(
-                "Caddy {} was started with --resume: its last command counts, and no file",
+                "Caddy {} was started with --resume: its last command decides, not a file",
                 master.pid
             ));
         }
@@ -67,11 +67,7 @@ impl FrontProgram for Caddy {
         let text = read::config(&main).unwrap_or_default();
         let is_off = text.lines().any(|it| it.trim() == "admin off");
         if is_off {
-            return Err(format!(
-                "Caddy {} cannot be made to read its file: {} has `admin off`",
-                master.pid,
-                main.display()
-            ));
+            return Err(format!("Caddy {} cannot reload its file: {} has `admin off`", master.pid, main.display()));
         }
         let reload = Line::from(question(master, "reload"));
         if master.uid != 0 {
@@ -79,7 +75,7 @@ impl FrontProgram for Caddy {
         }
         // It has to reach the running one, which a question for a program of root's may not.
         trusted_program(&file_of(master))
-            .map_err(|why| format!("others than root can change {why}: it is not run as root"))?;
+            .map_err(|why| format!("users other than root can change {why}: looptax does not run it as root"))?;
         Ok(Line::from(reload.text()))
     }
 }

@@ -81,7 +81,7 @@ impl FrontProgram for Haproxy {
             return Ok(Line::from(&*reload(master, "USR2")));
         }
         Err(format!(
-            "HAProxy {} has no master process that could be made to read its file: it was started without -W or -Ws",
+            "HAProxy {} has no master process that can reload its file: it was started without -W or -Ws",
             master.pid
         ))
     }

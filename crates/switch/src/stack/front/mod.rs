@@ -69,7 +69,7 @@ impl Front {
             let Some(worker) = worker else {
                 return Err(Failure::usage(
                     format!("{} {} has no workers", program.title(), master.pid),
-                    "look into its error log",
+                    "read its error log",
                 ));
             };
             return Ok(Self { program, master, worker, files });
@@ -78,16 +78,14 @@ impl Front {
         if let Some(pid) = hidden(program) {
             return Err(Failure::usage(
                 format!(
-                    "{title} {pid} is another user's, and which files it reads is not shown: nothing that can be seen reads {shown}"
+                    "{title} {pid} belongs to another user, and looptax cannot see which files it reads: no process \
+                     that looptax sees reads {shown}"
                 ),
                 "run it as root",
             ));
         }
         Err(wrong.unwrap_or_else(|| {
-            Failure::usage(
-                format!("no {title} that runs here reads {shown}"),
-                "start it, or name the file that it reads",
-            )
+            Failure::usage(format!("no running {title} reads {shown}"), "start it, or pass the file that it reads")
         }))
     }
 }

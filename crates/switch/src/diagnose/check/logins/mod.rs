@@ -121,7 +121,7 @@ fn stranger(opened: &Opened) -> Option<Point> {
         PointCode::PeerUnproved,
         Outcome::Unknown,
         why.words.clone(),
-        "asked the kernel whose process listens there, before anything was sent",
+        "asked the kernel which process listens there, before anything was sent",
     );
     why.is_of_stranger.then(|| point.with_next(TRUST_PEER))
 }
@@ -140,10 +140,10 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
             Topic::SameServer,
             PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            format!("{title} has no login that would show which server is behind the port and behind the socket"),
+            format!("{title} has no login that would show which server listens on the port and which on the socket"),
             "looked at the listening sockets of every process",
         )
-        .with_next("look whether the socket is that server's own; a page asked for over it shows that it works")
+        .with_next("check whether the socket belongs to that server; a page requested over it shows that it works")
     });
     vec![point]
 }
@@ -171,7 +171,9 @@ fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
         return point;
     }
     let point = |code, outcome, what: String| Point::new(Topic::Login, code, outcome, what, &*how);
-    let mut next = "look at user, password and database; `looptax check` of the server's address over TCP says what the account lacks on the socket".to_owned();
+    let mut next = "check user, password and database; `looptax check` of the server's address over TCP shows what \
+                    the account lacks on the socket"
+        .to_owned();
     let refused = match (&opened.conversation, &opened.database_refusal) {
         (Ok(_), None) => {
             let what = "the login works over the socket".to_owned();
@@ -208,8 +210,8 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
             Topic::Account,
             PointCode::CredentialsUnknown,
             Outcome::Unknown,
-            format!("not logged in, since {why}: account, rights and TLS are open"),
-            "nothing was tried with guessed words".to_owned(),
+            format!("not logged in, because {why}: account, rights and TLS are not checked"),
+            "no guessed login was tried".to_owned(),
         )
         .with_next(format!(
             "LOOPTAX_PASSWORD=… looptax check {}://{user}{}/{}{}",
@@ -292,7 +294,7 @@ fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -
 fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let working = scope.spawn(work);
-        working.join().unwrap_or_else(|_| Err(io::Error::other("the login broke off")))
+        working.join().unwrap_or_else(|_| Err(io::Error::other("the login stopped unexpectedly")))
     })
 }
 
@@ -393,7 +395,7 @@ fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
         format!("two servers: {over_tcp}over the socket {who}"),
         "connected to the socket, and asked the kernel which process listens on it and on the port",
     );
-    Some(point.with_next("name the socket of the server on that port: `looptax find` lists both"))
+    Some(point.with_next("pass the socket of the server on that port: `looptax find` lists both"))
 }
 
 fn identity(opened: &mut Opened) -> Option<String> {
@@ -424,12 +426,12 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
         Topic::Account,
         PointCode::AnswersUnfit,
         Outcome::Unknown,
-        format!("the answer does not fit the question, so nothing is known about the account: {first}{more}"),
+        format!("the answer does not fit the question, so looptax knows nothing about the account: {first}{more}"),
         how,
     );
     Some(point.with_next(
-        "ask it with the server's own client: SELECT CURRENT_USER, or INFO; a program that answers otherwise is not a \
-         server, or is a proxy that answers itself",
+        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that answers something else is \
+         not a server, or is a proxy that answers itself",
     ))
 }
 
@@ -443,7 +445,10 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
         (Ok(_), Err(why)) if !is_client => (
             PointCode::LoginFailsForUs,
             Outcome::Unknown,
-            format!("the login works over TCP; over the socket it fails for us, who are not the client: {why}"),
+            format!(
+                "the login works over TCP; over the socket it fails for looptax, which does not run as the client: \
+                 {why}"
+            ),
         ),
         (Ok(_), Err(why)) => (
             PointCode::LoginFailsOverSocket,

@@ -45,10 +45,10 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
             Topic::Hba,
             PointCode::HbaNotReadable,
             Outcome::Unknown,
-            "the file was not found, or may not be read",
-            "looked where its command line and its configuration say, else in its data folder",
+            "the file was not found, or looptax may not read it",
+            "looked where its command line and its configuration point, otherwise in its data folder",
         )
-        .with_next("run it as root, or look at SELECT * FROM pg_hba_file_rules");
+        .with_next("run looptax as root, or read SELECT * FROM pg_hba_file_rules");
         return (point, line);
     };
     let (ip, client) = (sides.tcp.ip(), &sides.client.user);
@@ -68,7 +68,7 @@ fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
         ))?;
         // One is a member of oneself.
         let has_own = roles.iter().any(|it| it == user);
-        has_own.then_some(roles).ok_or_else(|| it.unfit("roles, and one's own among them", "others"))
+        has_own.then_some(roles).ok_or_else(|| it.unfit("roles that include the account's own", "others"))
     });
     let version = opened.ask_surely(|it| it.number::<u32>("SELECT current_setting('server_version_num')"));
     let (Some(roles), Some(version)) = (roles, version) else {
