@@ -15,7 +15,7 @@ const LONGEST_ENTRY: usize = 390;
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
-    let manifest = std::env::var_os("run this as `cargo lab`").context("run me as `cargo lab`")?;
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo lab`")?;
     let root = PathBuf::from(manifest).parent().map(PathBuf::from);
     root.context("the lab's folder has no parent")
 }

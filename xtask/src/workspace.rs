@@ -19,7 +19,7 @@ const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
-    let manifest = std::env::var_os("run this as `cargo xtask`").context("run me as `cargo xtask`")?;
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
     let root = PathBuf::from(manifest).parent().map(PathBuf::from);
     root.context("the xtask folder has no parent")
 }
