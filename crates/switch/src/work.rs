@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use looptax_host::Folder;
 use looptax_model::failure::with_causes;
 use looptax_model::record::{FileHolds, SwitchStanding};
+use serde::de::DeserializeOwned;
 
 use crate::SwitchError;
 use crate::create::{create, remove_folder, uncreate};
@@ -187,8 +188,10 @@ impl Work {
     }
 
     /// Returns the own data of its fix.
-    pub(crate) fn kept_of_fix(&self) -> Result<Vec<u8>, SwitchError> {
-        read(&self.folder, FIX_FILE)
+    pub(crate) fn kept_of_fix<T: DeserializeOwned>(&self) -> Result<T, SwitchError> {
+        let path = self.folder.path().join(FIX_FILE);
+        let why = |error: serde_json::Error| SwitchError::Unreadable { path, why: error.to_string() };
+        serde_json::from_slice(&read(&self.folder, FIX_FILE)?).map_err(why)
     }
 
     /// The programs of a web server's switch.

@@ -277,9 +277,7 @@ fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
 
 /// Takes a fix back that was done earlier.
 pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Result<(), FixError> {
-    let kept = work.kept_of_fix()?;
-    let plan: KeptFix = serde_json::from_slice(&kept)
-        .map_err(|error| FixError::Untold { what: "what was done", why: error.to_string() })?;
+    let plan: KeptFix = work.kept_of_fix()?;
     let mut talk = log_in(admin)?;
     if identity(&mut talk)? != plan.identity {
         return Err(FixError::OtherServer {

@@ -194,11 +194,13 @@ impl Access {
             End::Missing { path } => Some(format!("{} does not see {path}", client.shown)),
             End::Denied => Some(format!("{} may not go through {folder}", client.shown)),
             End::Connected => Some(format!("another process listens on {}", socket.display())),
-            End::NotASocket => Some(format!("{} exists already, and is not a socket", socket.display())),
             End::TooLong { bytes, most } => {
                 Some(format!("the path has {bytes} bytes, and the kernel accepts at most {most}"))
             }
-            end => Some(format!("looptax could not try the whole path to {}: {end:?}", socket.display())),
+            End::Full => Some(format!("the connection queue of {} is full", socket.display())),
+            End::Confined => Some(format!("a security module does not let {} connect", client.shown)),
+            End::Failed { why } => Some(format!("looptax could not try the path to {}: {why}", socket.display())),
+            End::NotASocket | End::Refused => Some(format!("{} exists already, and is not a socket", socket.display())),
         };
         found.problem = why.map(Unfit::elsewhere);
         if found.has_mode && found.problem.is_none() {

@@ -214,10 +214,7 @@ fn check_refused(channel: Channel, challenge: &[u8], wanted: &str) {
     let (outcome, heard) = log_in(&sent, "secret", channel);
     let fault = outcome.expect_err("a refusal");
     assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
-    assert_eq!(
-        fault.to_string(),
-        format!("this connection needs `{wanted}`, which looptax does not support")
-    );
+    assert_eq!(fault.to_string(), format!("this connection needs `{wanted}`, which looptax does not support"));
     assert_eq!(split(&heard.borrow()).len(), 1, "we said nothing more");
 }
 
