@@ -81,7 +81,7 @@ pub enum AddressError {
     /// It does not begin as a URL does.
     #[error("this is not a DSN: one begins with the protocol, as in mysql://, postgres:// or redis://")]
     NoScheme,
-    #[error("the URL is broken: {source}")]
+    #[error("the URL is invalid: {source}")]
     Broken { source: url::ParseError },
     /// Its scheme belongs to nothing that is known.
     #[error("`{scheme}://` is not a database that looptax knows{}", instead_of(.scheme))]

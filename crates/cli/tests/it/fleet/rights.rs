@@ -59,7 +59,7 @@ fn what_an_engine_refuses_comes_with_its_own_next_step() {
         refused(&format!("{other_database}/nowhere"), "after the host");
         let (_, host) = engine.url.rsplit_once('@').unwrap();
         let scheme = engine.url.split_once("//").unwrap().0;
-        refused(&format!("{scheme}//nobody:wrong@{host}"), "user and password stand in");
+        refused(&format!("{scheme}//nobody:wrong@{host}"), "write user and password into");
     }
 }
 
