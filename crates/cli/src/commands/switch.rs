@@ -56,7 +56,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(
-            format!("there is no process {pid}, or it may not be looked at"),
+            format!("process {pid} does not exist, or you may not inspect it"),
             "`looptax find` lists the clients",
         ));
     }
@@ -211,7 +211,7 @@ impl Doing<'_> {
         }
         if let Some(owner) = sources::owner(file) {
             self.terminal.words(&format!(
-                "hint: the file belongs to {owner}: name the user that the application runs as, for example --user \
+                "hint: the file belongs to {owner}: pass the user that the application runs as, for example --user \
                  {owner}\n"
             ));
         }

@@ -309,7 +309,7 @@ fn no_connections_are_no_comparison() {
 fn a_running_server_is_left_alone_until_somebody_agrees() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
-    check(&[&url], 2, &["only when the plan is agreed to", "--yes"]);
+    check(&[&url], 2, &["only if you agree to the plan", "--yes"]);
 }
 
 /// With `--write`, so that what was written must go again although the server is full.

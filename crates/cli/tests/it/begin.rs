@@ -26,7 +26,7 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
     };
     run.expect_code(130);
     let said = fs::read_to_string(scratch.file("two.err")).unwrap();
-    assert!(said.contains("looptax does not measure while `stop` is there: waiting\n"), "{said}");
+    assert!(said.contains("looptax does not measure while `stop` exists: waiting\n"), "{said}");
     assert!(!scratch.file("two.json").exists(), "{said}");
     scratch.check_nothing_left();
 }
@@ -35,7 +35,7 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
 fn a_stop_file_keeps_a_comparison_from_beginning() {
     let scratch = Scratch::new();
     fs::write(scratch.file("stop"), "").unwrap();
-    let words = ["looptax does not measure while `stop` is there", "--wait"];
+    let words = ["looptax does not measure while `stop` exists", "--wait"];
     compare(&scratch).args(["echo", "--stop-file", "stop"]).run().expect_error(2, &words);
 }
 

@@ -139,7 +139,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     open.expect_code(3);
     assert!(
         open.stdout
-            .contains("tcp loses 26.0 % [25.0, 27.0] of unix's throughput: whether that is within 26 % is not known"),
+            .contains("tcp loses 26.0 % [25.0, 27.0] of unix's throughput: undecided whether that is within 26 %"),
         "{}",
         open.stdout
     );
@@ -150,7 +150,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     for (limit, code) in [("11%", 1), ("27%", 3), ("32%", 0)] {
         let found = looptax(&scratch, &["gate", "u.json", "--max-tax", limit]);
         found.expect_code(code);
-        let words = "tcp loses something between 12.0 and 31.0 % of unix's throughput";
+        let words = "tcp loses between 12.0 and 31.0 % of unix's throughput";
         assert!(found.stdout.contains(words), "{}", found.stdout);
     }
     with_taxes(&scratch, "b.json", &ABOUT_26, |comparison| {

@@ -129,9 +129,9 @@ fn forms_of_one_run_are_not_made_of_several_or_of_none() {
     for (args, words) in [
         (&["r.json", "r.json", "--json"][..], "one run"),
         (&["r.json", "r.json", "--csv", "-"], "one run"),
-        (&["--html", "x.html"], "which run"),
-        (&["--forget"], "which run"),
-        (&["--md", "-"], "which run"),
+        (&["--html", "x.html"], "this needs a run"),
+        (&["--forget"], "this needs a run"),
+        (&["--md", "-"], "this needs a run"),
     ] {
         show(&scratch, args).run().expect_error(2, &[words]);
     }

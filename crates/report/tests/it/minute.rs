@@ -140,7 +140,7 @@ fn r20_sockets_without_a_process_are_named_and_a_hidden_server_is_not_said_to_ha
 #[test]
 fn a_row_that_is_too_long_goes_on_below_its_own_beginning() {
     let narrow = Minute::new(Style { width: 60, color: true, unicode: true });
-    let why = "half a minute was over; looptax compare private:postgres";
+    let why = "the half minute was over; measure it with looptax compare private:postgres";
     let text = narrow.not_measured("postgres", why);
     let plain = text.replace("\u{1b}[33m", "").replace("\u{1b}[0m", "");
     let expected = [

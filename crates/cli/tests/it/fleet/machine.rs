@@ -79,7 +79,7 @@ fn of_two_passwords_none_is_chosen_in_silence() {
     let scratch = Scratch::new();
     fs::write(scratch.file("p"), "one").unwrap();
     let both = ["fleet", "send", "clickhouse://w:other@127.0.0.1:1/looptax", "--from", ".", "--password-file", "p"];
-    looptax(&scratch, &both).expect_error(2, &["holds a password", "leave out"]);
+    looptax(&scratch, &both).expect_error(2, &["contains a password", "only one"]);
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Client {
         if let Some(pid) = pid {
             let Some(found) = process(pid) else {
                 return Err(Failure::usage(
-                    format!("there is no process {pid}, or it may not be looked at"),
+                    format!("process {pid} does not exist, or you may not inspect it"),
                     "`looptax find` lists the clients",
                 ));
             };
