@@ -80,7 +80,7 @@ fn r19_without_proc_each_command_says_so_in_one_sentence() {
     }
     let scratch = Scratch::new();
     let run = |args: &[&str]| run_without("/proc", &scratch, args);
-    let words = "/proc is not mounted here";
+    let words = "/proc is not mounted";
     for args in [
         &["compare", "echo"][..],
         &["compare", "private:redis"],
@@ -292,7 +292,7 @@ fn a_result_that_cannot_be_printed_is_told_with_the_place_of_its_record() {
         &[
             "cannot print the result to stdout",
             "No space left",
-            "what was measured is in there.json: `looptax show there.json` prints it",
+            "the result is in there.json: `looptax show there.json` prints it",
         ],
     );
 }

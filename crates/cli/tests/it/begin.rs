@@ -63,7 +63,7 @@ fn the_load_of_the_machine_is_spread_over_its_processors_and_not_over_ours() {
     // Three quarters of a task for each.
     let loadavg = format!("{:.2} 0.00 0.00 1/100 1000\n", 0.75 * n_processors as f64);
     if let Some(run) = on_loaded_machine(&scratch, &loadavg, "--max-load 0.5") {
-        run.expect_error(2, &["is 0.75 for each processor"]);
+        run.expect_error(2, &["is 0.75 per processor"]);
     }
 }
 
@@ -71,6 +71,6 @@ fn the_load_of_the_machine_is_spread_over_its_processors_and_not_over_ours() {
 fn a_load_that_cannot_be_read_is_told_and_not_waited_for() {
     let scratch = Scratch::new();
     if let Some(run) = on_loaded_machine(&scratch, "", "--max-load 0.5 --wait") {
-        run.expect_error(2, &["load is not known", "/proc/loadavg", "--max-load"]);
+        run.expect_error(2, &["cannot determine the machine's load", "/proc/loadavg", "--max-load"]);
     }
 }

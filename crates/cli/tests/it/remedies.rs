@@ -81,7 +81,7 @@ fn what_does_not_go_with_a_server_is_left_out() {
 fn it_is_asked_of_one_server_and_over_tcp() {
     check_refused(&["--remedies"], &["--remedies is about one server", "hint:"]);
     let two = ["private:redis", "--remedies", "--workload", "get,set"];
-    check_refused(&two, &["--remedies is about one workload", "hint:"]);
+    check_refused(&two, &["--remedies works only with one workload", "hint:"]);
     let over_unix = ["echo", "--remedies", "--baseline", "unix"];
     check_refused(&over_unix, &["`unix` is a remedy itself", "--baseline tcp"]);
 }

@@ -282,7 +282,7 @@ fn every_format_is_written_and_one_of_them_may_be_printed() {
         );
     }
     looptax(&scratch, &["show", "a.json", "--md", "-", "--csv", "-"])
-        .expect_error(2, &["--md and --csv cannot both be printed"]);
+        .expect_error(2, &["--md and --csv cannot both go to standard output"]);
 }
 
 #[test]

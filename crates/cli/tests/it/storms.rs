@@ -45,7 +45,7 @@ fn r49_storms_have_a_verdict_a_next_step_and_a_place_in_the_history() {
         assert!(row.is_some_and(|it| it.contains(verdict)), "no `{of_arm}` with `{verdict}` in {list}");
     }
     let last = looptax(&["show", "last"]);
-    last.expect_error(2, &["was printed and not saved"]);
+    last.expect_error(2, &["was only printed, not saved"]);
     let again = looptax(&["show", "short"]);
     assert!(
         again.words().contains(&said[said.find("as ").unwrap()..said.find("record: ").unwrap()]),

@@ -104,7 +104,7 @@ fn a_plan_says_the_lines_without_their_password_and_changes_nothing() {
 fn nobody_is_moved_who_was_not_asked() {
     let Some(scene) = Scene::new() else { return };
     for args in [&[][..], &["--json"]] {
-        scene.switch(args).expect_error(2, &["no terminal to ask on", "--yes"]);
+        scene.switch(args).expect_error(2, &["without a terminal looptax cannot ask you", "--yes"]);
     }
     scene.check_unchanged();
 }
@@ -344,7 +344,7 @@ fn an_interrupted_switch_is_told_at_the_next_start_and_can_be_finished() {
     running.wait_for("the file to be written", || (fs::read(&path).ok()? != before).then_some(()));
     assert_eq!(scene.standings(), ["under-way"]);
     let second = scene.switch(&["--yes"]);
-    second.expect_error(2, &["another looptax switch is under way"]);
+    second.expect_error(2, &["another looptax switch is running"]);
     running.signal(Signal::KILL);
     let _ended = running.wait();
     assert_eq!(scene.standings(), ["interrupted"]);

@@ -216,7 +216,7 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
         n += 1;
         (n > N_MORE).then_some(())
     });
-    run.wait_for_stderr("the old files are being put back");
+    run.wait_for_stderr("looptax is putting the old files back");
     fs::write(&go, "").unwrap();
     let run = run.wait();
     run.expect_code(130);
