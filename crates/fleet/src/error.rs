@@ -85,7 +85,7 @@ impl Refusal {
             }
             Self::Login => {
                 "write user and password into the address, or the password into --password-file or \
-                    LOOPTAX_COLLECTOR_PASSWORD"
+                 LOOPTAX_COLLECTOR_PASSWORD"
             }
             Self::Rights => "`looptax fleet init --print` lists what an account needs",
             Self::Row | Self::Other => "`looptax fleet init --print` shows the tables as they should be",
@@ -119,11 +119,9 @@ impl Explain for FleetError {
                 Some("is it running, and can this machine reach it? the next report tries again".to_owned())
             }
             Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
-            Self::Authority { .. } => Some(
-                "pass the certificate of the authority that signs the collector's: \
-                --ca-file FILE"
-                    .to_owned(),
-            ),
+            Self::Authority { .. } => {
+                Some("pass the certificate of the authority that signs the collector's: --ca-file FILE".to_owned())
+            }
             Self::Destination { .. } => Some(
                 "for example clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -".to_owned(),
             ),
@@ -133,7 +131,7 @@ impl Explain for FleetError {
             ),
             Self::NoEngine => Some(
                 "read files with your log collector, or send them to a database: `looptax fleet send ADDRESS --from \
-                    FOLDER`"
+                 FOLDER`"
                     .to_owned(),
             ),
             Self::NoReport { .. } | Self::NoView { .. } | Self::Output { .. } => None,

@@ -95,7 +95,7 @@ impl<R: BufRead> Gathered<R> {
             self.forget(&id);
             return Err(self.wrong(format!(
                 "incomplete reports take more than {MOST_PENDING_BYTES} bytes: their last row, of the table reports, \
-                    is missing; report {id}, the largest, is left out"
+                 is missing; report {id}, the largest, is left out"
             )));
         }
         Ok(None)

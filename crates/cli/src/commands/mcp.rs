@@ -167,8 +167,7 @@ impl Server {
             }
             if call.measures && running.iter().any(|it| it.tool == name) {
                 return Ok(Some(call::refused(
-                    "a comparison is running, and a second one would disturb it: wait until \
-                    it ends",
+                    "a comparison is running, and a second one would disturb it: wait until it ends",
                 )));
             }
             running.push(Running { id: request.id.clone(), tool: tool.name, stop: Arc::clone(&stop) });

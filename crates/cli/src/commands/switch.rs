@@ -343,8 +343,8 @@ impl Doing<'_> {
         let words: Vec<String> = match &diff {
             Ok(diff) if diff.hops.is_empty() => {
                 vec![
-                    "no comparison with the requests before: looptax does not see which requests after it are from \
-                    the same program"
+                    "no comparison with the requests before: looptax does not see which requests after it are from the \
+                     same program"
                         .to_owned(),
                 ]
             }

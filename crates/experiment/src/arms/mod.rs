@@ -181,7 +181,7 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         (Arm::Tls, Protocol::Mongodb) => Some("looptax speaks no TLS with MongoDB"),
         (Arm::Tls, _) => Some("its TLS has a separate port: name that as rediss://…"),
         (Arm::Tcp6, _) => Some("a running server is measured where it was named: give [::1] in its URL"),
-        (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
+        (Arm::TlsUnix, _) => Some("it has no TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself has this arm: private:KIND"),
     }
 }

@@ -103,15 +103,14 @@ impl Destination {
         match &self.place {
             Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
                 "the collector is another machine, and the connection has no TLS: reports and password can be read on \
-                    the way (?secure=true encrypts them)",
+                 the way (?secure=true encrypts them)",
             ),
             Place::Postgres(it) if it.sealing == Sealing::Unchecked => Some(
-                "sslmode=require encrypts the connection but does not check the server's certificate: \
-                    verify-full does",
+                "sslmode=require encrypts the connection but does not check the server's certificate: verify-full does",
             ),
             Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
                 "sslmode=disable: reports can be read on the way; looptax sends no password to a server that does not \
-                    ask for SCRAM",
+                 ask for SCRAM",
             ),
             _ => None,
         }
@@ -183,8 +182,8 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
         Some("verify-ca") => Sealing::Authority,
         Some(_) => {
             return Err(wrong(
-                "`sslmode=` has to be verify-full, verify-ca, require or disable: other modes may silently send in \
-                    the clear",
+                "`sslmode=` has to be verify-full, verify-ca, require or disable: other modes may silently send in the \
+                 clear",
             ));
         }
     };

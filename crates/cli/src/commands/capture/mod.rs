@@ -228,8 +228,7 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
     );
     if !terminal::can_ask() {
         return Err(Failure::usage(
-            "-w writes the contents of connections, and without a terminal looptax cannot ask \
-            you first",
+            "-w writes the contents of connections, and without a terminal looptax cannot ask you first",
             "add --yes to agree",
         ));
     }

@@ -50,8 +50,7 @@ impl Abilities {
             lacks.push(match keep_days {
                 Some(days) => {
                     format!(
-                        "the engine does not delete old rows (no TTL): drop partitions older than {days} days, by \
-                        month"
+                        "the engine does not delete old rows (no TTL): drop partitions older than {days} days, by month"
                     )
                 }
                 None => "the engine does not delete old rows (no TTL): drop partitions by month".to_owned(),
@@ -65,8 +64,8 @@ impl Abilities {
         }
         if !self.has_async_insert {
             lacks.push(
-                "the engine does not batch small inserts (no async_insert): with thousands of machines let \
-                them report at random times (--jitter)"
+                "the engine does not batch small inserts (no async_insert): with thousands of machines let them report \
+                 at random times (--jitter)"
                     .to_owned(),
             );
         }

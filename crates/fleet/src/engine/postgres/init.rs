@@ -34,7 +34,7 @@ pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<Collect
     if encoding != "UTF8" {
         return Err(engine.strange(format!(
             "its database has the encoding {encoding}, but names of programs need UTF8: CREATE DATABASE … ENCODING \
-                'UTF8' TEMPLATE template0"
+             'UTF8' TEMPLATE template0"
         )));
     }
     let mut done = Vec::new();

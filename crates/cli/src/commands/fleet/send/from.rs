@@ -129,10 +129,9 @@ impl Sending {
 fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     let words = match reported.reports {
         0 => "run the same command again to send the reports".to_owned(),
-        n => format!(
-            "{n} reports arrived before; run the same command again to send all: each report counts only \
-            once"
-        ),
+        n => {
+            format!("{n} reports arrived before; run the same command again to send all: each report counts only once")
+        }
     };
     let failure = Failure::from(error);
     let hint = match failure.hint() {
