@@ -88,7 +88,7 @@ pub(super) fn judge(run: &Run<'_>) -> Judged {
         }
     }
     if ending == Ending::Unproved {
-        violations.push("moved, and not proved, although it was restarted".to_owned());
+        violations.push("moved, but not proved, although it was restarted".to_owned());
     }
     let ends = run.draw.ends.iter().enumerate();
     violations.extend(ends.filter_map(|(idx, end)| where_it_is(run, ending, idx, end)));

@@ -131,7 +131,7 @@ fn nothing_is_done_while_the_stop_file_is_there() {
     let args = ["fleet", "send", "clickhouse://u@127.0.0.1:1/x", "--spool", "s", "--stop-file", "stop"];
     let run = looptax(&scratch, &args);
     run.expect_code(0);
-    assert!(run.stdout.contains("while `stop` is there"), "{}", run.stdout);
+    assert!(run.stdout.contains("while `stop` exists"), "{}", run.stdout);
     assert!(!scratch.file("s").exists());
 }
 

@@ -197,7 +197,7 @@ fn moved_and_back(kind: &'static str) {
     let files = [&*scene.app, &scene.own];
     let moved = scene.switch(files).run();
     moved.expect_code(0);
-    assert!(moved.words().contains("moved, and proved"), "{}", moved.stdout);
+    assert!(moved.words().contains("moved and proved"), "{}", moved.stdout);
     assert!(!moved.words().contains("beware"), "nothing of it is in these files: {}", moved.stdout);
     scene.expect_only_the_socket();
 

@@ -181,7 +181,7 @@ fn a_server_and_its_application_are_taken_back_together() {
     let quiet = scene.switch([&scene.app, &scene.own]).args(["-q"]).run();
     quiet.expect_code(0);
     assert!(
-        quiet.stdout.starts_with("moved, and proved") && quiet.stderr.is_empty(),
+        quiet.stdout.starts_with("moved and proved") && quiet.stderr.is_empty(),
         "{}{}",
         quiet.stdout,
         quiet.stderr
