@@ -53,7 +53,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     let words = run.words();
     for expected in [
         "what would help on private:redis over tcp: 1 connection, get, client-pinned",
-        "for programs that do otherwise today",
+        "for programs that work differently today",
         "16 requests at once: ",
         "if each request opens a connection today",
     ] {

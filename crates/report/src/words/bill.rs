@@ -94,7 +94,7 @@ fn closing(bill: &Bill, text: Text) -> Option<String> {
     let has_ways = bill.steps.iter().any(|step| step.left_over_us.is_some());
     match (has_ways, unfinished.is_empty()) {
         (false, _) => None,
-        (true, true) => Some(format!("the steps add up to what is measured in all{}", beside(bill))),
+        (true, true) => Some(format!("the steps add up to the measured total{}", beside(bill))),
         (true, false) => Some(format!("the steps do not add up: left over are {}", unfinished.join(", "))),
     }
 }

@@ -112,13 +112,12 @@ pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
         format!("{}, begun {}", reproduction.command.join(" "), begun(reproduction)),
     ];
     lines.push(
-        "the measured figure compares the arms epoch by epoch: the figures of each arm by itself need not give the same \
-         ratio"
+        "the measured figure compares the arms epoch by epoch; the figures of each arm by itself may give another ratio"
             .to_owned(),
     );
     lines.extend(reproduction.problems.iter().cloned());
     if reproduction.interrupted {
-        lines.push("interrupted: what was measured until then".to_owned());
+        lines.push("interrupted: only the part measured so far".to_owned());
     }
     lines.iter().map(|line| text.clean(line)).collect()
 }

@@ -396,13 +396,13 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     another.peer.pid = Some(70);
     look.clients.push(another);
     insta::assert_snapshot!(found_openmetrics(&look), @r#"
-    # HELP looptax_find_info looptax that looked.
+    # HELP looptax_find_info The version of looptax that made this.
     # TYPE looptax_find_info gauge
     looptax_find_info{version="0.1.0"} 1
-    # HELP looptax_find_sees_all Whether every process could be looked into.
+    # HELP looptax_find_sees_all Whether looptax could inspect every process.
     # TYPE looptax_find_sees_all gauge
     looptax_find_sees_all 1
-    # HELP looptax_find_fell_back Programs that were switched to the socket and are over TCP again.
+    # HELP looptax_find_fell_back Programs that are over TCP again after a switch to the socket.
     # TYPE looptax_find_fell_back gauge
     looptax_find_fell_back 0
     # HELP looptax_find_servers Servers that run.

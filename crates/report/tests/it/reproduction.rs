@@ -156,8 +156,7 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
 
     2 CPUs, unknown processor, Linux 6.18
     looptax reproduce x, begun 2026-11-22T12:00:00Z
-    the measured figure compares the arms epoch by epoch: the figures of each arm by itself need not give the same
-      ratio
+    the measured figure compares the arms epoch by epoch; the figures of each arm by itself may give another ratio
     result: out/reproduce.json
     "#);
 }

@@ -171,7 +171,7 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
       half the interval is 2 %, 800 µs per page: differences well below that would
         not have been seen
 
-    no verdict in this run: 1 comparison left open
+    no verdict in this run: 1 comparison undecided
     ");
 }
 

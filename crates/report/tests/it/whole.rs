@@ -47,7 +47,7 @@ fn on_a_wide_terminal() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 14 %
-    `same` pins both ends of a connection to one core: the transport's own cost. --placement free judges the behaviour of an untuned
+    `same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free judges an untuned
     machine, in minutes
     record: looptax-1.json
     ");
@@ -107,9 +107,9 @@ fn on_a_narrow_terminal_in_ascii() {
 
     3 verdicts, each with its own chance of 5 % for a false
     alarm; of at least one: up to 14 %
-    `same` pins both ends of a connection to one core: the
-    transport's own cost. --placement free judges the behaviour
-    of an untuned machine, in minutes
+    `same` pins both ends of a connection to one core, which
+    shows the transport's own cost; --placement free judges an
+    untuned machine, in minutes
     ");
 }
 

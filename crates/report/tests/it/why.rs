@@ -74,7 +74,7 @@ fn layers_sum_checks_and_counts_stand_on_the_page_without_its_script() {
         "TCP, IP is not seen",
         "The flame graph needs the page's script",
         "Rare chains are left out to save room: 0.05 µs per request on unix, 0.00 µs on tcp.",
-        "Frames hold the sampler's own part, which the layers above are without",
+        "Frames include the sampler's own part, but the layers above do not",
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }

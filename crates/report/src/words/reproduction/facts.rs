@@ -21,9 +21,9 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
         }
         ReproductionReason::NoFigure { na } => format!("no figure: {na}"),
         ReproductionReason::Withheld(it) => {
-            format!("compare gives no verdict: {}", withheld(it, text))
+            format!("`compare` gives no verdict: {}", withheld(it, text))
         }
-        ReproductionReason::Warned { warning } => format!("compare warns: {warning}"),
+        ReproductionReason::Warned { warning } => format!("`compare` warns: {warning}"),
         ReproductionReason::Ended { interrupted, n_epochs, planned } => {
             let why = if *interrupted { "interrupted" } else { "ended when its time was over" };
             format!("{why}, after {n_epochs} of {planned} epochs")
@@ -71,7 +71,7 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
             )
         }
         ReproductionFinding::Near { published_us, trials } if trials.is_empty() => {
-            format!("none of the attempts comes near {published_us:.0} µs per message over TCP")
+            format!("no attempt comes near {published_us:.0} µs per message over TCP")
         }
         ReproductionFinding::Near { published_us, trials } => format!(
             "within a factor of two of {published_us:.0} µs per message over TCP comes: {}; that shows what can make \
@@ -81,9 +81,9 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
         ReproductionFinding::Page { queries, page_us, share_pct, added_pct } => {
             let added = added(added_pct);
             let whole = if holds_zero(added_pct) {
-                format!("whether the page as a whole is slower for it is not decided: {added}")
+                format!("not decided whether the whole page is slower for it: {added}")
             } else {
-                format!("the page as a whole takes {added} over TCP")
+                format!("the whole page takes {added} over TCP")
             };
             format!(
                 "a page of {queries} queries takes {:.1} ms over TCP, {share_pct:.1} % of it in queries; {whole}",
@@ -155,7 +155,7 @@ mod tests {
             published_us: 1_133.4,
             trials: trials.iter().map(|it| (*it).to_owned()).collect(),
         };
-        check(&near(&[]), &["none of the attempts", "1133 µs"]);
+        check(&near(&[]), &["no attempt comes near", "1133 µs"]);
         check(&near(&["two", "three"]), &["comes: two; three; "]);
         let page =
             |pct| ReproductionFinding::Page { queries: 54, page_us: 8_000.0, share_pct: 4.0, added_pct: exact(pct) };
