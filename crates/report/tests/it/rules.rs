@@ -125,7 +125,7 @@ fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
 fn an_open_verdict_says_what_would_help() {
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     // 90 epochs of 8 slices of 60 ms each.
-    let help = "a tax of -2.0 to 4.0 % cannot be excluded; about 90 epochs (43 s) may help (--fixed)";
+    let help = "a tax of -2.0 to 4.0 % is possible; about 90 epochs (43 s) may help (--fixed)";
     check(judged(Verdict::Inconclusive, wide.clone()), &["inconclusive", help]);
     let mut free = judged(Verdict::Inconclusive, wide);
     free.placement.asked = Placement::Free;
@@ -180,8 +180,9 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     check(
         busy.clone(),
         &[
-            "in 8 of 20 epochs others took CPU time (other programs, or the hypervisor)",
-            "the tax was another in them: 14.2 % (\"tcp is slower\") against 0.6 % (\"real but negligible\") in the others",
+            "other programs or the hypervisor took CPU time in 8 of 20 epochs",
+            "the tax differed there: 14.2 % (\"tcp is slower\"), and 0.6 % (\"real but negligible\") in the other \
+             epochs",
         ],
     );
     let drifted = judged(Verdict::Inconclusive, parts_differ(Parts::Halves));

@@ -42,7 +42,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
         let _ = writeln!(rest, "        beware: {trap}");
     }
     if !change.is_read {
-        let _ = writeln!(rest, "        how we know: generally known, not read in its source: try it on a copy");
+        let _ = writeln!(rest, "        how we know: from general knowledge, not from its source: try it on a copy");
     }
     text + &wrapped(&rest, style)
 }
