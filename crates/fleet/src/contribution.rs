@@ -20,7 +20,7 @@ pub enum ContributionError {
     Machines(&'static str),
     #[error("no record has a result of a built-in workload")]
     Nothing,
-    #[error("it is not what `looptax show --publish` writes: {0}")]
+    #[error("it is not a file of `looptax show --publish`: {0}")]
     Form(String),
     #[error("its SHA-256 does not match its contents: it was changed")]
     Hash,

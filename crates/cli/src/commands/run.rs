@@ -156,7 +156,7 @@ fn not_run(error: RedirectError) -> NotRun {
         Exit::NotFound => "is it installed, and in PATH or given with its folder?",
         Exit::NotExecutable => "is it a program, and do you have the right to execute it?",
         _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
-        _ => "run the command without looptax; it then goes over TCP",
+        _ => "run the command without looptax; it then uses TCP",
     };
     NotRun { failure: Failure::from(error).with_hint(hint), exit }
 }

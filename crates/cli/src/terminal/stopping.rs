@@ -18,8 +18,7 @@ pub(crate) fn say_stopping() {
     } else if waiting::is_kept() {
         "stopping: looptax first puts the old files back"
     } else {
-        "stopping: looptax ends its servers and clients in order; Ctrl-C again ends them at once and leaves nothing \
-         behind"
+        "stopping: looptax ends everything it started, in order; Ctrl-C again ends it at once and leaves nothing behind"
     };
     let _ = writeln!(io::stderr().lock(), "\n{words}");
 }

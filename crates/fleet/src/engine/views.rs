@@ -76,13 +76,14 @@ pub const VIEWS: [View; 10] = [
             column("cpu_ms_per_s", Kind::Number, "CPU time that TCP costs them, ms per second: the sum of estimates."),
             column("cpu_ms_per_s_lo", Kind::Number, "Sum of the lower ends."),
             column("cpu_ms_per_s_hi", Kind::Number, "Sum of the upper ends."),
-            column("hosts_over_tcp", Kind::Count, "Machines on which some of it goes over TCP."),
+            column("hosts_over_tcp", Kind::Count, "Machines on which some of its requests are over TCP."),
             column("hosts_with_socket", Kind::Count, "Machines on which the server has a socket."),
         ],
     },
     View {
         name: "movers",
-        doc: "Pairs of a machine, of those that reported within a week, that used another transport in its newest report than a week before it, or than in its first one.",
+        doc: "Pairs of a machine that used another transport in the newest report than a week before, or than in the \
+            first report; only machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,

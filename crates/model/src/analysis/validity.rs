@@ -167,7 +167,7 @@ mod tests {
         arms[1].proof.server_identity = Some("another".to_owned());
         let expected = [
             "`tcp` was not proved",
-            "two servers: `this one` and `another`",
+            "different servers: `this one` and `another`",
             "6 requests failed",
             "different answers to the same requests in 3 epochs",
         ];
@@ -180,7 +180,7 @@ mod tests {
             epoch.n_throttled = Some(2);
             epoch.slices[1].n_unsampled = 5;
         });
-        let expected = ["throttled 6 times", "15 latencies did not fit"];
+        let expected = ["control group 6 times", "15 latencies did not fit"];
         check(&warnings(&raw, PAIR, &arms()), &expected);
     }
 

@@ -92,7 +92,7 @@ fn name(comparison: &Comparison) -> String {
 }
 
 fn proofs(record: &Record, out: &mut Markup) {
-    out.table("Where each arm led", |out| {
+    out.table("The server of each arm", |out| {
         let head =
             ["comparison", "arm", "address", "proved", "family", "server's view", "TLS", "TCP_NODELAY", "buffers"];
         out.head(&head).open("tbody", &[]);

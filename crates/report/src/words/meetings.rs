@@ -76,8 +76,8 @@ fn words_of_mixture(share: f64, same: &Comparison, split: &Comparison, text: Tex
 
 fn stands_for(share: f64) -> &'static str {
     match share {
-        it if it >= NEARLY_ALL => "`same` is nearest to what was seen",
-        it if it <= 1.0 - NEARLY_ALL => "`split` is nearest to what was seen",
+        it if it >= NEARLY_ALL => "`same` is closest to these readings",
+        it if it <= 1.0 - NEARLY_ALL => "`split` is closest to these readings",
         _ => "both placements were seen; --placement same,split measures both, and prints the tax of the mixture",
     }
 }

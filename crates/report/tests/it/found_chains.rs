@@ -56,7 +56,7 @@ pub(crate) fn shop() -> FoundChain {
 fn section(chains: Vec<FoundChain>, width: usize) -> String {
     let look = Found { chains, ..look() };
     let text = found(&look, false, at(width));
-    let from = text.find("what a page goes through").expect("there are chains");
+    let from = text.find("the servers behind a page").expect("there are chains");
     let section = &text[from..];
     section[..section.find("\n\n").expect("more follows")].to_owned()
 }

@@ -11,7 +11,7 @@ use crate::args::CaptureArgs;
 /// The words at its end.
 pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &CaptureArgs) -> String {
     let mut text = format!(
-        "{}: {}, {}, {} of what they sent; the file has {}\n",
+        "{}: {}, {}, {} of contents; the file has {}\n",
         path.display(),
         counted(written.n_connections, "connection"),
         counted(written.n_packets, "packet"),

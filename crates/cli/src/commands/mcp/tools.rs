@@ -31,9 +31,9 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<Check, Listed<Checked>>(
             "check",
             "Would the switch work?",
-            "Says whether one program's connection could go over the server's Unix socket: path, permissions, \
-             account, backlog, and what to change. `target` is the connection's address, the application's configuration \
-             file, or its process. Opens a few connections to that server, and logs in where the \
+            "Checks whether one program's connection would work over the server's Unix socket: path, permissions, \
+             account, backlog, and the changes to make. `target` is the connection's address, the application's \
+             configuration file, or its process. Opens a few connections to that server, and logs in where the \
              password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
         ),
         tool::<Dsn, Listed<Vec<Spelling>>>(

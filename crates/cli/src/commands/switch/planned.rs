@@ -72,7 +72,7 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
         if let Some(remark) = file.remarks.iter().find(|it| it.forbids) {
             let hint = match remark.code {
                 FileRemarkCode::RestartUnknown => "pass --restart='COMMAND', or print the lines with --patch",
-                _ => "change it where it is made, or print the lines with --patch",
+                _ => "change it at its origin, or print the lines with --patch",
             };
             return Err(Failure::usage(format!("{} cannot be written: {}", file.path, remark.words), hint));
         }

@@ -373,7 +373,7 @@ fn a_page_that_fails_over_the_socket_brings_both_files_back() {
     let n_failed =
         visits.split_once(" failed, within ").and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok());
     assert!(n_failed.is_some_and(|it: u32| it > 5), "{visits}");
-    assert!(visits.contains("not moved: everything is as before"), "{visits}");
+    assert!(visits.contains("not moved: everything is as it was before"), "{visits}");
     shop.expect_as_before(&before);
 }
 

@@ -27,7 +27,7 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
                 "the runs were measured by different methods (version {} and {}), so their figures mean different things",
                 before.method_version, after.method_version
             ),
-            "CHANGELOG.md says under Method what changed; measure both with one looptax",
+            "CHANGELOG.md lists the changes under Method; measure both with the same looptax",
         ));
     }
     let pairs: Vec<(&Comparison, &Comparison)> = before

@@ -24,7 +24,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     let whose = if many { format!(", if it is {}", change.title) } else { String::new() };
     let place = match answer.line {
         Some(_) => answer.source.clone(),
-        None => format!("what sets {} (unit, container, shell)", answer.source),
+        None => format!("the place that sets {} (unit, container, shell)", answer.source),
     };
     let mut text = wrapped(&format!("  do    {when}change {place}{whose}:\n"), style);
     for edit in &change.edits {

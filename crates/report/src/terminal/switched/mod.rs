@@ -74,7 +74,7 @@ fn why(connection: &SwitchConnection) -> String {
     match connection.fate {
         SwitchFate::Moves => String::new(),
         SwitchFate::IsThere => ": on the socket already".to_owned(),
-        SwitchFate::Unwanted => ": left as it is, as --only says".to_owned(),
+        SwitchFate::Unwanted => ": unchanged, because of --only".to_owned(),
         SwitchFate::Blocked => ": stays, because it would not work at present".to_owned(),
         SwitchFate::Open => ": stays, because looptax cannot determine something".to_owned(),
         SwitchFate::WhichApplication => {

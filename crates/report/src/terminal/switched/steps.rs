@@ -60,7 +60,7 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
         SwitchOutcome::PutBack if is_unseen(switched) => {
             "not moved: the old file is back, but the application still needs attention".to_owned()
         }
-        SwitchOutcome::PutBack => "not moved: everything is as before".to_owned(),
+        SwitchOutcome::PutBack => "not moved: everything is as it was before".to_owned(),
         SwitchOutcome::Undone => "undone".to_owned(),
     };
     let prepared = { switched.prepared.iter() }
