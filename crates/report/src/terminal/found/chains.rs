@@ -199,11 +199,11 @@ impl Words<'_> {
         let names = nonempty(listed(unseen.collect::<BTreeSet<_>>(), self.text))?;
         Some(if self.found.sees_all {
             format!(
-                "looptax does not see who sends requests to {names}: no client is connected now, and closed \
+                "looptax does not see which program sends requests to {names}: no client is connected now, and closed \
                  connections over a Unix socket leave no trace"
             )
         } else {
-            format!("only root sees who sends requests to {names}")
+            format!("only root sees which program sends requests to {names}")
         })
     }
 
