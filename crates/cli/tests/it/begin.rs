@@ -16,9 +16,9 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
         "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
          until grep -q measuring one.err; do sleep 0.05; done
          {compare} --fixed 6 --wait --stop-file stop -o two.json 2>two.err & two=$!
-         until grep -q 'waiting for its end' two.err; do sleep 0.05; done
+         until grep -q 'waiting until it ends' two.err; do sleep 0.05; done
          touch stop; kill -TERM $one; wait $one
-         until grep -q 'is there: waiting' two.err || ! kill -0 $two; do sleep 0.05; done
+         until grep -q 'exists: waiting' two.err || ! kill -0 $two; do sleep 0.05; done
          kill -TERM $two; wait $two"
     );
     let Some(run) = run_in_own_network(&scratch, &script) else {

@@ -93,10 +93,10 @@ fn on_a_narrow_terminal() {
         scheduler: against unix, tcp costs 5.5 % [4.9, 6.1] of
         throughput, +18.0 ms [16.2, 20.1] per run,
         +21.0 ms [20.0, 22.0] CPU time per run
-      time per run is that of each arm by itself, the tax that
-        of the two arms paired within each epoch (both medians
-        of means over the epochs): it need not be the ratio of
-        the times
+      the time per run is from each arm by itself, the tax from
+        both arms paired within each epoch (both medians of
+        means over the epochs), so the tax need not be the ratio
+        of the times
       connections seen while it ran: unix in 40 of 41 runs, tcp
         in 41 of 41 runs
 
