@@ -100,7 +100,7 @@ impl Cli {
         if let Some(name) = matches.subcommand_name()
             && matches.ids().filter(is_typed).any(is_of_bare)
         {
-            let words = format!("options before `{name}` are for a bare `looptax`: put them after `{name}`");
+            let words = format!("options before `{name}` belong to a bare `looptax`: put them after `{name}`");
             return Err(command.error(ErrorKind::ArgumentConflict, words));
         }
         let mut cli = Self::from_arg_matches(&matches)?;
@@ -176,22 +176,22 @@ pub(crate) fn asks_for_features(ended: &clap::Error) -> bool {
     ended.kind() == ErrorKind::DisplayVersion && std::env::args_os().skip(1).any(is_verbose)
 }
 
-const ABOUT: &str = "What does a local database lose by TCP loopback instead of a Unix socket?";
+const ABOUT: &str = "What does a local database lose over TCP loopback, compared with a Unix socket?";
 
 const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
 instead of a Unix domain socket, on this machine, with an interval.
 
-A bare `looptax` shows which programs here pay for TCP. Then it starts private servers from the installed binaries \
-(MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, and measures \
-them, half a minute in all. It leaves only its record. Running servers are measured only when they are named.";
+A bare `looptax` shows which programs on this machine pay for TCP. Then it starts private servers from the installed \
+binaries (MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, and \
+measures them, half a minute in all. It leaves only its record. It measures a running server only if you pass its URL.";
 
 /// Where to find more than the list of commands.
 const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options, `--help` all of them, `looptax help COMMAND` explains \
 them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
 
 /// Exit codes, for the end of the help.
-pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, \
-2 usage or environment, 3 invalid measurement (check, gate, doctor: not known), 130 interrupted.";
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, 2 usage or \
+    environment, 3 invalid measurement (check, gate, doctor: undecided), 130 interrupted.";
 
 /// The commands, in the order of [`help::GROUPS`].
 #[derive(Debug, Subcommand)]

@@ -16,7 +16,7 @@ pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failur
     let sampled: Vec<&Comparison> = record.comparisons.iter().filter(is_sampled).collect();
     if sampled.is_empty() && !record.interrupted {
         return Err(Failure::usage(
-            format!("{option}: the record holds no call chains"),
+            format!("{option}: the record has no call chains"),
             "`looptax why TARGET` records call chains",
         ));
     }
@@ -35,7 +35,7 @@ pub(crate) fn refuse(args: &FormatArgs) -> Result<(), Failure> {
     let asked = [(&args.folded, "--folded"), (&args.pprof, "--pprof")];
     match asked.into_iter().find(|(path, _)| path.is_some()) {
         Some((_, option)) => Err(Failure::usage(
-            format!("{option} needs call chains, which are not recorded here"),
+            format!("{option} needs call chains, which this command does not record"),
             format!("`looptax why TARGET {option} FILE` records call chains"),
         )),
         None => Ok(()),

@@ -61,7 +61,7 @@ pub(crate) fn tell_of_another_folder(terminal: Terminal) {
         && named != taken
     {
         terminal.words(&format!(
-            "another user may write in {}: records and journals are those of {}\n",
+            "another user can write in {}: looptax uses the records and journals in {}\n",
             named.display(),
             taken.display()
         ));
@@ -86,7 +86,7 @@ pub(crate) fn saved_watch(name: &str) -> Option<PathBuf> {
 pub(crate) fn open_history() -> Result<History, Failure> {
     let Some(path) = history_path() else {
         return Err(Failure::usage(
-            "there is no place for a history: neither XDG_DATA_HOME nor HOME is set",
+            "looptax has no place for a history: neither XDG_DATA_HOME nor HOME is set",
             "set one of them",
         ));
     };
@@ -98,7 +98,8 @@ pub(crate) fn open_history() -> Result<History, Failure> {
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {
         terminal.words(
-            "neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `looptax show` does not list it\n",
+            "neither XDG_DATA_HOME nor HOME is set: looptax does not remember this run, and `looptax show` does not \
+             list it\n",
         );
         return false;
     };
@@ -169,7 +170,7 @@ impl Judged {
     /// Returns the record, and prints a message if its summary was not true.
     pub(crate) fn told(self, terminal: Terminal) -> (Record, PathBuf) {
         for sentence in &self.untrue {
-            terminal.words(&format!("{sentence}: the counts are believed\n"));
+            terminal.words(&format!("{sentence}: looptax uses the counts\n"));
         }
         (self.record, self.path)
     }
@@ -183,7 +184,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         path.push(RECORD);
         if !read::is_file(&path) {
             return Err(Failure::usage(
-                format!("`{word}` is a folder, and it contains no `{RECORD}`"),
+                format!("the folder `{word}` contains no `{RECORD}`"),
                 "give a record's file, or the name of a run: `looptax show` lists them",
             ));
         }
@@ -202,18 +203,18 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
             || "give a record's file".to_owned(),
             |it| format!("give a record's file, or `{}`: the latest run whose record was saved", it.id),
         );
-        return Err(Failure::usage(format!("the record of run `{}` was printed and not saved", run.id), hint));
+        return Err(Failure::usage(format!("the record of run `{}` was only printed, not saved", run.id), hint));
     };
     if !read::exists(&path) {
         return Err(Failure::usage(
             format!("the record of run `{}` is no longer at `{}`", run.id, path.display()),
-            format!("give its file where it is now; looptax show --forget {} forgets the run", run.id),
+            format!("give the file's present path; looptax show --forget {} forgets the run", run.id),
         ));
     }
     let judged = Judged::load(path)?;
     if judged.record.id != run.id {
         return Err(Failure::usage(
-            format!("`{}` holds run `{}` now, not `{}`", judged.path.display(), judged.record.id, run.id),
+            format!("`{}` now contains run `{}`, not `{}`", judged.path.display(), judged.record.id, run.id),
             format!("looptax show --forget {} forgets it", run.id),
         ));
     }

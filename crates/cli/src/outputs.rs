@@ -46,8 +46,8 @@ impl Outputs {
         if path.as_os_str() == "-" {
             if let Some(other) = self.printed.replace(option.to_owned()) {
                 return Err(Failure::usage(
-                    format!("{other} and {option} cannot both be printed"),
-                    "give one of them a file",
+                    format!("{other} and {option} cannot both go to standard output"),
+                    "write one of them to a file",
                 ));
             }
             return Ok(self);
@@ -55,8 +55,8 @@ impl Outputs {
         check_place(option, path)?;
         if let Some((other, _)) = self.files.iter().find(|(_, it)| is_same(it, path)) {
             return Err(Failure::usage(
-                format!("{option} would be written over {other}: both are {}", path.display()),
-                "give each a separate file",
+                format!("{option} would overwrite {other}: both are {}", path.display()),
+                "choose a separate file for each",
             ));
         }
         self.files.push((option.to_owned(), path.to_owned()));
@@ -82,16 +82,16 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     let problem = match Output::find(path) {
         Ok(output) if output.is_stream() || output.is_there() => return Ok(()),
         Ok(output) if output.folder().takes_files() => return Ok(()),
-        Ok(_) => "its folder may not be written".to_owned(),
+        Ok(_) => "its folder is not writable".to_owned(),
         Err(error) => match error.kind() {
             io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "there is no such folder".to_owned(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "its folder does not exist".to_owned(),
             _ => error.to_string(),
         },
     };
     Err(Failure::usage(
         format!("{option} cannot be written to {}: {problem}", path.display()),
-        "name a file in a folder that is yours",
+        "choose a file in a folder that you can write",
     ))
 }
 
@@ -128,11 +128,11 @@ mod tests {
             let refused = reading().writes("--md", Some(&path)).err().unwrap();
             assert!(refused.to_string().contains(words), "{refused:?}");
         };
-        check(at("record.json"), "over the record");
-        check(at("link"), "over the record");
-        check(at("folder/../record.json"), "over the record");
+        check(at("record.json"), "overwrite the record");
+        check(at("link"), "overwrite the record");
+        check(at("folder/../record.json"), "overwrite the record");
         check(at("folder"), "it is a folder");
-        check(at("nowhere/x"), "no such folder");
+        check(at("nowhere/x"), "its folder does not exist");
         let both = |one: &Path, other: &Path| {
             let first = reading().writes("--md", Some(one)).unwrap();
             first.writes("--csv", Some(other)).err()

@@ -106,8 +106,8 @@ fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     };
     let place = temporary_path(id);
     terminal.words(&format!(
-        "{why}: the record goes to {} and the run is not remembered; -o names another place for the record, \
-         XDG_DATA_HOME for both\n",
+        "{why}: looptax writes the record to {} and does not remember the run; choose another place for the record \
+         with -o, for both with XDG_DATA_HOME\n",
         place.display()
     ));
     None

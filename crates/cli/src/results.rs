@@ -42,7 +42,7 @@ pub(crate) fn keep(
     let shown = show(args, writer, name.as_deref(), terminal);
     let shown = shown.map_err(|failure| match (failure.hint(), place.path()) {
         (None, Some(path)) => {
-            failure.with_hint(format!("what was measured is in {0}: `looptax show {0}` prints it", path.display()))
+            failure.with_hint(format!("the result is in {0}: `looptax show {0}` prints it", path.display()))
         }
         _ => failure,
     });
@@ -62,7 +62,7 @@ fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: 
     let copied = file.map_or(Ok(()), |json| looptax_store::save(&writer.record, json, Existing::Replace));
     if writer.is_empty() {
         if writer.record.interrupted && !is_json_printed {
-            terminal.words("interrupted before anything was measured: nothing is saved");
+            terminal.words("interrupted before anything was measured: looptax saved nothing");
         }
         return Ok(copied?);
     }

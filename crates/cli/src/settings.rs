@@ -31,8 +31,8 @@ pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
     if args.remedies {
         if words.len() > 1 {
             return Err(Failure::usage(
-                "--remedies is about one workload",
-                "what helps one need not help another: ask of each by itself",
+                "--remedies works only with one workload",
+                "a remedy for one workload may not help another: run it for each separately",
             ));
         }
         return asked_remedies(args, words.into_iter().next().flatten());
@@ -119,7 +119,7 @@ fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {
         let baseline: Arm = word.parse().map_err(|error| Failure::usage(error, KNOWN_ARMS))?;
         let Some(idx) = arms.iter().position(|arm| *arm == baseline) else {
             return Err(Failure::usage(
-                format!("the baseline `{word}` is not among --arms"),
+                format!("the baseline `{word}` is not in --arms"),
                 format!("for example --arms {word},unix --baseline {word}"),
             ));
         };

@@ -97,8 +97,8 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("/proc is not mounted here; it is needed for {what}"),
-        "`mount -t proc proc /proc` as root, or the container's option for it",
+        format!("/proc is not mounted; it is needed for {what}"),
+        "run `mount -t proc proc /proc` as root, or use the container's option for it",
     ))
 }
 
@@ -110,8 +110,8 @@ pub(crate) fn load_per_processor() -> Result<f64, Failure> {
     let read = |path: &str| kernel::text(path).unwrap_or_default();
     load_in(&read("/proc/loadavg"), &read("/proc/stat")).ok_or_else(|| {
         Failure::usage(
-            "the machine's load is not known: /proc/loadavg or /proc/stat cannot be read",
-            "without --max-load it is not asked for",
+            "cannot determine the machine's load: /proc/loadavg or /proc/stat cannot be read",
+            "leave --max-load out to measure at any load",
         )
     })
 }

@@ -16,13 +16,13 @@ const DIGITS: i32 = 4;
 /// Why there is nothing to publish, or why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ContributionError {
-    #[error("the records are of different machines, or this one has changed in between: {0}")]
+    #[error("the records are from different machines, or this machine changed between them: {0}")]
     Machines(&'static str),
-    #[error("no record has a result of a workload of looptax")]
+    #[error("no record has a result of a built-in workload")]
     Nothing,
-    #[error("it is not what `looptax show --publish` writes: {0}")]
+    #[error("it is not a file of `looptax show --publish`: {0}")]
     Form(String),
-    #[error("its SHA-256 is not the one that it states: it was changed")]
+    #[error("its SHA-256 does not match its contents: it was changed")]
     Hash,
 }
 
@@ -69,7 +69,7 @@ pub fn contribution_line(of: &Contribution) -> String {
 pub fn read_contribution(text: &str) -> Result<Contribution, ContributionError> {
     let read: Contribution = serde_json::from_str(text).map_err(|it| ContributionError::Form(it.to_string()))?;
     if contribution_line(&read) != text.trim_end() {
-        return Err(ContributionError::Form("it is not in its one form".to_owned()));
+        return Err(ContributionError::Form("its formatting was changed".to_owned()));
     }
     if hash(&read) != read.sha256 {
         return Err(ContributionError::Hash);

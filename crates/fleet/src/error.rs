@@ -15,13 +15,13 @@ pub enum FleetError {
     #[error("cannot keep a report in `{}`", path.display())]
     Keep { path: PathBuf, source: io::Error },
     /// A report in the spool could not be read or removed.
-    #[error("cannot take the report `{}`", path.display())]
+    #[error("cannot read or remove the report `{}`", path.display())]
     Take { path: PathBuf, source: io::Error },
     /// The spool holds as much as it may.
-    #[error("the spool `{}` holds {n_bytes} bytes already, and no more than {limit} may wait", path.display())]
+    #[error("the spool `{}` is full: it holds {n_bytes} of at most {limit} bytes", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
     /// Lines that are not a report, or one of another version.
-    #[error("line {line} is not a row of a report: {what}")]
+    #[error("line {line} is not a valid row of a report: {what}")]
     NoReport {
         /// From 1.
         line: usize,
@@ -34,15 +34,15 @@ pub enum FleetError {
         what: String,
     },
     /// No authority is known whose certificates could be believed.
-    #[error("no authority can be read from `{}`: {what}", path.display())]
+    #[error("cannot read certificate authorities from `{}`: {what}", path.display())]
     Authority { path: PathBuf, what: String },
     /// The collector does not answer, or cannot be trusted.
     #[error("the collector at {to} cannot be reached: {what}")]
     Away { to: String, what: String },
     /// Something else answers than the engine.
-    #[error("what answers at {to} is not a collector: {what}")]
+    #[error("the server at {to} is not a collector that looptax can use: {what}")]
     Answer { to: String, what: String },
-    #[error("the collector at {to} says: {what}")]
+    #[error("the collector at {to} returned an error: {what}")]
     Refused {
         to: String,
         what: String,
@@ -50,7 +50,7 @@ pub enum FleetError {
         refusal: Refusal,
     },
     /// No view or column has this name.
-    #[error("no view has a column `{name}`, or none is called so")]
+    #[error("`{name}` is neither a view nor a column of the chosen view")]
     NoView { name: String },
     /// A folder or standard output, where an engine is needed.
     #[error("files have no tables: this needs clickhouse://… or postgres://…")]
@@ -84,7 +84,8 @@ impl Refusal {
                  in ClickHouse `looptax fleet init`"
             }
             Self::Login => {
-                "user and password stand in the address, or the password in --password-file or LOOPTAX_COLLECTOR_PASSWORD"
+                "write user and password into the address, or the password into --password-file or \
+                 LOOPTAX_COLLECTOR_PASSWORD"
             }
             Self::Rights => "`looptax fleet init --print` lists what an account needs",
             Self::Row | Self::Other => "`looptax fleet init --print` shows the tables as they should be",
@@ -108,25 +109,29 @@ impl Explain for FleetError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Spool { .. } | Self::Keep { .. } | Self::Take { .. } => {
-                Some("--spool FOLDER names one that can be written".to_owned())
+                Some("choose a folder that you can write with --spool FOLDER".to_owned())
             }
             Self::Full { .. } => Some(
-                "is the collector away? what waits is sent when it is back; nothing older was thrown away".to_owned(),
+                "is the collector down? looptax sends the waiting reports when it is back; it deleted none of them"
+                    .to_owned(),
             ),
             Self::Away { .. } => {
-                Some("is it up, and may this machine reach it? the next report tries again".to_owned())
+                Some("is it running, and can this machine reach it? the next report tries again".to_owned())
             }
             Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
-            Self::Authority { .. } => Some("--ca-file FILE names who signs the collector's certificate".to_owned()),
-            Self::Destination { .. } => {
-                Some("as clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -".to_owned())
+            Self::Authority { .. } => {
+                Some("pass the certificate of the authority that signs the collector's: --ca-file FILE".to_owned())
             }
+            Self::Destination { .. } => Some(
+                "for example clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -".to_owned(),
+            ),
             Self::Answer { .. } => Some(
-                "is it the port of ClickHouse's HTTP interface (8123, over TLS 8443), or PostgreSQL's (5432)?"
+                "is this the port of ClickHouse's HTTP interface (8123, with TLS 8443), or PostgreSQL's (5432)?"
                     .to_owned(),
             ),
             Self::NoEngine => Some(
-                "files are read by what reads logs; `looptax fleet send ADDRESS --from FOLDER` sends them on"
+                "read files with your log collector, or send them to a database: `looptax fleet send ADDRESS --from \
+                 FOLDER`"
                     .to_owned(),
             ),
             Self::NoReport { .. } | Self::NoView { .. } | Self::Output { .. } => None,

@@ -94,7 +94,8 @@ impl<R: BufRead> Gathered<R> {
             let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
             self.forget(&id);
             return Err(self.wrong(format!(
-                "more than {MOST_PENDING_BYTES} bytes wait for the row of the table reports that ends theirs; report {id} has most of them"
+                "incomplete reports take more than {MOST_PENDING_BYTES} bytes: their last row, of the table reports, \
+                 is missing; report {id}, the largest, is left out"
             )));
         }
         Ok(None)
@@ -122,7 +123,7 @@ impl<R: BufRead> Iterator for Gathered<R> {
                 Ok(None) => {
                     self.is_over = true;
                     let is_cut = !self.pending.is_empty();
-                    is_cut.then(|| Err(self.wrong("a report has no end".to_owned())))
+                    is_cut.then(|| Err(self.wrong("the file ends before the last row of a report".to_owned())))
                 }
                 Err(error) => {
                     self.is_over = matches!(error, FleetError::Take { .. });

@@ -119,13 +119,13 @@ pub(crate) fn id_of(row: &Row) -> &str {
 pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
     let object: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if object[VERSION] != json!(SCHEMA_VERSION) {
-        return Err("it is of another version".to_owned());
+        return Err("it has another schema version".to_owned());
     }
     let of_table = TABLES.iter().position(|it| object[TABLE] == json!(it.name));
-    let table_idx = of_table.ok_or("it names no table")?;
+    let table_idx = of_table.ok_or("it does not name a table that looptax knows")?;
     let columns = TABLES[table_idx].columns.iter();
     let row: Option<Row> = columns.map(|column| from_json(column, &object)).collect();
-    let row = row.ok_or("a column is missing or of another kind")?;
+    let row = row.ok_or("a column is missing or has another type")?;
     Ok((table_idx, row))
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
         return format!("your application, {}", text.clean(&target.name));
     }
     if target.kind == "none" {
-        return format!("{name}, with a server of its own choice");
+        return format!("{name}, with a server that it chooses itself");
     }
     let mut parts = vec![server(target, text), name];
     parts.extend(workload.protocol.as_deref().map(|protocol| text.clean(protocol)));
@@ -30,8 +30,8 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     let keys = workload.distribution.as_deref();
     parts.extend(keys.map(|keys| format!("keys {}", text.clean(keys))));
     let explained = match workload.name.as_str() {
-        "connect" => Some("a request opens a connection, logs in, asks once and closes"),
-        "system-row" => Some("a request reads one row of a table of the server's own, by its key"),
+        "connect" => Some("a request opens a connection, logs in, sends one query and closes"),
+        "system-row" => Some("a request reads one row of a system table by its key"),
         "ping" if has_rows(&target.kind) => Some("a request asks for a constant"),
         _ => None,
     };
@@ -59,7 +59,7 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let n = target.processes_per_arm?;
     let kind = text.clean(&target.kind);
     Some(format!(
-        "unix and tcp are processes of their own here, for {kind} serves a socket or TCP, not both: {n} of each, of one \
+        "unix and tcp are separate processes, because {kind} serves a socket or TCP, not both: {n} of each, from one \
          binary, with one command line except for the address; a coin picks one of each for every epoch"
     ))
 }

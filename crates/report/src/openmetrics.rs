@@ -133,7 +133,7 @@ fn write_verdicts(record: &Record, text: &mut String) {
 
 fn write_time(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_run_info";
-    let _ = writeln!(text, "# HELP {NAME} The run that all this is from.");
+    let _ = writeln!(text, "# HELP {NAME} The run with these results.");
     let _ = writeln!(text, "# TYPE {NAME} gauge");
     let _ = writeln!(
         text,

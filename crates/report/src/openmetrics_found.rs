@@ -89,13 +89,13 @@ pub fn found_openmetrics(found: &Found) -> String {
         gauge(name, help, [(String::new(), value)], text);
     };
     let info = format!("{{version=\"{version}\"}}");
-    gauge("info", "looptax that looked.", [(info, 1.0)], &mut text);
+    gauge("info", "The version of looptax that made this.", [(info, 1.0)], &mut text);
     let sees_all = f64::from(u8::from(found.sees_all));
-    one("sees_all", "Whether every process could be looked into.", sees_all, &mut text);
+    one("sees_all", "Whether looptax could inspect every process.", sees_all, &mut text);
     let fallen = { found.notes.iter() }.filter(|it| it.code == NoteCode::FellBack);
     one(
         "fell_back",
-        "Programs that were switched to the socket and are over TCP again.",
+        "Programs that are over TCP again after a switch to the socket.",
         as_f64(fallen.count()),
         &mut text,
     );

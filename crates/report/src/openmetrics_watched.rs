@@ -97,7 +97,7 @@ type OfQueues = (&'static str, &'static str, fn(&WatchedQueue) -> u64);
 
 const QUEUES: [OfQueues; 2] = [
     ("looptax_watch_accept_queue_connections", "Connections that waited to be accepted.", |it| it.n_waiting),
-    ("looptax_watch_accept_queue_limit", "Most connections that may wait there.", |it| it.backlog),
+    ("looptax_watch_accept_queue_limit", "The most connections that may wait to be accepted.", |it| it.backlog),
 ];
 
 /// Counters since `watch` began.
@@ -188,7 +188,7 @@ type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
 
 /// The second is what the first is to be divided by.
 const OF_SERVERS: [OfServers; 2] = [
-    ("looptax_server_cpu_seconds", "CPU time of servers, where it is known what it was for.", |it| it.0),
+    ("looptax_server_cpu_seconds", "CPU time of servers, as far as its requests are known.", |it| it.0),
     ("looptax_server_cpu_requests", "Requests that this CPU time was for, of all clients.", |it| it.1 as f64),
 ];
 

@@ -71,7 +71,8 @@ fn rule(code: PointCode, level: Option<FindingLevel>) -> Value {
         "id": code,
         "shortDescription": {"text": sentence},
         "fullDescription": {"text": sentence},
-        "help": {"text": "`looptax check` says of a running machine whether the socket would work; `looptax switch` writes it, and proves it."},
+        "help": {"text": "On a running machine, `looptax check` shows whether the socket would work; `looptax switch` \
+            writes the change and proves it."},
         "defaultConfiguration": {"level": level.map_or("note", level_word)},
     })
 }
@@ -89,7 +90,7 @@ fn result(file: &SourceFile, finding: &Finding, rule_idx: Option<usize>) -> Valu
             |it: &Replacement| json!({"deletedRegion": region(it.region), "insertedContent": {"text": it.text}});
         let replacements: Vec<Value> = finding.fix.iter().map(replacement).collect();
         result["fixes"] = json!([{
-            "description": {"text": "Take the Unix socket"},
+            "description": {"text": "Use the Unix socket"},
             "artifactChanges": [{"artifactLocation": location(&file.uri), "replacements": replacements}],
         }]);
     }

@@ -54,15 +54,15 @@ pub enum StoreError {
     #[error("cannot use the history `{}`", path.display())]
     History { path: PathBuf, source: rusqlite::Error },
     /// The history was made by a newer looptax.
-    #[error("the history `{}` has form {found}, which this looptax does not know", path.display())]
+    #[error("the history `{}` has version {found}, which this looptax does not know", path.display())]
     HistoryVersion { path: PathBuf, found: i64 },
     /// An entry of the history cannot be parsed.
-    #[error("what the history holds of run `{id}` is broken")]
+    #[error("the history's entry for run `{id}` is broken")]
     HistoryEntry { id: String, source: serde_json::Error },
     /// The history knows no such run.
-    #[error("no run in the history begins with `{id}`, or has that label")]
+    #[error("no run in the history has the label `{id}` or a name that begins with it")]
     NoSuchRun { id: String },
-    #[error("several runs in the history begin with `{start}`")]
+    #[error("several names of runs in the history begin with `{start}`")]
     SeveralRuns { start: String },
 }
 
@@ -98,18 +98,18 @@ impl Explain for StoreError {
             Self::SchemaVersion { .. } | Self::NotARecord { .. } => "is this a record saved by looptax compare?",
             Self::Broken { field, .. } if field == "." => "is this a record saved by looptax compare?",
             Self::Broken { .. } | Self::BrokenSamples { .. } => {
-                "the file was changed after it was saved: take it as it was"
+                "the file was changed after it was saved: use the original file"
             }
             Self::ReadFile { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "is the name right? looptax compare prints where its record went"
+                "is the name right? looptax compare prints where it saved its record"
             }
             Self::History { source, .. } if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => {
-                "the disk is full: free some space; records are separate files and not touched"
+                "the disk is full: free some space; records are separate files and were not changed"
             }
             Self::History { .. } | Self::HistoryEntry { .. } => {
-                "records are separate files and not touched; --no-history leaves the history out"
+                "records are separate files and were not changed; --no-history runs without the history"
             }
-            Self::HistoryVersion { .. } => "use the newer looptax that made it, or --no-history",
+            Self::HistoryVersion { .. } => "use the newer looptax that wrote it, or --no-history",
             Self::NoSuchRun { .. } => "`looptax show` lists them",
             Self::SeveralRuns { .. } => "give more of its name: `looptax show` lists them",
             _ => return None,
@@ -120,10 +120,10 @@ impl Explain for StoreError {
 
 fn write_hint(kind: io::ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        io::ErrorKind::StorageFull => "the disk is full: free some space, or name another place",
-        io::ErrorKind::QuotaExceeded => "the quota is used up: free some space, or name another place",
+        io::ErrorKind::StorageFull => "the disk is full: free some space, or choose another place",
+        io::ErrorKind::QuotaExceeded => "the quota is used up: free some space, or choose another place",
         io::ErrorKind::FileTooLarge => "the file would exceed the size limit (`ulimit -f`)",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a place where you may write",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "choose a place where you can write",
         io::ErrorKind::NotFound => "the folder does not exist: create it first",
         io::ErrorKind::IsADirectory => "this is a folder: add a file name",
         _ => return None,

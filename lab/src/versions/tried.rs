@@ -356,7 +356,7 @@ impl Trial<'_> {
         let path = file.display().to_string();
         let output = self.output(&["switch", &path, "--user", "www-data", "--yes", "--no-times", "--within", "20s"])?;
         right(&output, 0)?;
-        ensure!(words_of(&output).contains("moved, and proved"), "{}", words_of(&output));
+        ensure!(words_of(&output).contains("moved and proved"), "{}", words_of(&output));
         self.wait_for("the server sees it over TCP", |view| view.unix > 0 && view.tcp == 0)?;
         let output = self.output(&["switch", "--undo", "last", "--yes"])?;
         right(&output, 0)?;

@@ -73,7 +73,7 @@ fn max(typed: &str) -> Result<u64, String> {
 
 fn at_least(least: u64, in_words: &str, typed: &str) -> Result<u64, String> {
     let bytes = super::echo::bytes(typed)?;
-    if bytes < least { Err(format!("give at least {in_words}: fewer bytes are of no use")) } else { Ok(bytes) }
+    if bytes < least { Err(format!("give at least {in_words}: fewer bytes are useless")) } else { Ok(bytes) }
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn sizes_that_leave_nothing_to_read_are_refused_with_the_least_one() {
-        let too_small = |words: &str| Err(format!("give at least {words}: fewer bytes are of no use"));
+        let too_small = |words: &str| Err(format!("give at least {words}: fewer bytes are useless"));
         for (parse, typed, wanted) in [
             (snaplen as fn(&str) -> Result<u64, String>, "0", too_small("64")),
             (snaplen, "63", too_small("64")),

@@ -47,7 +47,7 @@ pub(super) fn bytes(typed: &str) -> Result<u64, String> {
         .parse::<u64>()
         .ok()
         .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| "this is not a number of bytes, or it is too large".to_owned())
+        .ok_or_else(|| "not a number of bytes, or too large".to_owned())
 }
 
 #[cfg(test)]

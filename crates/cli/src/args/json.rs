@@ -48,5 +48,5 @@ pub(super) fn advice(file: &str) -> String {
         STDOUT => "`--json` prints".to_owned(),
         file => format!("`--json={file}` writes this file, `--json` prints"),
     };
-    format!("`--json {file}`: --json takes its file only after `=`: {instead}")
+    format!("`--json {file}`: --json needs `=` before its file: {instead}")
 }

@@ -5,8 +5,9 @@ use clap::Args;
 /// Options of `mcp`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_long_help = "An assistant starts this command, writes requests to its input and reads the answers. It \
-ends when its input ends. Passwords come from its environment (LOOPTAX_PASSWORD), as for the other commands."
+    after_long_help = "An assistant starts this command, writes requests to its standard input and reads the answers. \
+        The command ends when its input ends. It reads passwords from its environment (LOOPTAX_PASSWORD), like the \
+        other commands."
 )]
 pub(crate) struct McpArgs {
     /// Keep the record of each comparison.

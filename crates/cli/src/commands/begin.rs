@@ -37,7 +37,7 @@ pub(crate) fn wait(
         if !waits {
             return Err(Failure::usage(
                 why,
-                "with --wait the run waits; without --between, --max-load and --stop-file it starts at once",
+                "--wait waits until it may start; without --between, --max-load and --stop-file it starts at once",
             ));
         }
         if !has_told {
@@ -75,8 +75,8 @@ fn turn(
 pub(crate) fn is_stopped_by(file: &Path) -> Result<bool, Failure> {
     own::has_file(file).map_err(|error| {
         Failure::usage(
-            format!("cannot tell whether `{}` stops this: {error}", file.display()),
-            "name a stop file in a folder that only this user and root may write",
+            format!("cannot check the stop file `{}`: {error}", file.display()),
+            "choose a stop file in a folder that only this user and root can write",
         )
     })
 }
@@ -86,7 +86,7 @@ fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
         && is_stopped_by(file)?
     {
         let file = file.display();
-        return Ok(Some(format!("looptax does not measure while `{file}` is there")));
+        return Ok(Some(format!("looptax does not measure while `{file}` exists")));
     }
     let load = match args.max_load {
         Some(_) => sys::load_per_processor()?,
@@ -99,11 +99,11 @@ fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
 fn objection(args: &BeginArgs, now: Time, load: f64) -> Option<String> {
     if let Some(part) = args.between.filter(|it| !it.has(now)) {
         let now = now.strftime("%H:%M");
-        return Some(format!("it is {now}, and the run begins within {part}"));
+        return Some(format!("it is {now}, and the run may begin only within {part}"));
     }
     let most = args.max_load.filter(|most| load > *most)?;
     Some(format!(
-        "the load of the last minute is {load:.2} for each processor, and the run begins at {most} at the most"
+        "the load of the last minute is {load:.2} per processor, and the run may begin only at {most} or less"
     ))
 }
 
@@ -137,9 +137,9 @@ mod tests {
         let both = "--between 02:00-04:00 --max-load 0.2";
         check("", 14, 9.0, None);
         check(both, 3, 0.2, None);
-        let late = "it is 14:30, and the run begins within 02:00-04:00";
+        let late = "it is 14:30, and the run may begin only within 02:00-04:00";
         check(both, 14, 0.1, Some(late));
-        let busy = "the load of the last minute is 0.25 for each processor, and the run begins at 0.2 at the most";
+        let busy = "the load of the last minute is 0.25 per processor, and the run may begin only at 0.2 or less";
         check(both, 3, 0.25, Some(busy));
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
     let target = Target::find(args)?;
     if args.sarif {
         let Target::Files(files) = target else {
-            return Err(Failure::usage("--sarif reads files and folders only", "for example looptax check . --sarif"));
+            return Err(Failure::usage("--sarif checks only files and folders", "for example looptax check . --sarif"));
         };
         return by_text::run(files, args, terminal);
     }
@@ -71,7 +71,7 @@ fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Resul
         && !looked.client.is_named()
     {
         terminal.words(&format!(
-            "hint: the file belongs to {owner}: name the user that the application runs as, for example --user \
+            "hint: the file belongs to {owner}: pass the user that the application runs as, for example --user \
              {owner}\n"
         ));
     }
@@ -107,9 +107,9 @@ fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
         }
     }
     if survey.clients.iter().any(|it| it.peer.way.is_tcp() && it.peer.process.is_none()) {
-        terminal.words("programs of other users are seen by root only\n");
+        terminal.words("only root sees the programs of other users\n");
     }
-    several(all, args, text, "no program that is seen here is connected over TCP to a server that is known\n")
+    several(all, args, text, "looptax sees no program that is connected over TCP to a server it knows\n")
 }
 
 /// A process of each program and account that is connected to a server over TCP; workers of one parent count once.
@@ -169,7 +169,7 @@ fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<E
     for it in &tree.left_out {
         terminal.words(&format!("not read: {it}\n"));
     }
-    let none = format!("none of {} files names a server that is known\n", tree.files.len());
+    let none = format!("none of {} files names a server that looptax knows\n", tree.files.len());
     several(all, args, text, &none)
 }
 
@@ -234,11 +234,11 @@ fn for_whom(client: &Client) -> String {
         return String::new();
     }
     let who = if rustix::process::geteuid().is_root() {
-        "root, who may reach more than the application"
+        "root, which may reach more than the application"
     } else {
-        "the user who asks"
+        "the user who runs looptax"
     };
-    format!("  as    {who}; --user or --pid names the client\n")
+    format!("  as    {who}; choose the client with --user or --pid\n")
 }
 
 /// Of an address nothing is known that could be changed: what spells it for every driver.
@@ -249,7 +249,7 @@ fn spelled_by(points: &[Point], url: &str) -> String {
         return String::new();
     }
     let url = masked(url).replace(&format!(":{MASK}"), "");
-    format!("  next  looptax dsn '{url}'   writes it for the socket, for each driver\n")
+    format!("  next  looptax dsn '{url}'   prints it for the socket, for each driver\n")
 }
 
 /// Returns the command that writes the lines of a file, for the same client.

@@ -62,7 +62,7 @@ pub(crate) fn measure(
     let settings = &asked.all[0].1;
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
-            "--live needs a terminal on stderr that can be drawn on",
+            "--live needs a terminal on stderr that it can draw on",
             "without it, progress is printed line by line",
         ));
     }
@@ -86,7 +86,7 @@ pub(crate) fn measure(
     terminal.words_for(is_open, &format!("{}\n", parts.text()));
     if is_open && !terminal::agrees("Measure the running server as planned?") {
         return Err(Failure::usage(
-            "a running server is measured only when the plan is agreed to",
+            "looptax measures a running server only if you agree to the plan",
             "--yes agrees; --dry-run shows only the plan",
         ));
     }
@@ -140,7 +140,7 @@ fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
     };
     let planned: Duration = parts.iter().map(|it| it.plan.at_most).sum();
     let is_longer = took > planned.mul_f64(LONGER) && parts.iter().all(is_promised);
-    is_longer.then(|| format!("the plan said at most {} of measuring, and it took {}", minutes(planned), minutes(took)))
+    is_longer.then(|| format!("measuring took {}, but the plan said at most {}", minutes(took), minutes(planned)))
 }
 
 /// Refuses a server at whose address no process listens, before anybody is asked about it.

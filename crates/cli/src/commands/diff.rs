@@ -35,7 +35,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
             record_of(other)?;
             return Err(Failure::usage(
                 format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
-                "compare two of a kind: `looptax watch --save NAME`, or `looptax show` for runs",
+                "compare two counts (`looptax watch --save NAME`) or two runs (`looptax show` lists them)",
             ));
         }
     }
@@ -53,8 +53,8 @@ fn watch_of(word: &str) -> Result<Option<PathBuf>, Failure> {
     };
     if is_run(word) {
         return Err(Failure::usage(
-            format!("`{word}` is a run in the history, and also a name of what `looptax watch` saved"),
-            format!("name the file: {}", saved.display()),
+            format!("`{word}` is both a run in the history and a count that `looptax watch` saved"),
+            format!("pass the file of the count: {}", saved.display()),
         ));
     }
     Ok(Some(saved))

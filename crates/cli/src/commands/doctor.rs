@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure
 
 fn spec(args: &DoctorArgs) -> Result<Spec, Failure> {
     let TargetSpec::Private(kind) = target::parse(&args.target)? else {
-        return Err(Failure::usage("doctor runs on private servers only", "for example looptax doctor private:redis"));
+        return Err(Failure::usage("doctor runs only on private servers", "for example looptax doctor private:redis"));
     };
     let client = args.client.parse();
     Ok(Spec {

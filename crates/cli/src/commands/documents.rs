@@ -81,7 +81,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
 fn codes() -> Result<String, Failure> {
     let mut page = String::from(
         "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax switch --json` and each warning of \
-         `--json-stream` has a `code` beside its sentence: the sentence is for people and may change, the code is for programs and stays.\n\
+         `--json-stream` has a `code` and a sentence: the sentence is for people and may change, the code is for programs and stays.\n\
          A record and a line of `--json-stream` have `verdict`, `direction` and the `kind` of their `reason`, which stay as well.\n\
          Made from the program's own types by `cargo xtask docs`.\n",
     );

@@ -54,7 +54,7 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
         Err(obstacle) => (None, Some(told(&obstacle))),
     };
     let mut rows = vec![row(
-        "answering another's calls (seccomp)",
+        "answering another program's calls (seccomp)",
         obstacle,
         "`run` leaves the program on TCP, no arm `redirect`",
     )];
@@ -63,25 +63,25 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
     };
     let parts = [
         (
-            "a filter that lets rights be gained",
+            "a filter without no_new_privs",
             !features.needs_no_new_privileges,
-            "sudo and the like gain no rights below `run`",
+            "sudo and similar programs gain no rights under `run`",
         ),
         (
-            "calls that only death ends (5.19)",
+            "calls that only a fatal signal ends (5.19)",
             features.has_wait_killable,
-            "a signal may end a call that is being moved; it is begun again",
+            "a signal may end a call that looptax is moving; the call starts again",
         ),
-        ("waking on the caller's core (6.6)", features.has_sync_wake_up, "`connect` below `run` takes longer"),
+        ("waking on the caller's core (6.6)", features.has_sync_wake_up, "`connect` under `run` takes longer"),
         (
             "descriptors of threads (6.9)",
             features.has_thread_pidfd,
-            "a thread with descriptors of its own stays on TCP",
+            "a thread with a separate descriptor table stays on TCP",
         ),
-        ("descriptors that tell the user (6.13)", features.has_pidfd_info, "the same from /proc, slower"),
-        ("process numbers used once (pidfs)", features.has_pidfs, "the same from the time of start"),
-        ("cookies of network namespaces (5.14)", features.has_netns_cookie, "the same from /proc, slower"),
-        ("comparing open files (kcmp)", features.has_kcmp, "the same from /proc, by inode"),
+        ("descriptors that report the user (6.13)", features.has_pidfd_info, "looptax reads /proc instead, slower"),
+        ("unique process numbers (pidfs)", features.has_pidfs, "looptax compares start times instead"),
+        ("cookies of network namespaces (5.14)", features.has_netns_cookie, "looptax reads /proc instead, slower"),
+        ("comparing open files (kcmp)", features.has_kcmp, "looptax compares inodes in /proc instead"),
     ];
     let missing = |is_there: bool| (!is_there).then(String::new);
     rows.extend(parts.map(|(feature, is_there, without)| row(feature, missing(is_there), without)));
@@ -106,7 +106,7 @@ fn told(error: &(dyn Error + 'static)) -> String {
 fn table(rows: &[Row]) -> String {
     let width = { rows.iter() }.map(|row| row.feature.len()).max();
     let width = width.unwrap_or_default();
-    let mut text = format!("{:width$}  here  missing without it\n", "feature");
+    let mut text = format!("{:width$}  here  without it\n", "feature");
     for row in rows {
         let here = if row.obstacle.is_none() { "yes" } else { "no" };
         let without = row.obstacle.as_ref().map_or("", |_| row.without);

@@ -36,8 +36,8 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     sys::require_proc(sys::FOUND)?;
     if args.watch && args.json.path().is_some() && !args.json.is_printed() {
         return Err(Failure::usage(
-            "--watch has no end, and so no file of --json",
-            "`--watch --json` prints one object a line",
+            "--watch has no end, so --json cannot write a file",
+            "`--watch --json` prints one object per line",
         ));
     }
     let eyes = if args.once { None } else { eyes() };
@@ -165,9 +165,10 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     let fallen = fallen_back(switches, survey).into_iter();
     fallen.map(|it| Note {
         code: NoteCode::FellBack,
-        what: format!("{} is over TCP, and was switched to the socket: {} ({})", it.who, it.id, it.title),
+        what: format!("{} is over TCP again after its switch to the socket: {} ({})", it.who, it.id, it.title),
         next: Some(format!(
-            "it has another file, or was not restarted since: `looptax check {}` shows where its connections come from",
+            "it reads another file, or was not restarted since: `looptax check {}` shows where its connections come \
+             from",
             it.who.rsplit(' ').next().unwrap_or_default()
         )),
     })
@@ -189,10 +190,10 @@ fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs
         let note = sources.is_empty().then(|| Note {
             code: NoteCode::CostNotMeasured,
             what: format!(
-                "what a request over TCP costs was measured just now, without a figure: {}",
+                "looptax just measured the cost of a request over TCP, but has no figure: {}",
                 cost::why_none(&record)
             ),
-            next: Some("try again when the machine is quieter, or with --record".to_owned()),
+            next: Some("try again when the machine is quieter, or use a record with --record".to_owned()),
         });
         return Ok(Costs { sources, note });
     }

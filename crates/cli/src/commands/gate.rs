@@ -82,14 +82,14 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
     }
     let Some(worst) = worst else {
         let what = match limit {
-            Limit::Tax(_) => "the record holds no comparison of that arm",
-            Limit::PageTime(_) => "the record holds no pages of that arm",
+            Limit::Tax(_) => "the record has no comparison of that arm",
+            Limit::PageTime(_) => "the record has no pages of that arm",
         };
-        return Err(Failure::usage(what, "`looptax show RECORD` shows what it holds"));
+        return Err(Failure::usage(what, "`looptax show RECORD` shows its contents"));
     };
     terminal::data(&cleaned(&text, terminal.style()))?;
     for sentence in &judged.untrue {
-        terminal.words(&format!("{sentence}: nothing is known of this record\n"));
+        terminal.words(&format!("{sentence}: looptax cannot judge this record\n"));
     }
     Ok(match worst {
         Answer::Within => Exit::Done,
@@ -132,10 +132,9 @@ fn figure(tax: &Tax) -> Option<&Estimate> {
 fn line(comparison: &Comparison, tax: &Tax, (answer, limit): (Answer, Limit), style: Style) -> String {
     let Tax { arm, baseline, .. } = tax;
     let found = match (&tax.uncertain_size, figure(tax)) {
-        (Some(size), _) => format!(
-            "{arm} loses something between {:.1} and {:.1} % of {baseline}'s throughput",
-            size.lo_pct, size.hi_pct
-        ),
+        (Some(size), _) => {
+            format!("{arm} loses between {:.1} and {:.1} % of {baseline}'s throughput", size.lo_pct, size.hi_pct)
+        }
         (None, Some(pct)) => match limit {
             Limit::Tax(_) => {
                 format!("{arm} loses {} of {baseline}'s throughput", percent(pct, style))
@@ -151,13 +150,13 @@ fn line(comparison: &Comparison, tax: &Tax, (answer, limit): (Answer, Limit), st
                 format!("a page over {arm} takes {longer} longer than over {baseline}")
             }
         },
-        (None, None) => format!("no figure of {arm} against {baseline} that could be believed"),
+        (None, None) => format!("no reliable figure of {arm} against {baseline}"),
     };
     let max_pct = limit.pct();
     let answer = match answer {
         Answer::Within => format!("within {max_pct} %"),
         Answer::Exceeded => format!("beyond {max_pct} %"),
-        Answer::Open => format!("whether that is within {max_pct} % is not known"),
+        Answer::Open => format!("undecided whether that is within {max_pct} %"),
     };
     let why = why_withheld(comparison, tax, style);
     let why = why.map_or_else(String::new, |why| format!(" ({why})"));

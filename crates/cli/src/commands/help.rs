@@ -55,9 +55,9 @@ const TOPICS: [Topic; 3] = [
     },
     Topic {
         name: "targets",
-        text: "Targets of a measurement. private:KIND is a private copy of an installed server, started in a scratch folder and\n\
-               removed afterwards. echo needs no server. A URL names a running server: it is only read, unless --write\n\
-               is given. Options of `compare`:",
+        text: "Targets of a measurement. private:KIND is a private copy of an installed server, started in a scratch \
+            folder and\nremoved afterwards. echo needs no server. A URL gives a running server: looptax only reads it, \
+            unless --write\nis given. Options of `compare`:",
         is_wanted: |id| OF_TARGETS.contains(&id),
     },
     Topic {

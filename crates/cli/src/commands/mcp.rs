@@ -162,11 +162,13 @@ impl Server {
                 return Err(Problem::id());
             }
             if running.len() >= MOST_CALLS {
-                let words = format!("{MOST_CALLS} calls are running, and no more are taken: wait for one of them");
+                let words = format!("{MOST_CALLS} calls are running, which is the limit: wait until one ends");
                 return Ok(Some(call::refused(&words)));
             }
             if call.measures && running.iter().any(|it| it.tool == name) {
-                return Ok(Some(call::refused("a comparison is running, and a second one would disturb it: wait")));
+                return Ok(Some(call::refused(
+                    "a comparison is running, and a second one would disturb it: wait until it ends",
+                )));
             }
             running.push(Running { id: request.id.clone(), tool: tool.name, stop: Arc::clone(&stop) });
         }
@@ -179,7 +181,7 @@ impl Server {
         if thread::Builder::new().name(name.to_owned()).spawn(work).is_err() {
             self.forget(&request.id);
             self.n_threads.fetch_sub(1, Ordering::SeqCst);
-            return Ok(Some(call::refused("no more threads may be started here")));
+            return Ok(Some(call::refused("this process cannot start more threads")));
         }
         Ok(None)
     }

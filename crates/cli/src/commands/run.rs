@@ -16,7 +16,7 @@ use crate::sys;
 use crate::terminal::{self, Terminal};
 
 /// The alternative to `--strict`.
-const AS_IT_IS: &str = "without --strict the command runs as it is, over TCP";
+const AS_IT_IS: &str = "without --strict the command runs unchanged, over TCP";
 
 /// Runs `run`. Every failure before the program runs has its own exit code.
 pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
@@ -84,7 +84,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         Err(obstacle) => return unmoved(&program, args, &why(&obstacle), terminal),
     };
     if args.strict && is_idle {
-        let why = "no process accepts connections on any socket that --map names";
+        let why = "no process accepts connections on any socket given by --map";
         return Err(Failure::usage(why, AS_IT_IS).into());
     }
     let config = Config {
@@ -122,8 +122,8 @@ fn switches(args: &RunArgs) -> Result<Switches, Failure> {
     let mut switches = Switches::default();
     for name in &args.without {
         if !switches.set(name) {
-            let hint = "it is for tests; crates/redirect/src/switches.rs has the names";
-            return Err(Failure::usage(format!("--without `{name}`: there is no such feature"), hint));
+            let hint = "--without is for tests; crates/redirect/src/switches.rs lists the features";
+            return Err(Failure::usage(format!("--without `{name}`: no feature has this name"), hint));
         }
     }
     Ok(switches)
@@ -134,7 +134,7 @@ fn unmoved(program: &Program, args: &RunArgs, why: &str, terminal: Terminal) -> 
     if args.strict {
         return Err(Failure::usage(why, AS_IT_IS).into());
     }
-    terminal.words(&words::line(&format!("nothing is moved: {why}")));
+    terminal.words(&words::line(&format!("looptax moves no connection: {why}")));
     Err(not_run(looptax_redirect::exec(program)))
 }
 
@@ -153,10 +153,10 @@ fn not_run(error: RedirectError) -> NotRun {
         _ => Exit::NotRun,
     };
     let hint = match exit {
-        Exit::NotFound => "is it installed, and on PATH or named with its folder?",
-        Exit::NotExecutable => "is it a program, and may you execute it?",
+        Exit::NotFound => "is it installed, and in PATH or given with its folder?",
+        Exit::NotExecutable => "is it a program, and do you have the right to execute it?",
         _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
-        _ => "run the command without looptax; it then goes over TCP",
+        _ => "run the command without looptax; it then uses TCP",
     };
     NotRun { failure: Failure::from(error).with_hint(hint), exit }
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let is_about_a_run = args.forget || args.html.is_some() || args.publish.is_some() || args.formats.is_any();
     match &*args.runs {
         [] if is_about_a_run => {
-            Err(Failure::usage("which run is it?", "name it: `last`, or one that `looptax show` lists"))
+            Err(Failure::usage("this needs a run", "give `last`, or a run that `looptax show` lists"))
         }
         [] => list(args, terminal),
         names if args.forget => forget(names, terminal),
@@ -34,7 +34,7 @@ fn list(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (runs, n_unread) = open_history()?.latest(args.most)?;
     show_result(&runs, &args.json, || report::history(&runs, terminal.style()))?;
     if n_unread > 0 {
-        terminal.words(&format!("{n_unread} entries cannot be read and are left out\n"));
+        terminal.words(&format!("{n_unread} entries are left out, because they cannot be read\n"));
     }
     Ok(Exit::Done)
 }
@@ -49,13 +49,13 @@ fn forget(names: &[String], terminal: Terminal) -> Result<Exit, Failure> {
         let place = match (ours, path) {
             (Some((path, runs)), _) => {
                 runs.remove(path)?;
-                " and its record removed".to_owned()
+                ", and its record is deleted".to_owned()
             }
             (None, Some(path)) => format!("; its record stays at {}", path.display()),
             (None, None) => String::new(),
         };
         history.forget(&run.id)?;
-        terminal.words(&format!("{} is forgotten{place}\n", run.id));
+        terminal.words(&format!("{} is removed from the history{place}\n", run.id));
     }
     Ok(Exit::Done)
 }
@@ -76,7 +76,10 @@ fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, F
     formats::announce(&args.formats, outputs)?;
     let is_data = args.json.path().is_some() || args.formats.is_any();
     if is_data && records.len() > 1 {
-        return Err(Failure::usage("--json and the formats are made of one run", "--html puts several on one page"));
+        return Err(Failure::usage(
+            "--json and the formats work with only one run",
+            "--html shows several on one page",
+        ));
     }
     if let Some(path) = &args.publish {
         page::publish(&records, path, terminal)?;

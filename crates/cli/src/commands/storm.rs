@@ -36,13 +36,13 @@ pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     }
     if words.split(',').any(|it| it == STORM) {
         return Err(Failure::usage(
-            "a storm is not measured beside other workloads",
-            "--workload storm, and nothing else",
+            "a storm cannot run together with other workloads",
+            "use --workload storm and no other workload",
         ));
     }
     match args.storm.typed() {
         Some(option) => Err(Failure::usage(
-            format!("{option} is for storms of connections"),
+            format!("{option} works only with storms of connections"),
             format!("for example looptax compare private:mariadb --workload storm {option} …"),
         )),
         None => Ok(false),
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     drop(stage);
     let found = found?;
     if found.is_none() {
-        terminal.words("interrupted: the storms so far are not kept");
+        terminal.words("interrupted: the storms so far are discarded");
         return Ok(Exit::Interrupted);
     }
     writer.record.storms = found;
@@ -99,21 +99,24 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
         TargetSpec::Private(kind) if KINDS.contains(&kind) => kind,
         TargetSpec::Private(kind) => {
             let kinds = KINDS.map(|it| format!("private:{it}")).join(", ");
-            return Err(Failure::usage(format!("there is no storm for {kind}"), kinds));
+            return Err(Failure::usage(format!("looptax has no storm for {kind}"), kinds));
         }
         TargetSpec::Running(_) => {
-            return Err(Failure::usage("a running server gets no storm: its clients would fail with ours", ONE));
+            return Err(Failure::usage(
+                "looptax makes no storm on a running server: other clients would fail too",
+                ONE,
+            ));
         }
     };
     let word = match &*args.client_like {
         [] => None,
         [word] => Some(word.as_str()),
-        _ => return Err(Failure::usage("a storm connects like one client", "name one of them")),
+        _ => return Err(Failure::usage("a storm imitates only one client", "give one of them")),
     };
     let connections = if args.connections.is_empty() { CONNECTIONS.to_vec() } else { args.connections.clone() };
     if connections.iter().any(|it| !(1..=MOST_CONNECTIONS).contains(it)) {
         return Err(Failure::usage(
-            format!("a storm has 1 to {MOST_CONNECTIONS} connections"),
+            format!("a storm needs 1 to {MOST_CONNECTIONS} connections"),
             "for example -c 50,200,800",
         ));
     }
@@ -131,7 +134,7 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
 
 fn rate(words: &[String]) -> Result<Option<f64>, Failure> {
     let wrong =
-        || Failure::usage("--rate of a storm is one number of connects per second", "for example --rate 2000/s");
+        || Failure::usage("--rate of a storm has to be one number of connects per second", "for example --rate 2000/s");
     match words {
         [] => Ok(None),
         [word] => Ok(Some(typed::rate(word).filter(|it| (1.0..=1e6).contains(it)).ok_or_else(wrong)?)),
@@ -161,8 +164,9 @@ fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
     ];
     match all.into_iter().find(|it| it.0) {
         Some((_, option)) => Err(Failure::usage(
-            format!("{option} is not for --workload storm"),
-            "a storm takes -c, --client-like, --rate, --stall, --queue, --storms, --seed, --json, --output, --label and --no-history",
+            format!("{option} does not work with --workload storm"),
+            "a storm accepts -c, --client-like, --rate, --stall, --queue, --storms, --seed, --json, --output, --label \
+             and --no-history",
         )),
         None => Ok(()),
     }

@@ -25,8 +25,8 @@ use crate::terminal::{self, Terminal};
 use doing::{Doing, kept, named};
 use times::Times;
 
-const TIMES_CAVEAT: &str = "what else changed on the machine between the two is in these times; `looptax trial` \
-     measures both transports in turns";
+const TIMES_CAVEAT: &str = "these times include every other change of the machine between the two; `looptax trial` \
+    measures both transports in turns";
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
     let file = match (&args.file, args.pid) {
         (Some(file), _) => file.clone(),
         (None, Some(pid)) => file_of(pid)?,
-        (None, None) => return Err(Failure::new("no file was named")),
+        (None, None) => return Err(Failure::new("no file was given")),
     };
     let doing = Doing { args, terminal };
     if !args.patch {
@@ -56,22 +56,22 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(
-            format!("there is no process {pid}, or it may not be looked at"),
+            format!("process {pid} does not exist, or you may not inspect it"),
             "`looptax find` lists the clients",
         ));
     }
     let mut files = files_of(pid);
     match files.len() {
         0 => Err(Failure::usage(
-            format!("the working folder of process {pid} holds no file that is known"),
-            format!("`looptax check {pid}` shows its connections; name the file: looptax switch FILE --pid {pid}"),
+            format!("the working folder of process {pid} has no file that looptax knows"),
+            format!("`looptax check {pid}` shows its connections; pass the file: looptax switch FILE --pid {pid}"),
         )),
         1 => Ok(files.remove(0)),
         _ => {
             let names: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
             Err(Failure::usage(
-                format!("process {pid} has several files that are known: {}", names.join(", ")),
-                format!("name one: looptax switch FILE --pid {pid}"),
+                format!("process {pid} has several files that looptax knows: {}", names.join(", ")),
+                format!("pass one: looptax switch FILE --pid {pid}"),
             ))
         }
     }
@@ -123,8 +123,8 @@ impl Doing<'_> {
             let reload = self.reload(&subject);
             if reload.is_none() && has_remark(&switched, FileRemarkCode::JoinsGroup) {
                 return Err(Failure::usage(
-                    "the application has to be restarted: it joins a group, and runs with the groups it has until then",
-                    "name the command that restarts it: --reload COMMAND",
+                    "the application has to be restarted: it joins a group, which takes effect only at its start",
+                    "pass the command that restarts it: --reload COMMAND",
                 ));
             }
             let line = reload.as_deref().map(Line::from);
@@ -159,13 +159,13 @@ impl Doing<'_> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
             None if is_needed && self.args.dry_run => {
-                self.terminal.words("a page that proves it is still to be named: --url http://127.0.0.1/\n");
+                self.terminal.words("without --dry-run this needs a page as proof: --url http://127.0.0.1/\n");
             }
             None if is_needed => {
                 return Err(Failure::usage(
-                    "only a page can prove this: a web server's connections to what is behind it last a millisecond, \
-                     and have no login",
-                    "name one that is generated each time: --url http://127.0.0.1/",
+                    "only a page can prove this: a web server's connections to its upstream last a millisecond and \
+                     have no login",
+                    "pass a page that is generated each time: --url http://127.0.0.1/",
                 ));
             }
             _ => {}
@@ -194,7 +194,7 @@ impl Doing<'_> {
     fn refuse_while_busy(self) -> Result<(), Failure> {
         if !self.args.patch && !self.args.dry_run && kept()?.is_busy() {
             return Err(Failure::usage(
-                "another looptax switch is under way, and its proof would take our logins for the application's",
+                "another looptax switch is running, and its proof would count our logins as the application's",
                 "wait until it has ended",
             ));
         }
@@ -211,7 +211,7 @@ impl Doing<'_> {
         }
         if let Some(owner) = sources::owner(file) {
             self.terminal.words(&format!(
-                "hint: the file belongs to {owner}: name the user that the application runs as, for example --user \
+                "hint: the file belongs to {owner}: pass the user that the application runs as, for example --user \
                  {owner}\n"
             ));
         }
@@ -230,20 +230,18 @@ impl Doing<'_> {
         let wants_a_word = remarks().filter(|it| it.wants_a_word);
         for remark in wants_a_word.filter(|_| !self.args.force) {
             if self.args.yes {
-                let words = format!("not written: {}; --force writes it all the same\n", remark.words);
+                let words = format!("not written: {}; --force writes it anyway\n", remark.words);
                 self.terminal.words_for(true, &words);
                 return false;
             }
-            if !terminal::agrees(&format!("{}. Write it all the same?", remark.words)) {
+            if !terminal::agrees(&format!("{}. Write it anyway?", remark.words)) {
                 return false;
             }
         }
         if has_remark(switched, FileRemarkCode::Restart) && self.args.restart.is_none() {
             if self.args.yes {
-                self.terminal.words_for(
-                    true,
-                    "nothing was changed: the server has to be restarted, which --restart agrees to\n",
-                );
+                self.terminal
+                    .words_for(true, "nothing was changed: the server has to be restarted; allow it with --restart\n");
                 return false;
             }
             return terminal::agrees("Go ahead, and restart the server?");
@@ -259,7 +257,7 @@ impl Doing<'_> {
         let applications = subject.proof.applications();
         let usual = || { applications.iter() }.find_map(|it| usual_reload(&it.example()?));
         let usual = subject.plan.reload.clone().or_else(usual)?;
-        let question = format!("Run `{usual}` once the file is written?");
+        let question = format!("Run `{usual}` after the file is written?");
         terminal::agrees(&question).then_some(usual)
     }
 
@@ -327,7 +325,7 @@ impl Doing<'_> {
             (true, _) => Unproved::Stays,
             (false, true) => Unproved::IsPutBack,
             (false, false) => {
-                Unproved::IsAsked(|why| terminal::agrees(&format!("Not proved: {why}. Leave the new file?")))
+                Unproved::IsAsked(|why| terminal::agrees(&format!("Not proved: {why}. Keep the new file?")))
             }
         }
     }
@@ -344,7 +342,11 @@ impl Doing<'_> {
         let diff = times.after(before, switched, stop);
         let words: Vec<String> = match &diff {
             Ok(diff) if diff.hops.is_empty() => {
-                vec!["no comparison with the requests before: which of those after it are the same program's is not seen".to_owned()]
+                vec![
+                    "no comparison with the requests before: looptax does not see which requests after it are from the \
+                     same program"
+                        .to_owned(),
+                ]
             }
             Ok(diff) => {
                 // Beside the moved way, what was asked too seldom is left out.
@@ -377,7 +379,7 @@ fn by_hand(switched: &Switched, is_watched: bool) -> SwitchStep {
         code: StepCode::ReloadByHand,
         words: if is_watched {
             let within_s = switched.proof.within_s;
-            format!("{what}; its connections are waited for, {within_s} s at most")
+            format!("{what}; looptax waits for its connections, {within_s} s at most")
         } else {
             what
         },

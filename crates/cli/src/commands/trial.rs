@@ -42,9 +42,9 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     // Before there are threads, and before anybody is asked anything.
     let begun = begin(args, &candidates)?;
     terminal.words_for(!args.yes, &plan);
-    if !args.yes && !terminal::agrees("Start the application and ask for its pages as planned?") {
+    if !args.yes && !terminal::agrees("Start the application and request its pages as planned?") {
         return Err(Failure::usage(
-            "an application is tried only when the plan is agreed to",
+            "looptax tries an application only if you agree to the plan",
             "--yes agrees; --dry-run shows only the plan",
         ));
     }
@@ -99,7 +99,7 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     measured.and(kept)?;
     writer.check_samples()?;
     if stop.load(Ordering::Relaxed) {
-        terminal.words("interrupted: what was measured until then is all there is\n");
+        terminal.words("interrupted: the result has only the part measured so far\n");
         return Ok(Exit::Interrupted);
     }
     terminal.words(&settings::next_step(ask, &writer.record));
@@ -116,8 +116,8 @@ fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure
         let why = why.lines().next().unwrap_or_default().trim_start_matches("looptax: ").to_owned();
         let why = if why.is_empty() { words::nothing(&candidates, &args.moving.port, true) } else { why };
         return Err(Failure::usage(
-            format!("there is nothing to try: {why}"),
-            "`looptax find` lists the servers with their sockets; --map ADDRESS=SOCKET names one",
+            format!("nothing to try: {why}"),
+            "`looptax find` lists the servers with their sockets; give one with --map ADDRESS=SOCKET",
         ));
     }
     let (moved, stay): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_moved);
@@ -144,13 +144,13 @@ fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Fa
 fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {
     let as_user = args.user.as_deref().map(|name| {
         let client = Client::find(None, Some(name))
-            .map_err(|failure| failure.with_hint("--user takes a name of /etc/passwd"))?;
+            .map_err(|failure| failure.with_hint("pass --user a name from /etc/passwd"))?;
         Ok::<_, Failure>(client.rights.map(|rights| User { uid: rights.uid, gid: rights.gid, groups: rights.groups }))
     });
     let switches = Switches::default();
     let features = looptax_redirect::probe(switches).map_err(|obstacle| {
         let error = looptax_redirect::RedirectError::Forbidden(obstacle);
-        Failure::from(error).with_hint("a trial needs what `looptax run` needs of the kernel")
+        Failure::from(error).with_hint("a trial needs the same kernel features as `looptax run`")
     })?;
     sys::forget_variable("LOOPTAX_PASSWORD");
     Program::begin(Config {

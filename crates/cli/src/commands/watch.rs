@@ -48,15 +48,15 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let place = args.save.as_deref().map(|it| place(it, outputs)).transpose()?;
     if !is_one && args.json.path().is_some() && !args.json.is_printed() {
         return Err(Failure::usage(
-            "--json=FILE needs --once: without it watch has no end",
+            "--json=FILE needs --once: otherwise watch has no end",
             "`looptax watch --json` prints one object per line",
         ));
     }
     let is_metrics_printed = args.openmetrics.as_deref().is_some_and(|it| it.as_os_str() == "-");
     if !is_one && (is_metrics_printed || args.openmetrics.is_some() && args.json.is_printed()) {
         return Err(Failure::usage(
-            "without --once, counters are written to a file at each snapshot, and nothing is printed",
-            "name a file: --openmetrics /var/lib/node_exporter/looptax.prom",
+            "without --once, looptax writes counters to a file at each snapshot and cannot print them",
+            "pass a file: --openmetrics /var/lib/node_exporter/looptax.prom",
         ));
     }
     sys::require_proc(sys::FOUND)?;
@@ -69,8 +69,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
         let time = args.time.unwrap_or(SAVED);
         terminal.words(&format!("counting for {} s; Ctrl-C ends it earlier\n", time.as_secs()));
         let Some(watched) = watch.look_for(time, &stop)? else {
-            terminal
-                .words(&format!("ended before {LEAST_LOOKS} snapshots: nothing is saved, and nothing is replaced\n"));
+            terminal.words(&format!("ended before {LEAST_LOOKS} snapshots: looptax saved and replaced nothing\n"));
             return Ok(Exit::Interrupted);
         };
         place.save(&watched)?;
@@ -116,13 +115,13 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     if word.is_empty() || word.starts_with(['.', '-']) || !word.chars().all(is_fit) {
         return Err(Failure::usage(
             format!("`{word}` is not a name that --save can use"),
-            "letters, digits, `-`, `_` and `.`; or a file, with `/` in it",
+            "use letters, digits, `-`, `_` and `.`; or a file, with `/` in it",
         ));
     }
     let path = saved_watch(word).ok_or_else(|| {
         Failure::usage(
-            "there is no place for it: neither XDG_DATA_HOME nor HOME is set",
-            "name a file: --save ./before.json",
+            "looptax has no place for the count: neither XDG_DATA_HOME nor HOME is set",
+            "pass a file: --save ./before.json",
         )
     })?;
     let folder = path.parent().map(Path::to_owned);

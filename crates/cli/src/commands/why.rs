@@ -44,8 +44,8 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     ];
     if let Some((_, option)) = unsuitable.iter().find(|(is_typed, _)| *is_typed) {
         return Err(Failure::usage(
-            format!("{option} does not go with `why`, which samples requests"),
-            "`looptax compare` takes it",
+            format!("{option} does not work with `why`, which samples requests"),
+            "use it with `looptax compare`",
         ));
     }
     for word in &compare.targets {
@@ -70,7 +70,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
 /// Adds to a failure that a word that is not a server may have been meant as a record.
 fn or_records(failure: Failure) -> Failure {
     let hint = failure.hint().unwrap_or_default();
-    let hint = format!("{hint}; or two records of `why`, an earlier and a later one");
+    let hint = format!("{hint}; or give two records of `why`, an earlier and a later one");
     failure.with_hint(hint)
 }
 

@@ -36,8 +36,8 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
     let pages = pages(args, seed)?;
     let Some(first) = pages.first() else {
         return Err(Failure::usage(
-            "there is no page to ask for",
-            "--url http://127.0.0.1:8080/ names one, --urls FILE many",
+            "there is no page to request",
+            "pass one with --url http://127.0.0.1:8080/, or many with --urls FILE",
         ));
     };
     let ready = match &args.ready {
@@ -72,7 +72,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
 fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
     let resolve: Resolve<'_> = &looptax_switch::diagnose::own_address;
     let wrong = |what: String| {
-        let hint = "a page as http://127.0.0.1:8080/, at an address of this machine";
+        let hint = "pass a page such as http://127.0.0.1:8080/, at an address of this machine";
         Failure::usage(what, hint)
     };
     let parsed = args.url.iter().map(|url| Page::parse(url, resolve));
@@ -91,8 +91,8 @@ fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
         let (found, problems) = from_log(BufReader::new(log), &base, MOST_OF_LOG, seed);
         if found.is_empty() {
             let why = problems.first().map_or_else(String::new, |it| format!(": {it}"));
-            let what = format!("{}: no GET of it was answered with 200{why}", path.display());
-            return Err(Failure::usage(what, "an access log in the combined format"));
+            let what = format!("{}: the log has no GET request answered with 200{why}", path.display());
+            return Err(Failure::usage(what, "pass an access log in the combined format"));
         }
         pages = found;
     }
@@ -139,7 +139,7 @@ fn arms(typed: &str) -> Result<[Way; 2], Failure> {
         "unix,unix" => Ok([Way::Socket, Way::Socket]),
         _ => Err(Failure::usage(
             format!("--arms `{typed}`: a trial has two arms, unix and tcp"),
-            "--arms unix,tcp, or tcp,tcp to see what no difference looks like",
+            "use --arms unix,tcp, or tcp,tcp to see the result of no difference",
         )),
     }
 }
@@ -233,13 +233,13 @@ pub(crate) fn plan(ask: &Ask, stays: &[String]) -> String {
         Some(rate) => format!("{rate} pages a second"),
         None => "one after another".to_owned(),
     };
-    let _ = writeln!(text, "  ask for: {first}{more}, {} at a time, {pace}", ask.clients);
+    let _ = writeln!(text, "  request: {first}{more}, {} at a time, {pace}", ask.clients);
     for server in &ask.servers {
         let from: Vec<String> = server.from.iter().map(ToString::to_string).collect();
         let to = moving_to(server);
         let _ = writeln!(
             text,
-            "  if it connects to {} at {}: left on TCP and moved to {to}, in turns",
+            "  if it connects to {} at {}: stays on TCP and moves to {to}, in turns",
             server.kind,
             from.join(" and ")
         );
@@ -247,8 +247,8 @@ pub(crate) fn plan(ask: &Ask, stays: &[String]) -> String {
     for words in stays {
         let _ = writeln!(text, "  {words}");
     }
-    text += "  its queries go to its servers as ever, and what its pages write is written; nothing else is changed\n";
-    text += "  a first glimpse of some seconds shows how long it may take; --fixed 60s sets the time\n";
+    text += "  its queries reach its servers as usual, and its pages write as usual; nothing else is changed\n";
+    text += "  looptax first measures for some seconds to see how long it may take; --fixed 60s sets the time\n";
     text
 }
 
@@ -267,23 +267,24 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         return String::new();
     };
     if comparison.is_slower_by_supervisor() {
-        return "inconclusive: looptax's own part of so short a page is more than the socket could save; what counts is the \
-                line `without looptax`, and --precise narrows it\n"
+        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; the \
+            line `without looptax` counts, and --precise narrows it\n"
             .to_owned();
     }
-    let switch = "`looptax switch FILE` changes the application's configuration, proves it, and puts it back if not";
+    let switch = "`looptax switch FILE` changes the application's configuration, proves that it works, and otherwise \
+        puts it back";
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
         // The cost of moving hides the gain of a short page.
         _ if costs_by_configuration(comparison) => format!(
-            "not worth it under looptax, whose own part is more than what these pages gain; without that part TCP costs \
+            "not worth it under looptax, whose own part is more than these pages gain; without that part TCP costs \
              something, and {switch}\n"
         ),
-        (Verdict::Difference, _) => "not worth it: over the socket the application is slower\n".to_owned(),
+        (Verdict::Difference, _) => "not worth it: the application is slower over the socket\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {
-            "not worth it: the pages take the same over both\n".to_owned()
+            "not worth it: the pages take the same time over both\n".to_owned()
         }
     }
 }
@@ -302,6 +303,6 @@ fn more_time(comparison: &Comparison) -> &'static str {
     if comparison.schedule.precise {
         "this machine is too noisy for so small a difference"
     } else {
-        "--precise goes on for longer"
+        "--precise measures longer"
     }
 }

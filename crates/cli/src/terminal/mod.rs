@@ -209,11 +209,13 @@ fn limit_hint(failure: &Failure) -> Option<String> {
             let limit = getrlimit(Resource::Nofile).current;
             let limit = limit.map_or_else(|| "more".to_owned(), |it| it.to_string());
             Some(format!(
-                "this process may have {limit} files open, and every connection is one: fewer connections (-c), or a higher limit (ulimit -n; the hard one is raised by root, in limits.conf or a unit's LimitNOFILE)"
+                "this process may have {limit} files open, and each connection counts as one: use fewer connections \
+                 (-c), or raise the limit (ulimit -n; root raises the hard limit in limits.conf or a unit's \
+                 LimitNOFILE)"
             ))
         }
         libc::EAGAIN if failure.hint().is_none() => Some(
-            "no more processes or threads may be started: end some, or raise the limit (ulimit -u, a unit's TasksMax)"
+            "the limit of processes and threads is reached: end some, or raise it (ulimit -u, a unit's TasksMax)"
                 .to_owned(),
         ),
         _ => None,
@@ -239,8 +241,7 @@ pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim
     let mut claim = Claim::take();
     if waits && claim.has_other() {
         let other = Claim::other();
-        terminal
-            .words(&format!("{other} is measuring on this machine: waiting for its end; Ctrl-C ends the waiting\n"));
+        terminal.words(&format!("{other} is measuring on this machine: waiting until it ends; Ctrl-C stops waiting\n"));
         drop(claim);
         claim = Claim::wait(stop);
     }

@@ -152,7 +152,7 @@ fn replanned_words(replanned: &Replanned) -> String {
     let [planned_slice, slice] = replanned.slice.map(|it| it.as_millis());
     let [planned_n, n] = replanned.n_epochs;
     let (planned, takes) = (minutes(replanned.planned), minutes(replanned.takes));
-    let grow = format!("answers take long, and slices grow from {planned_slice} to {slice} ms");
+    let grow = format!("answers take long, so slices grow from {planned_slice} to {slice} ms");
     if n == planned_n {
         return format!("{grow}: measuring takes {takes} at most, not {planned}\n");
     }
@@ -184,7 +184,7 @@ mod tests {
         let words = replanned_words(&replanned(6));
         assert_eq!(
             words,
-            "answers take long, and slices grow from 50 to 300 ms: 6 epochs of at most 40 keep to the plan's 20 s; \
+            "answers take long, so slices grow from 50 to 300 ms: 6 epochs of at most 40 keep to the plan's 20 s; \
              --fixed 40 measures all of them in about 2 min\n"
         );
         assert!(replanned_words(&replanned(5)).contains("an interval needs 6 epochs"));

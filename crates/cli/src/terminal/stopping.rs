@@ -13,11 +13,12 @@ pub(crate) fn say_stopping() {
         return;
     }
     let words = if waiting::goes_back() {
-        "the old files are being put back, and what read the new ones reads them again: this is not stopped half way"
+        "looptax is putting the old files back and reloading the programs that read the new ones: it does not stop \
+         halfway"
     } else if waiting::is_kept() {
-        "stopping: the old files are put back first"
+        "stopping: looptax first puts the old files back"
     } else {
-        "stopping: what has begun is ended in order; Ctrl-C again ends it at once and leaves nothing behind"
+        "stopping: looptax ends everything it started, in order; Ctrl-C again ends it at once and leaves nothing behind"
     };
     let _ = writeln!(io::stderr().lock(), "\n{words}");
 }

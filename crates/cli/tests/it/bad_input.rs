@@ -80,7 +80,7 @@ fn r19_without_proc_each_command_says_so_in_one_sentence() {
     }
     let scratch = Scratch::new();
     let run = |args: &[&str]| run_without("/proc", &scratch, args);
-    let words = "/proc is not mounted here";
+    let words = "/proc is not mounted";
     for args in [
         &["compare", "echo"][..],
         &["compare", "private:redis"],
@@ -296,7 +296,7 @@ fn a_result_that_cannot_be_printed_is_told_with_the_place_of_its_record() {
         &[
             "cannot print the result to stdout",
             "No space left",
-            "what was measured is in there.json: `looptax show there.json` prints it",
+            "the result is in there.json: `looptax show there.json` prints it",
         ],
     );
 }
@@ -313,7 +313,7 @@ fn no_connections_are_no_comparison() {
 fn a_running_server_is_left_alone_until_somebody_agrees() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
-    check(&[&url], 2, &["only when the plan is agreed to", "--yes"]);
+    check(&[&url], 2, &["only if you agree to the plan", "--yes"]);
 }
 
 /// With `--write`, so that what was written must go again although the server is full.

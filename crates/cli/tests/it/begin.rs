@@ -16,9 +16,9 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
         "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
          until grep -q measuring one.err; do sleep 0.05; done
          {compare} --fixed 6 --wait --stop-file stop -o two.json 2>two.err & two=$!
-         until grep -q 'waiting for its end' two.err; do sleep 0.05; done
+         until grep -q 'waiting until it ends' two.err; do sleep 0.05; done
          touch stop; kill -TERM $one; wait $one
-         until grep -q 'is there: waiting' two.err || ! kill -0 $two; do sleep 0.05; done
+         until grep -q 'exists: waiting' two.err || ! kill -0 $two; do sleep 0.05; done
          kill -TERM $two; wait $two"
     );
     let Some(run) = run_in_own_network(&scratch, &script) else {
@@ -26,7 +26,7 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
     };
     run.expect_code(130);
     let said = fs::read_to_string(scratch.file("two.err")).unwrap();
-    assert!(said.contains("looptax does not measure while `stop` is there: waiting\n"), "{said}");
+    assert!(said.contains("looptax does not measure while `stop` exists: waiting\n"), "{said}");
     assert!(!scratch.file("two.json").exists(), "{said}");
     scratch.check_nothing_left();
 }
@@ -35,7 +35,7 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
 fn a_stop_file_keeps_a_comparison_from_beginning() {
     let scratch = Scratch::new();
     fs::write(scratch.file("stop"), "").unwrap();
-    let words = ["looptax does not measure while `stop` is there", "--wait"];
+    let words = ["looptax does not measure while `stop` exists", "--wait"];
     compare(&scratch).args(["echo", "--stop-file", "stop"]).run().expect_error(2, &words);
 }
 
@@ -63,7 +63,7 @@ fn the_load_of_the_machine_is_spread_over_its_processors_and_not_over_ours() {
     // Three quarters of a task for each.
     let loadavg = format!("{:.2} 0.00 0.00 1/100 1000\n", 0.75 * n_processors as f64);
     if let Some(run) = on_loaded_machine(&scratch, &loadavg, "--max-load 0.5") {
-        run.expect_error(2, &["is 0.75 for each processor"]);
+        run.expect_error(2, &["is 0.75 per processor"]);
     }
 }
 
@@ -71,6 +71,6 @@ fn the_load_of_the_machine_is_spread_over_its_processors_and_not_over_ours() {
 fn a_load_that_cannot_be_read_is_told_and_not_waited_for() {
     let scratch = Scratch::new();
     if let Some(run) = on_loaded_machine(&scratch, "", "--max-load 0.5 --wait") {
-        run.expect_error(2, &["load is not known", "/proc/loadavg", "--max-load"]);
+        run.expect_error(2, &["cannot determine the machine's load", "/proc/loadavg", "--max-load"]);
     }
 }

@@ -241,19 +241,19 @@ fn what_it_cannot_or_may_not_do_it_says_with_a_next_step() {
         let run = Looptax::new(exe(), &scratch).args(["watch", "-w"]).args(args.to_vec()).run();
         run.expect_error(2, words);
     };
-    refused(&["w.pcapng"], &["which connections", "--pid PID"]);
+    refused(&["w.pcapng"], &["a choice of connections", "--pid PID"]);
     fs::write(scratch.work().join("there"), "").unwrap();
     let own = std::process::id().to_string();
-    refused(&["there", "--pid", &own, "--yes"], &["is there already", "new file"]);
+    refused(&["there", "--pid", &own, "--yes"], &["exists already", "new file"]);
     refused(&["-", "--pid", &own, "--yes"], &["ordinary file"]);
-    refused(&["w.pcapng", "--pid", "4194305", "--yes"], &["no process 4194305"]);
+    refused(&["w.pcapng", "--pid", "4194305", "--yes"], &["process 4194305 does not exist"]);
     refused(&["w.pcapng", "--socket", "there", "--yes"], &["not a socket"]);
     if !is_root() {
         return skip("bytes: tests run without root");
     }
     let run = Looptax::new(exe(), &scratch).args(["watch", "-w", "w.pcapng", "--pid", &own]).uid(NOBODY).run();
     run.expect_error(2, &["only root"]);
-    refused(&["w.pcapng", "--pid", &own], &["no terminal", "--yes"]);
+    refused(&["w.pcapng", "--pid", &own], &["without a terminal", "--yes"]);
     refused(&["w.pcapng", "--server", "1", "--yes"], &["no server", "--with-logins"]);
     assert!(!scratch.work().join("w.pcapng").exists());
 }

@@ -456,7 +456,7 @@ fn what_holds_no_connection_ends_with_what_was_looked_for() {
     };
     let run = check(&scratch, &[folder.to_str().unwrap()]);
     run.expect_code(0);
-    assert_eq!(run.stdout, "none of 1 files names a server that is known\n");
+    assert_eq!(run.stdout, "none of 1 files names a server that looptax knows\n");
     expect(&["site/wp-config.php"], &["none of the settings", "DB_HOST"]);
     write(&scratch, "what.ever", "x");
     expect(&["what.ever"], &["no application", "wp-config.php"]);

@@ -106,7 +106,7 @@ fn the_running_server_is_asked_for_its_socket_by_its_port() {
 fn what_cannot_be_read_is_refused_without_its_password() {
     let scratch = Scratch::new();
     for (args, words) in [
-        (vec!["mysql://u:topsecret@h:port/d"], "the URL is broken"),
+        (vec!["mysql://u:topsecret@h:port/d"], "the URL is invalid"),
         (vec!["oracle://u:topsecret@h/d"], "is not a database that looptax knows"),
         (vec!["mysq://u:topsecret@h/d"], "did you mean mysql://?"),
         (vec!["mysql://u:topsecret@h/d", "--for", "cobol"], "looptax does not know `cobol`"),

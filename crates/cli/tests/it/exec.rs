@@ -168,7 +168,7 @@ fn a_known_difference_comes_out_and_is_judged_again_bit_for_bit() {
     assert!(end("lo") < 40.0 && end("hi") > 25.0, "{tax}");
     assert!(end("value") > 15.0 && end("value") < 50.0, "{tax}");
     let warnings = first["warnings"].to_string();
-    assert!(warnings.contains("no connection of tcp was seen"), "{warnings}");
+    assert!(warnings.contains("saw no connection of tcp"), "{warnings}");
 }
 
 #[test]

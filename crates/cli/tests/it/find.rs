@@ -463,7 +463,7 @@ fn watching_prints_a_look_a_line_as_json_and_into_no_file() {
     let scratch = Scratch::new();
     let refused = Looptax::new(exe(), &scratch).args(["find", "--watch", "--json=f.json"]).run();
     refused.expect_code(2);
-    assert!(refused.stderr.contains("one object a line"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("one object per line"), "{}", refused.stderr);
     let mut command = Command::new(exe());
     command.args(["find", "--watch", "--json"]).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();

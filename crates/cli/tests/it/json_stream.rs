@@ -142,8 +142,8 @@ fn two_forms_of_one_result_are_not_printed_at_once() {
         run.expect_code(2);
         assert!(run.stderr.contains(words), "{}", run.stderr);
     };
-    check("--json", "--json and --json-stream cannot both be printed");
-    check("--md=-", "cannot both be printed");
+    check("--json", "--json and --json-stream cannot both go to standard output");
+    check("--md=-", "cannot both go to standard output");
     check("--live", "--json-stream");
 }
 

@@ -222,7 +222,7 @@ fn r19_a_run_waits_for_its_turn_where_that_is_wanted() {
         "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
          until grep -q measuring one.err; do sleep 0.05; done
          {compare} --fixed 6 --wait -o two.json 2>two.err & two=$!
-         until grep -q 'waiting for its end' two.err; do sleep 0.05; done
+         until grep -q 'waiting until it ends' two.err; do sleep 0.05; done
          kill -TERM $one; wait $one; wait $two"
     );
     let Some(run) = run_in_own_network(&scratch, &script) else {

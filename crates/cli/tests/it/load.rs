@@ -117,7 +117,7 @@ fn a_rate_beyond_the_server_is_not_sustained() {
         .args(["--slice-ms", "40"])
         .run();
     run.expect_code(3);
-    assert!(run.stdout.contains("was not sustained"), "{}", run.stdout);
+    assert!(run.stdout.contains("did not sustain the rate"), "{}", run.stdout);
 }
 
 #[test]

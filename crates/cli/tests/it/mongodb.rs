@@ -61,7 +61,9 @@ fn ferretdb_has_the_arms_that_one_address_and_one_path_give() {
     if !is_installed(Kind::Ferretdb) {
         return;
     }
-    for (arm, why) in [("bridge", "FerretDB listens on one address and one path"), ("tls", "it speaks no TLS here")] {
+    for (arm, why) in
+        [("bridge", "FerretDB listens on one address and one path"), ("tls", "the private server has no TLS")]
+    {
         let scratch = Scratch::new();
         let run = compare(&scratch).args(["private:ferretdb", "--arms", &format!("unix,{arm}")]).args(SHORT).run();
         assert!(run.stderr.contains(why), "{}", run.stderr);

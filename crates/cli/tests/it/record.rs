@@ -193,6 +193,6 @@ fn r20_a_run_that_is_not_remembered_says_so() {
     );
     let run = Looptax::new("/bin/sh", &scratch).args(["-c", &line]).run();
     run.expect_code(0);
-    assert!(run.stderr.contains("is not remembered"), "{}", run.stderr);
+    assert!(run.stderr.contains("does not remember"), "{}", run.stderr);
     assert!(scratch.file("r.json").exists());
 }

@@ -53,7 +53,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     let words = run.words();
     for expected in [
         "what would help on private:redis over tcp: 1 connection, get, client-pinned",
-        "for programs that do otherwise today",
+        "for programs that work differently today",
         "16 requests at once: ",
         "if each request opens a connection today",
     ] {
@@ -81,7 +81,7 @@ fn what_does_not_go_with_a_server_is_left_out() {
 fn it_is_asked_of_one_server_and_over_tcp() {
     check_refused(&["--remedies"], &["--remedies needs exactly one server", "hint:"]);
     let two = ["private:redis", "--remedies", "--workload", "get,set"];
-    check_refused(&two, &["--remedies is about one workload", "hint:"]);
+    check_refused(&two, &["--remedies works only with one workload", "hint:"]);
     let over_unix = ["echo", "--remedies", "--baseline", "unix"];
     check_refused(&over_unix, &["`unix` is itself a remedy", "--baseline tcp"]);
 }

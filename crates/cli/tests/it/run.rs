@@ -288,7 +288,7 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     let plain = run(&scratch).args(map).args(["--", "echo", "hi"]).run();
     plain.expect_code(0);
     assert_eq!(plain.stdout, "hi\n");
-    assert!(plain.stderr.contains("nothing is moved: the kernel"), "{}", plain.stderr);
+    assert!(plain.stderr.contains("looptax moves no connection: the kernel"), "{}", plain.stderr);
     let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
     strict.expect_error(125, &["connections cannot be moved here"]);
     let nothing = run(&scratch).args(["--port", "1", "--strict", "--", "echo", "hi"]).run();

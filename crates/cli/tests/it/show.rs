@@ -139,7 +139,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     open.expect_code(3);
     assert!(
         open.stdout
-            .contains("tcp loses 26.0 % [25.0, 27.0] of unix's throughput: whether that is within 26 % is not known"),
+            .contains("tcp loses 26.0 % [25.0, 27.0] of unix's throughput: undecided whether that is within 26 %"),
         "{}",
         open.stdout
     );
@@ -150,7 +150,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     for (limit, code) in [("11%", 1), ("27%", 3), ("32%", 0)] {
         let found = looptax(&scratch, &["gate", "u.json", "--max-tax", limit]);
         found.expect_code(code);
-        let words = "tcp loses something between 12.0 and 31.0 % of unix's throughput";
+        let words = "tcp loses between 12.0 and 31.0 % of unix's throughput";
         assert!(found.stdout.contains(words), "{}", found.stdout);
     }
     with_taxes(&scratch, "b.json", &ABOUT_26, |comparison| {
@@ -176,7 +176,7 @@ fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
     write(&scratch, "forged.json", &forged);
     // The history knows the run by its own record, which is another one now.
     write(&scratch, "real.json", &forged);
-    let said = "the record's summary (difference, 5.4 %) is not what its counts give (difference, 26.0 %)";
+    let said = "the record's summary (difference, 5.4 %) does not match its counts (difference, 26.0 %)";
     for (limit, code) in [("20%", 3), ("50%", 3)] {
         let gate = looptax(&scratch, &["gate", "forged.json", "--max-tax", limit]);
         gate.expect_code(code);
@@ -231,7 +231,7 @@ fn what_has_nothing_in_common_is_refused_with_the_reason() {
     measure(&scratch, "a.json", &[]);
     measure(&scratch, "b.json", &["--client", "block"]);
     looptax(&scratch, &["diff", "a.json", "b.json"])
-        .expect_error(2, &["nothing in common", "--client poll", "--client block"]);
+        .expect_error(2, &["no common comparison", "--client poll", "--client block"]);
 }
 
 /// Text of OpenMetrics: each sample is of a family that was described before, and is a number; then the end.
@@ -282,7 +282,7 @@ fn every_format_is_written_and_one_of_them_may_be_printed() {
         );
     }
     looptax(&scratch, &["show", "a.json", "--md", "-", "--csv", "-"])
-        .expect_error(2, &["--md and --csv cannot both be printed"]);
+        .expect_error(2, &["--md and --csv cannot both go to standard output"]);
 }
 
 #[test]

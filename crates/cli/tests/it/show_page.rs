@@ -72,7 +72,7 @@ fn a_record_without_its_samples_has_a_page_that_says_so() {
     let none = page_of_changed(|record| {
         samples_of(record).for_each(|samples| *samples = json!([null, null]));
     });
-    let words = "There is no log of latencies: no single latencies were kept.";
+    let words = "There is no log of latencies: no single latencies were recorded.";
     assert!(none.stdout.contains(words));
 }
 
@@ -99,10 +99,10 @@ fn a_page_is_not_written_over_its_record() {
 #[test]
 fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
     for (args, words) in [
-        (["--html", "r.json"], "--html would be written over --output"),
-        (["--md", "nowhere/x.md"], "there is no such folder"),
+        (["--html", "r.json"], "--html would overwrite --output"),
+        (["--md", "nowhere/x.md"], "its folder does not exist"),
         (["--csv", "."], "it is a folder"),
-        (["--json=./r.json", "-q"], "--json would be written over --output"),
+        (["--json=./r.json", "-q"], "--json would overwrite --output"),
     ] {
         crate::fixture::check_refused(&[&["echo"], &args[..]].concat(), &[words]);
     }
@@ -129,9 +129,9 @@ fn forms_of_one_run_are_not_made_of_several_or_of_none() {
     for (args, words) in [
         (&["r.json", "r.json", "--json"][..], "one run"),
         (&["r.json", "r.json", "--csv", "-"], "one run"),
-        (&["--html", "x.html"], "which run"),
-        (&["--forget"], "which run"),
-        (&["--md", "-"], "which run"),
+        (&["--html", "x.html"], "this needs a run"),
+        (&["--forget"], "this needs a run"),
+        (&["--md", "-"], "this needs a run"),
     ] {
         show(&scratch, args).run().expect_error(2, &[words]);
     }

@@ -104,7 +104,7 @@ fn a_plan_says_the_lines_without_their_password_and_changes_nothing() {
 fn nobody_is_moved_who_was_not_asked() {
     let Some(scene) = Scene::new() else { return };
     for args in [&[][..], &["--json"]] {
-        scene.switch(args).expect_error(2, &["no terminal to ask on", "--yes"]);
+        scene.switch(args).expect_error(2, &["without a terminal looptax cannot ask you", "--yes"]);
     }
     scene.check_unchanged();
 }
@@ -320,7 +320,7 @@ fn two_users_switch_one_file_in_one_instant_and_it_is_old_or_new() {
         let runs = [begin(0), begin(1)].map(looptax_testkit::runner::Running::wait);
         // The other is refused, or comes when all is over.
         let wrote = |it: &Finished| it.words().contains("undo it with");
-        let keeps = |it: &Finished| it.words().contains("moved, and not proved");
+        let keeps = |it: &Finished| it.words().contains("moved, but not proved");
         assert!(runs.iter().any(wrote), "{runs:#?}");
         let is_new = runs.iter().any(keeps);
         assert_eq!(scene.now() != scene.before, is_new, "{runs:#?}");
@@ -344,7 +344,7 @@ fn an_interrupted_switch_is_told_at_the_next_start_and_can_be_finished() {
     running.wait_for("the file to be written", || (fs::read(&path).ok()? != before).then_some(()));
     assert_eq!(scene.standings(), ["under-way"]);
     let second = scene.switch(&["--yes"]);
-    second.expect_error(2, &["another looptax switch is under way"]);
+    second.expect_error(2, &["another looptax switch is running"]);
     running.signal(Signal::KILL);
     let _ended = running.wait();
     assert_eq!(scene.standings(), ["interrupted"]);

@@ -255,7 +255,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let cache = "  - name: cache\n    image: redis:7\n";
     let scene = Scene::new(&pod_of("  containers:\n  - name: shop\n    image: own\n    ENV", cache));
     let plan = scene.switch(&["--containers", "--dry-run"]);
-    assert!(plan.words().contains("which application is it? Say --as 'Laravel (phpredis)' or"), "{}", plan.stdout);
+    assert!(plan.words().contains("which application is it? Pass --as 'Laravel (phpredis)' or"), "{}", plan.stdout);
     let offered = "--containers --as 'Laravel (phpredis)'` writes both sides, if it is that application";
     let check =
         |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();

@@ -217,7 +217,7 @@ fn two_records_show_the_layer_that_became_dearer() {
     Looptax::new(exe(), &scratch)
         .args(["why", "a.json", "c.json"])
         .run()
-        .expect_error(2, &["`c.json` holds no samples", "looptax why TARGET"]);
+        .expect_error(2, &["`c.json` has no samples", "looptax why TARGET"]);
 }
 
 #[test]
@@ -254,12 +254,12 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
     let check = |args: &[&str], words: &[&str]| check_refused(&scratch, args, words);
     check(&["gone.json", "later.json"], &["gone.json", "No such file"]);
     check(&["before.json"], &["`before.json` is a record, and `why` compares two records", "why before.json LATER"]);
-    check(&["before.json", "b.json", "c.json"], &["compares two records", "there are 3 words"]);
+    check(&["before.json", "b.json", "c.json"], &["compares two records", "3 words were given"]);
     check(&["before.json", "mysql://u:secret@127.0.0.1/db"], &["`before.json` is a record and `mysql://"]);
     let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];
     check(&[&["before.json", "before.json"], &options[..]].concat(), &["--fixed, --html do not work with two records"]);
     check(&["before.json", "before.json", "--folded", "-"], &["--folded does not work with two records"]);
-    check(&["mariadb"], &["`mariadb` is not a target", "or two records of `why`"]);
+    check(&["mariadb"], &["`mariadb` is not a target", "two records of `why`"]);
 }
 
 #[test]

@@ -230,9 +230,9 @@ fn listens(at: SocketAddr) -> bool {
 fn not_started(error: RedirectError) -> Failure {
     let hint = match &error {
         RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            "is it installed, and on PATH or given with its folder?"
+            "is it installed, and in PATH or given with its folder?"
         }
-        RedirectError::Exec { .. } => "is it a program, and may you execute it?",
+        RedirectError::Exec { .. } => "is it a program, and do you have the right to execute it?",
         _ => "try the command with `looptax run --` before it, which shows what the kernel does not allow",
     };
     Failure::from(error).with_hint(hint)

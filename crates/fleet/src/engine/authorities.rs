@@ -34,7 +34,7 @@ pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
     let certificates = parts.into_iter().filter(|part| part.tag() == "CERTIFICATE");
     let found: Vec<Vec<u8>> = certificates.map(pem::Pem::into_contents).collect();
     if found.is_empty() {
-        return Err(failed("no certificate is in it".to_owned()));
+        return Err(failed("the file contains no certificate".to_owned()));
     }
     Ok(found)
 }
@@ -43,6 +43,6 @@ fn of_system() -> Result<PathBuf, FleetError> {
     let mut all = OF_SYSTEMS.iter().map(PathBuf::from);
     all.find(|it| file::is_file(it)).ok_or_else(|| FleetError::Authority {
         path: PathBuf::from(OF_SYSTEMS[0]),
-        what: "the system has no list of authorities where such lists are".to_owned(),
+        what: "the system has no list of authorities in any of the usual places".to_owned(),
     })
 }

@@ -14,10 +14,10 @@ pub(super) fn row(columns: &[Column], cells: impl Iterator<Item = Option<Vec<u8>
         let cell = cells.next();
         let cell = cell.ok_or_else(|| format!("a row ends before `{}`", column.name))?;
         let value = value(column.kind, cell.as_deref());
-        row.push(value.ok_or_else(|| format!("`{}` is of another kind", column.name))?);
+        row.push(value.ok_or_else(|| format!("`{}` has an unexpected type", column.name))?);
     }
     match cells.next() {
-        Some(_) => Err("a row has more columns than were asked for".to_owned()),
+        Some(_) => Err("a row has more columns than requested".to_owned()),
         None => Ok(row),
     }
 }

@@ -77,10 +77,7 @@ impl Destination {
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
             _ if text.contains("//") || text.contains(['@', ':']) => {
-                return Err(wrong(
-                    "it is not an address, and not the path of a folder either: that has no `//`, `@` or \
-                     `:`",
-                ));
+                return Err(wrong("it is not an address, nor a folder's path, which cannot contain `//`, `@` or `:`"));
             }
             _ => Place::Folder(PathBuf::from(text)),
         };
@@ -105,13 +102,15 @@ impl Destination {
     pub fn caution(&self) -> Option<&'static str> {
         match &self.place {
             Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
-                "the collector is another machine and spoken to without TLS: who listens on the way reads reports and password (?secure=true seals them)",
+                "the collector is another machine, and the connection has no TLS: reports and password can be read on \
+                 the way (?secure=true encrypts them)",
             ),
-            Place::Postgres(it) if it.sealing == Sealing::Unchecked => {
-                Some("sslmode=require seals what is sent and does not check who answers: verify-full does")
-            }
+            Place::Postgres(it) if it.sealing == Sealing::Unchecked => Some(
+                "sslmode=require encrypts the connection but does not check the server's certificate: verify-full does",
+            ),
             Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
-                "sslmode=disable: who listens on the way reads reports; the password is given to no server that does not ask for SCRAM",
+                "sslmode=disable: reports can be read on the way; looptax sends no password to a server that does not \
+                 ask for SCRAM",
             ),
             _ => None,
         }
@@ -132,17 +131,17 @@ impl PostgresAt {
 }
 
 fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
-    let url = Url::parse(text).map_err(|error| wrong(&format!("the URL is broken: {error}")))?;
+    let url = Url::parse(text).map_err(|error| wrong(&format!("the URL is invalid: {error}")))?;
     let host = match url.host() {
         Some(Host::Ipv6(address)) => format!("[{address}]"),
         Some(host) if !host.to_string().is_empty() => host.to_string(),
-        _ => return Err(wrong("it names no host")),
+        _ => return Err(wrong("it has no host")),
     };
     let query = Query::new(url.query().unwrap_or_default());
     let is_sealed = match query.value(&["secure"]).as_deref() {
         None | Some("false" | "0") => false,
         Some("true" | "1") => true,
-        Some(_) => return Err(wrong("`secure=` is true or false")),
+        Some(_) => return Err(wrong("`secure=` has to be true or false")),
     };
     refuse_others(query, &["secure"])?;
     let database = url.path().trim_matches('/');
@@ -169,7 +168,7 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
         return Err(wrong("a collector is clickhouse://…, postgres://…, a folder, or -"));
     }
     if address.user.is_none() {
-        return Err(wrong("it names no user, as in postgres://user@host/looptax"));
+        return Err(wrong("it has no user, as in postgres://user@host/looptax"));
     }
     let query = Query::from_text(text);
     refuse_others(query, &OF_POSTGRES)?;
@@ -183,7 +182,8 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
         Some("verify-ca") => Sealing::Authority,
         Some(_) => {
             return Err(wrong(
-                "`sslmode=` is verify-full, verify-ca, require or disable: others may end in clear unseen",
+                "`sslmode=` has to be verify-full, verify-ca, require or disable: other modes may silently send in the \
+                 clear",
             ));
         }
     };
@@ -196,7 +196,7 @@ fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
     match names.find(|name| !known.contains(&&**name)) {
         Some(name) => {
             let name = crate::text::cleaned(&name);
-            Err(wrong(&format!("`{name}=` means nothing there")))
+            Err(wrong(&format!("it has an unknown parameter `{name}=`")))
         }
         None => Ok(()),
     }
@@ -207,7 +207,7 @@ fn decoded(text: &str) -> Result<String, FleetError> {
     let pair = format!("x={}", text.replace('+', "%2B"));
     let value = Query::new(&pair).value(&["x"]).unwrap_or_default();
     if value.contains('\u{fffd}') {
-        return Err(wrong("user or password is not UTF-8 once its %XX are decoded"));
+        return Err(wrong("user or password is not UTF-8 after decoding %XX"));
     }
     Ok(value)
 }
@@ -280,8 +280,8 @@ mod tests {
         refused("clickhouse://u:s3cret@h/", "database");
         refused("clickhouse://u:s3cret@/x", "host");
         refused("clickhouse://u:s3cret@h/x?secure=maybe", "secure");
-        refused("clickhouse://u@h/x?password=s3cret", "means nothing");
-        refused("postgres://u:s3cret@h/x?sslmod=verify-full", "means nothing");
+        refused("clickhouse://u@h/x?password=s3cret", "unknown parameter");
+        refused("postgres://u:s3cret@h/x?sslmod=verify-full", "unknown parameter");
         refused("mysql://u:s3cret@h/x", "a collector is");
         refused("ftp://u:s3cret@h/x", "ftp");
         refused("postgres://h/x", "no user");

@@ -19,8 +19,8 @@ impl InitOptions {
     /// [`FleetError::Destination`] for a cluster whose name cannot be in SQL.
     pub(super) fn check(&self) -> Result<(), FleetError> {
         let is_fine = self.cluster.as_deref().is_none_or(is_identifier);
-        is_fine
-            .then_some(())
-            .ok_or_else(|| FleetError::Destination { what: "a cluster's name has letters, digits and `_`".to_owned() })
+        is_fine.then_some(()).ok_or_else(|| FleetError::Destination {
+            what: "a cluster's name can only have letters, digits and `_`".to_owned(),
+        })
     }
 }

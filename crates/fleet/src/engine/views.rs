@@ -26,7 +26,8 @@ const fn column(name: &'static str, kind: Kind, doc: &'static str) -> Column {
 }
 
 /// By the collector's clock; in every table.
-pub(crate) const RECEIVED: Column = column("received", Kind::Time, "When it arrived first, by the collector's clock.");
+pub(crate) const RECEIVED: Column =
+    column("received", Kind::Time, "When the report first arrived, by the collector's clock.");
 const HOST_ID: Column = column("host_id", Kind::Text, "The machine's number.");
 const HOST: Column = column("host", Kind::Text, "The machine's name in its newest report.");
 const CLIENT: Column = column("client", Kind::Text, "The client's program.");
@@ -57,7 +58,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "silent_hosts",
-        doc: "Machines of which nothing arrived for two days.",
+        doc: "Machines from which no report arrived for two days.",
         table: None,
         more: &[HOST_ID, HOST, RECEIVED, column("days", Kind::Count, "Whole days since.")],
     },
@@ -75,13 +76,14 @@ pub const VIEWS: [View; 10] = [
             column("cpu_ms_per_s", Kind::Number, "CPU time that TCP costs them, ms per second: the sum of estimates."),
             column("cpu_ms_per_s_lo", Kind::Number, "Sum of the lower ends."),
             column("cpu_ms_per_s_hi", Kind::Number, "Sum of the upper ends."),
-            column("hosts_over_tcp", Kind::Count, "Machines on which some of it goes over TCP."),
+            column("hosts_over_tcp", Kind::Count, "Machines on which some of its requests are over TCP."),
             column("hosts_with_socket", Kind::Count, "Machines on which the server has a socket."),
         ],
     },
     View {
         name: "movers",
-        doc: "Pairs of a machine, of those that reported within a week, that used another transport in its newest report than a week before it, or than in its first one.",
+        doc: "Pairs of a machine that used another transport in the newest report than a week before, or than in the \
+            first report; only machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,
@@ -90,13 +92,13 @@ pub const VIEWS: [View; 10] = [
             SERVER,
             column("before", Kind::Word, "socket, tcp, or both."),
             column("now", Kind::Word, "socket, tcp, or both."),
-            column("direction", Kind::Word, "`to socket` or `to tcp`; of both to one, the one it went to."),
+            column("direction", Kind::Word, "`to socket` or `to tcp`; for a move from both to one, that one."),
             REQUESTS,
         ],
     },
     View {
         name: "fell_back",
-        doc: "Clients that were switched to the socket and are over TCP again, of machines that reported within a week.",
+        doc: "Clients that are over TCP again after a switch to the socket, on machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,
@@ -132,7 +134,7 @@ pub const VIEWS: [View; 10] = [
             CONNECTIONS,
             REQUESTS,
             column("has_socket", Kind::Flag, "Whether the server has a socket."),
-            column("fell_back", Kind::Flag, "Whether it was switched to the socket and is over TCP again."),
+            column("fell_back", Kind::Flag, "Whether it is over TCP again after a switch to the socket."),
             column("at", Kind::Time, "When it was seen, by the machine's own clock."),
         ],
     },
@@ -153,7 +155,7 @@ pub const VIEWS: [View; 10] = [
             column("cpu_us_lo", Kind::Number, "Lower end of its interval."),
             column("cpu_us_hi", Kind::Number, "Upper end of its interval."),
             column("alpha", Kind::Number, "Two-sided level of the interval."),
-            column("epochs", Kind::Count, "Epochs that it rests on."),
+            column("epochs", Kind::Count, "Epochs in it."),
             RECEIVED,
         ],
     },

@@ -13,12 +13,12 @@ pub const FINDINGS: Table = Table {
     doc: "Connections of one process to one server of its machine, over one transport, as looptax find saw them.",
     key: &["report_id", "n"],
     columns: &[
-        Column { name: "report_id", kind: Kind::Text, doc: "The report that it stands in." },
+        Column { name: "report_id", kind: Kind::Text, doc: "The report that contains it." },
         Column { name: "host_id", kind: Kind::Text, doc: "The machine's number." },
         Column { name: "at", kind: Kind::Time, doc: "When it was seen, by the machine's own clock." },
         Column { name: "n", kind: Kind::Count, doc: "Its number within the report, from 0." },
         Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis." },
-        Column { name: "server_version", kind: Kind::Word, doc: "Its version, where its program tells." },
+        Column { name: "server_version", kind: Kind::Word, doc: "Its version, if its program reports it." },
         Column { name: "server_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
         Column {
             name: "has_socket",
@@ -56,7 +56,7 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "fell_back",
             kind: Kind::Flag,
-            doc: "Whether processes of this program were switched to the socket and are over TCP again.",
+            doc: "Whether processes of this program are over TCP again after a switch to the socket.",
         },
     ],
 };

@@ -9,7 +9,7 @@ use crate::text::{known, text};
 /// A row per report: the machine as it was.
 pub const REPORTS: Table = Table {
     name: "reports",
-    doc: "Looks at machines: who reported, when, and what machine it is.",
+    doc: "One row for each report: the machine, its properties and the time.",
     key: &["report_id"],
     columns: &[
         Column { name: "report_id", kind: Kind::Text, doc: "The report's own number." },
@@ -18,9 +18,9 @@ pub const REPORTS: Table = Table {
             kind: Kind::Text,
             doc: "The machine's number: a keyed hash of /etc/machine-id, the same after a renaming.",
         },
-        Column { name: "at", kind: Kind::Time, doc: "When the machine was looked at, by its own clock." },
+        Column { name: "at", kind: Kind::Time, doc: "When looptax inspected the machine, by the machine's clock." },
         Column { name: "host", kind: Kind::Text, doc: "The machine's name; hashed with --anonymous." },
-        Column { name: "looptax", kind: Kind::Word, doc: "looptax that looked." },
+        Column { name: "looptax", kind: Kind::Word, doc: "Version of the looptax that reported." },
         Column { name: "kernel", kind: Kind::Word, doc: "Kernel release and version." },
         Column { name: "arch", kind: Kind::Word, doc: "Machine architecture, as uname -m." },
         Column { name: "cpu_model", kind: Kind::Word, doc: "CPU model." },
@@ -29,7 +29,7 @@ pub const REPORTS: Table = Table {
         Column {
             name: "sees_all",
             kind: Kind::Flag,
-            doc: "Whether every process could be looked into; else clients are missing.",
+            doc: "Whether looptax could inspect every process; otherwise clients are missing.",
         },
         Column {
             name: "rates_over_s",
@@ -42,7 +42,7 @@ pub const REPORTS: Table = Table {
         Column {
             name: "left_out",
             kind: Kind::Count,
-            doc: "Findings beyond the most that a report holds: those with the fewest requests.",
+            doc: "Number of findings left out because a report holds no more: those with the fewest requests.",
         },
     ],
 };

@@ -12,7 +12,7 @@ pub const VERDICTS: Table = Table {
     doc: "The cost of arms over their baseline, from records of this machine.",
     key: &["host_id", "run_id", "n"],
     columns: &[
-        Column { name: "report_id", kind: Kind::Text, doc: "The report that brought it first." },
+        Column { name: "report_id", kind: Kind::Text, doc: "The first report that contained it." },
         Column { name: "host_id", kind: Kind::Text, doc: "The machine's number." },
         Column { name: "at", kind: Kind::Time, doc: "When the report was made, by the machine's own clock." },
         Column { name: "run_id", kind: Kind::Text, doc: "The record's own number." },
@@ -25,7 +25,7 @@ pub const VERDICTS: Table = Table {
         Column {
             name: "method_version",
             kind: Kind::Count,
-            doc: "Version of the method: the changelog says what each moved.",
+            doc: "Version of the method: the changelog has the changes of each version.",
         },
         Column {
             name: "server",
@@ -52,7 +52,7 @@ pub const VERDICTS: Table = Table {
         Column { name: "theta_lo", kind: Kind::Number, doc: "Lower end of its interval." },
         Column { name: "theta_hi", kind: Kind::Number, doc: "Upper end of its interval." },
         Column { name: "alpha", kind: Kind::Number, doc: "Two-sided level of the intervals." },
-        Column { name: "epochs", kind: Kind::Count, doc: "Epochs that they rest on." },
+        Column { name: "epochs", kind: Kind::Count, doc: "Epochs in them." },
         Column {
             name: "cpu_us",
             kind: Kind::Number,
@@ -63,7 +63,7 @@ pub const VERDICTS: Table = Table {
         Column {
             name: "is_disturbed",
             kind: Kind::Flag,
-            doc: "Whether others took much of the machine all the while.",
+            doc: "Whether other programs used much of the machine all the time.",
         },
     ],
 };

@@ -57,7 +57,7 @@ fn sentence(idx: usize, comparison: &Comparison, said: &Tax, found: &Tax) -> Str
         format!("{}, {pct}", tax.verdict)
     };
     format!(
-        "comparison {} ({}), {} against {}: the record's summary ({}) is not what its counts give ({})",
+        "comparison {} ({}), {} against {}: the record's summary ({}) does not match its counts ({})",
         idx + 1,
         crate::analysis::words::name(comparison),
         found.arm,
@@ -107,7 +107,8 @@ mod tests {
         });
         assert_eq!(found, record());
         let [sentence] = &untrue[..] else { panic!("{untrue:?}") };
-        let words = "tcp against unix: the record's summary (negligible, 1.0 %) is not what its counts give (difference, 9.1 %)";
+        let words =
+            "tcp against unix: the record's summary (negligible, 1.0 %) does not match its counts (difference, 9.1 %)";
         assert!(sentence.ends_with(words), "{sentence}");
     }
 

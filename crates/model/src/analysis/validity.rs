@@ -20,13 +20,13 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
     let mut reasons = Vec::new();
     // A command that is too short to be looked at does not disprove its arm: see `warnings`.
     for arm in arms.iter().filter(|arm| !arm.verified && arm.proof.seen.is_none()) {
-        reasons.push(format!("`{}` was not proved to be what it says", arm.name));
+        reasons.push(format!("`{}` was not proved to be the arm that it is called", arm.name));
     }
     let identities = arms.each_ref().map(|arm| &arm.proof.server_identity);
     if let [Some(one), Some(two)] = identities
         && one != two
     {
-        reasons.push(format!("the arms lead to two servers: `{one}` and `{two}`"));
+        reasons.push(format!("the arms lead to different servers: `{one}` and `{two}`"));
     }
     let n_errors: u64 = slices(raw, pair).map(|(_, slice)| slice.errors).sum();
     if n_errors > 0 {
@@ -48,8 +48,8 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
         let n = slices().count();
         (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
             format!(
-                "the rate was not sustained on {}: at the end of {n_behind} of {n} slices requests had waited \
-                 for longer than a guard and were not sent yet",
+                "{} did not sustain the rate: at the end of {n_behind} of {n} slices, requests had waited longer than \
+                 a guard and were still unsent",
                 arms[side.idx()].name
             )
         })
@@ -65,7 +65,7 @@ pub fn miscounted(count: &ServerCount) -> Option<String> {
     let is_little = apart <= OWN_QUESTIONS || apart as f64 <= MISCOUNTED * count.sent as f64;
     (!is_little).then(|| {
         format!(
-            "the server counted {} ({}), looptax {}: the rates may not be what they seem",
+            "the server counted {} ({}), looptax {}: the rates may be wrong",
             count.counted, count.counter, count.sent
         )
     })
@@ -77,7 +77,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     for arm in arms.iter().filter(|arm| !arm.verified) {
         warnings.extend(arm.proof.seen.map(|seen| {
             format!(
-                "no connection of {} was seen in its {} runs: it makes none, or they are too short to be looked at",
+                "looptax saw no connection of {} in its {} runs: it makes none, or they are too short to see",
                 arm.name, seen.n_runs
             )
         }));
@@ -85,13 +85,15 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     let n_throttled: u64 = raw.of_pair(pair).filter_map(|(_, epoch)| epoch.n_throttled).sum();
     if n_throttled > 0 {
         warnings.push(format!(
-            "the control group was throttled {n_throttled} times: its CPU quota is part of every figure; raise the quota (cpu.max), or measure outside the group"
+            "the kernel throttled the control group {n_throttled} times: its CPU quota affects every figure; raise the \
+             quota (cpu.max), or measure outside the group"
         ));
     }
     let n_unsampled: u64 = slices(raw, pair).map(|(_, slice)| slice.n_unsampled).sum();
     if n_unsampled > 0 {
         warnings.push(format!(
-            "{n_unsampled} latencies found no room in memory: the percentiles are without them; a higher --max-samples keeps them"
+            "{n_unsampled} latencies did not fit into memory and are missing from the percentiles; a higher \
+             --max-samples keeps them"
         ));
     }
     let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count > 0);
@@ -99,7 +101,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     let (n_epochs, n_kept) = (kept.clone().count(), kept.filter(|is_kept| *is_kept).count());
     if (1..n_epochs).contains(&n_kept) {
         warnings.push(format!(
-            "the latencies of {} of {n_epochs} epochs were not kept: the percentiles are without them",
+            "the latencies of {} of {n_epochs} epochs were not kept and are missing from the percentiles",
             n_epochs - n_kept
         ));
     }
@@ -165,7 +167,7 @@ mod tests {
         arms[1].proof.server_identity = Some("another".to_owned());
         let expected = [
             "`tcp` was not proved",
-            "two servers: `this one` and `another`",
+            "different servers: `this one` and `another`",
             "6 requests failed",
             "different answers to the same requests in 3 epochs",
         ];
@@ -178,7 +180,7 @@ mod tests {
             epoch.n_throttled = Some(2);
             epoch.slices[1].n_unsampled = 5;
         });
-        let expected = ["throttled 6 times", "15 latencies found no room"];
+        let expected = ["control group 6 times", "15 latencies did not fit"];
         check(&warnings(&raw, PAIR, &arms()), &expected);
     }
 

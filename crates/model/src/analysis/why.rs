@@ -269,13 +269,14 @@ fn invalid(why: &Why, has_one_core: bool) -> Vec<String> {
     let n_all = sampling.n_samples + sampling.n_of_others + sampling.n_lost;
     let share = sampling.n_lost as f64 / (n_all as f64).max(1.0);
     let lost = (share > MOST_LOST)
-        .then(|| format!("{:.1} % of the samples found no room in the kernel's buffers", 100.0 * share));
+        .then(|| format!("{:.1} % of the samples did not fit into the kernel's buffers", 100.0 * share));
     let unattributed = |side: usize| {
         let sum = why.sum.as_ref()?.arms[side].known()?.value;
         let name = why.layers.last()?;
         let row = why.rows.iter().find(|it| it.name == *name)?;
         let share = row.arms[side].known()?.value / sum;
-        (share > MOST_UNATTRIBUTED).then(|| format!("{:.1} % of the CPU time belongs to no known layer", 100.0 * share))
+        (share > MOST_UNATTRIBUTED)
+            .then(|| format!("{:.1} % of the CPU time does not belong to a known layer", 100.0 * share))
     };
     let apart = [0, 1].into_iter().find_map(|side| apart(why, side, has_one_core));
     lost.into_iter().chain(apart).chain(unattributed(0).or_else(|| unattributed(1))).collect()
@@ -291,11 +292,8 @@ fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
     let (sampled, counted) = (sampled?, counted?.value);
     let is_less = sampled.hi? < counted * (1.0 - MOST_APART);
     let is_more = sampled.lo? > counted * (1.0 + MOST_APART);
-    let advice = if has_one_core || is_more {
-        ""
-    } else {
-        "; a timer may lose ticks on cores that idle: --placement same tells"
-    };
+    let advice =
+        if has_one_core || is_more { "" } else { "; a timer may lose ticks on idle cores: try --placement same" };
     (is_less || is_more).then(|| {
         format!(
             "samples account for {:.0} % of the CPU time that the kernel's clocks count{advice}",

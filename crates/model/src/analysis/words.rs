@@ -26,35 +26,35 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
         Warning::IncompleteEpochs { n_epochs, n_all } => {
             let verb = if *n_epochs == 1 { "does" } else { "do" };
             Some(format!(
-                "{n_epochs} of {n_all} epochs {verb} not count for the tax: cut short, or an end of a connection moved to \
-                 another core in most slices of an arm"
+                "{n_epochs} of {n_all} epochs {verb} not count for the tax: they were cut short, or an end of a \
+                 connection moved to another core in most slices of an arm"
             ))
         }
         Warning::NoisyEpochs { n_noisy, n_all, steal_pct, foreign_pct } => {
             let processes = foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
             Some(format!(
-                "others took CPU time in {n_noisy} of {n_all} epochs: in these the hypervisor {steal_pct:.1} %{processes}; \
-                 measure when the machine is quiet"
+                "other work took CPU time in {n_noisy} of {n_all} epochs: there the hypervisor took {steal_pct:.1} \
+                 %{processes}; measure when the machine is quiet"
             ))
         }
         Warning::OrderEffect { p_value } => Some(format!(
-            "it matters which arm runs first (p = {p_value:.1e}): an arm may still feel the one before it; a coin decides \
-             the order, so that this widens the interval and favours no arm"
+            "the order of the arms matters (p = {p_value:.1e}): the arm before may affect the next one; a coin decides \
+             the order, so this widens the interval and favours no arm"
         )),
         Warning::LittlesLaw { side, ratio } if *ratio < 1.0 => Some(format!(
-            "on {} the connections waited for an answer only {:.1} % of the time: the rest went by before the next request \
-             was sent",
+            "on {} the connections waited for an answer only {:.1} % of the time: the rest passed before the next \
+             request was sent",
             name(*side),
             100.0 * ratio
         )),
         Warning::LittlesLaw { side, ratio } => Some(format!(
-            "on {} latencies add up to {:.1} % of the time that went by: rate and latency do not fit each other",
+            "on {} the latencies add up to {:.1} % of the elapsed time: rate and latency contradict each other",
             name(*side),
             100.0 * ratio
         )),
         Warning::EnvironmentLimited { factor } => Some(format!(
-            "the interval is {factor:.1} times as wide as counting requests makes it: the machine's own noise, or others', \
-             is the larger part of it"
+            "the interval is {factor:.1} times as wide as counting requests would make it: most of it is noise of the \
+             machine or of other programs"
         )),
         // `stopped_early`, `stalls`, `diagnostics.modes` and `diagnostics.totals_disagree`: the report words them.
         Warning::StoppedEarly { .. }
@@ -93,7 +93,7 @@ mod tests {
     fn a_warning_names_its_arm_and_figures() {
         let little = |ratio| Warning::LittlesLaw { side: Side::Other, ratio };
         check(&little(0.931), Some("on tcp the connections waited for an answer only 93.1 % of the time"));
-        check(&little(1.05), Some("on tcp latencies add up to 105.0 % of the time"));
+        check(&little(1.05), Some("on tcp the latencies add up to 105.0 % of the elapsed time"));
         check(&Warning::OrderEffect { p_value: 0.000_12 }, Some("p = 1.2e-4"));
         check(&Warning::IncompleteEpochs { n_epochs: 10, n_all: 40 }, Some("10 of 40 epochs do not count for the tax"));
     }

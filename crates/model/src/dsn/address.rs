@@ -79,18 +79,18 @@ const WISHES: [&str; 5] = ["allow", "prefer", "preferred", "postgres", ""];
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// It does not begin as a URL does.
-    #[error("this is not a DSN: one begins with the protocol, as in mysql://, postgres:// or redis://")]
+    #[error("this is not a DSN: a DSN begins with the protocol, as in mysql://, postgres:// or redis://")]
     NoScheme,
-    #[error("the URL is broken: {source}")]
+    #[error("the URL is invalid: {source}")]
     Broken { source: url::ParseError },
     /// Its scheme belongs to nothing that is known.
     #[error("`{scheme}://` is not a database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
     /// Its port is not a number of a port.
-    #[error("the port is not a number between 1 and 65535")]
+    #[error("the port is not a number from 1 to 65535")]
     Port,
     /// Some part of it is not UTF-8 when decoded.
-    #[error("the URL's {part} is not UTF-8 once its %XX are decoded")]
+    #[error("the URL's {part} is not UTF-8 after decoding %XX")]
     Encoding { part: &'static str },
 }
 
@@ -457,7 +457,7 @@ mod tests {
         let sealed = Address::parse("rediss://h:6390").unwrap();
         assert_eq!(sealed.tls.as_deref(), Some("rediss://"));
         let port = Address::parse("mysql://h?port=secret").unwrap_err();
-        assert_eq!(port.to_string(), "the port is not a number between 1 and 65535");
+        assert_eq!(port.to_string(), "the port is not a number from 1 to 65535");
     }
 
     #[test]

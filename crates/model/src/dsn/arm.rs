@@ -109,7 +109,7 @@ impl FromStr for Arm {
     fn from_str(word: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|arm| arm.name() == word).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|arm| arm.name()).collect();
-            format!("`{word}` is not an arm; known: {}", known.join(", "))
+            format!("`{word}` is not an arm; the arms are {}", known.join(", "))
         })
     }
 }

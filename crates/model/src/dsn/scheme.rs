@@ -47,7 +47,7 @@ pub(crate) fn instead_of(scheme: &str) -> String {
     if let Some(kind) = kinds.find(|it| it.is_pooler() && it.name() == scheme) {
         let facts = kind.facts();
         let (written, port) = (facts.protocol.map_or("", Protocol::name), facts.usual.ports[0]);
-        return format!(": {}'s clients write {written}://, with its port ({port})", facts.title);
+        return format!(": for {}, write {written}:// with its port ({port})", facts.title);
     }
     // A known scheme may be refused for another reason.
     let meant = nearest(scheme, SCHEMES.iter().map(|(scheme, _)| *scheme)).filter(|it| *it != scheme);

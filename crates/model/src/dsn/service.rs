@@ -15,7 +15,7 @@ pub enum ServiceError {
     #[error("line {line} names a service within a service, which libpq refuses")]
     Nested { line: usize },
     /// A directory server has the parameters.
-    #[error("line {line} takes the parameters from LDAP, which looptax does not ask")]
+    #[error("line {line} gets the parameters from LDAP, which looptax does not query")]
     Ldap { line: usize },
 }
 

@@ -22,7 +22,7 @@ impl Serialize for Comparison {
 impl<'de> Deserialize<'de> for Comparison {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let comparison = Self::deserialize(deserializer)?;
-        comparison.check().map_err(|why| de::Error::custom(format_args!("its parts do not fit together: {why}")))?;
+        comparison.check().map_err(|why| de::Error::custom(format_args!("its parts contradict each other: {why}")))?;
         Ok(comparison)
     }
 }
@@ -33,7 +33,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Com
     let n_samples: u128 = comparisons.iter().map(Comparison::n_samples).sum();
     if n_samples > u128::from(MOST_SAMPLES) {
         return Err(de::Error::custom(format_args!(
-            "they hold {n_samples} latencies; a record holds at most {MOST_SAMPLES}"
+            "they have {n_samples} latencies; a record has at most {MOST_SAMPLES}"
         )));
     }
     Ok(comparisons)
@@ -54,7 +54,7 @@ impl Comparison {
             let names = [(&tax.baseline, 0), (&tax.arm, idx + 1)];
             if names.iter().any(|(name, at)| self.arms[*at].name != **name) {
                 return Err(format!(
-                    "tax[{idx}] compares `{}` with `{}`, which arms[0] and arms[{}] are not",
+                    "tax[{idx}] compares `{}` with `{}`, but arms[0] and arms[{}] are others",
                     tax.arm,
                     tax.baseline,
                     idx + 1
@@ -64,7 +64,7 @@ impl Comparison {
                 check_idx(&format!("tax[{idx}].look"), look, self.schedule.looks.len())?;
                 let planned = self.schedule.looks[look as usize].alpha;
                 if planned.total_cmp(&tax.alpha).is_ne() {
-                    return Err(format!("tax[{idx}].alpha is {}, and {planned} was planned for its `look`", tax.alpha));
+                    return Err(format!("tax[{idx}].alpha is {}, but {planned} was planned for its `look`", tax.alpha));
                 }
             }
         }
@@ -93,14 +93,14 @@ fn check_length(name: &str, length: usize, wanted: usize) -> Result<(), String> 
     if length == wanted {
         return Ok(());
     }
-    Err(format!("{name} has {length} entries, and {wanted} belong there"))
+    Err(format!("{name} has {length} entries instead of {wanted}"))
 }
 
 fn check_idx(name: &str, idx: u32, length: usize) -> Result<(), String> {
     if (idx as usize) < length {
         return Ok(());
     }
-    Err(format!("{name} is {idx}, in a list of {length}"))
+    Err(format!("{name} is {idx}, but its list has {length} entries"))
 }
 
 fn check_epoch(epoch: &Epoch, n_arms: usize) -> Result<(), String> {
@@ -110,7 +110,7 @@ fn check_epoch(epoch: &Epoch, n_arms: usize) -> Result<(), String> {
     check_length("slices", epoch.slices.len(), epoch.order.chars().count())?;
     for (idx, (letter, slice)) in epoch.order.chars().zip(&epoch.slices).enumerate() {
         if !matches!(letter, 'b' | 'o') {
-            return Err(format!("order has `{}` in it", letter.escape_default()));
+            return Err(format!("order contains `{}`", letter.escape_default()));
         }
         check_idx(&format!("slices[{idx}].arm_idx"), slice.arm_idx, n_arms)?;
     }

@@ -72,7 +72,9 @@ impl<'de> Deserialize<'de> for Figure {
         match (value, n, na) {
             (Some(value), Some(n), None) => Ok(Self::Known(Estimate { value, lo, hi, n })),
             (None, None, Some(na)) => Ok(Self::Missing(Missing { na })),
-            _ => Err(de::Error::custom("a figure is either `value`, `lo`, `hi` and `n`, or `na`, why there is none")),
+            _ => Err(de::Error::custom(
+                "a figure has either `value`, `lo`, `hi` and `n`, or `na`, the reason why it is missing",
+            )),
         }
     }
 }

@@ -47,10 +47,10 @@ impl fmt::Display for Span {
         let Self { name, lo, hi, .. } = self;
         write!(f, "{name} ")?;
         match self.is_open {
-            (false, false) => write!(f, "goes from {lo} to {hi}"),
-            (true, true) => write!(f, "lies between {lo} and {hi}"),
-            (true, false) => write!(f, "lies above {lo} and goes up to {hi}"),
-            (false, true) => write!(f, "goes from {lo} on and stays below {hi}"),
+            (false, false) => write!(f, "has to be from {lo} to {hi}"),
+            (true, true) => write!(f, "has to be between {lo} and {hi}"),
+            (true, false) => write!(f, "has to be above {lo}, up to {hi}"),
+            (false, true) => write!(f, "has to be at least {lo} and below {hi}"),
         }
     }
 }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_number_out_of_its_range_is_refused_with_what_was_found_and_expected() {
-        let refused = |number: &str| format!("it is {number}; a probability lies between 0 and 1");
+        let refused = |number: &str| format!("it is {number}; a probability has to be between 0 and 1");
         for number in ["2", "0", "1", "-1", "-0"] {
             check(&format!("{{\"alpha\": {number}}}"), &refused(number));
         }

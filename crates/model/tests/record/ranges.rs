@@ -112,11 +112,11 @@ fn check(pointer: &str, wrong: Value, words: &str) {
 fn what_does_not_fit_together_is_refused() {
     let comparison = "/comparisons/0";
     let at = |rest: &str| format!("{comparison}{rest}");
-    check(&at("/tax"), json!([]), "tax has 0 entries, and 1 belong there");
-    check(&at("/arms/1/name"), json!("tls"), "which arms[0] and arms[1] are not");
-    check(&at("/tax/0/look"), json!(1), "tax[0].look is 1, in a list of 1");
+    check(&at("/tax"), json!([]), "tax has 0 entries instead of 1");
+    check(&at("/arms/1/name"), json!("tls"), "but arms[0] and arms[1] are others");
+    check(&at("/tax/0/look"), json!(1), "tax[0].look is 1, but its list has 1 entries");
     check(&at("/tax/0/alpha"), json!(0.5), "0.00417 was planned for its `look`");
-    check(&at("/raw/epochs/0/pair"), json!([0, 2]), "raw.epochs[0]: pair is 2, in a list of 2");
+    check(&at("/raw/epochs/0/pair"), json!([0, 2]), "raw.epochs[0]: pair is 2, but its list has 2 entries");
     check(&at("/raw/epochs/0/order"), json!(""), "raw.epochs[0]: slices has");
     check(&at("/raw/epochs/0/slices/0/arm_idx"), json!(7), "slices[0].arm_idx is 7");
     check(&at("/why/0/layers"), json!([]), "why[0]: epochs[0]: layer_ns has 2 entries");
@@ -138,13 +138,13 @@ fn what_does_not_fit_together_is_refused() {
 #[test]
 fn r44_a_small_file_cannot_make_its_reader_unpack_much() {
     let pointer = "/comparisons/0/raw/epochs/0/samples/0/count";
-    check(pointer, json!(1_u64 << 28), "they hold 268435456 latencies");
+    check(pointer, json!(1_u64 << 28), "they have 268435456 latencies");
 }
 
 #[test]
 fn r44_a_level_that_is_no_probability_is_refused_by_its_name() {
     for wrong in ["2", "-1", "0", "1e300", "4611686018427387904"] {
-        let words = format!("it is {wrong}; a probability lies between 0 and 1");
+        let words = format!("it is {wrong}; a probability has to be between 0 and 1");
         let number = serde_json::from_str(wrong).unwrap();
         check("/comparisons/0/tax/0/alpha", number, &words.replace("4611686018427387904", "4.611686018427388e18"));
     }

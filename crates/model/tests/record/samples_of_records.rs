@@ -190,7 +190,7 @@ fn why() -> Why {
         idle: Some(row("on no CPU")),
         sampler_pct: Some(Figure::new(4.0, 3.0, 5.0, 20)),
         counts: vec![row("client sends")],
-        invalid: vec!["2.0 % of the samples found no room".to_owned()],
+        invalid: vec!["2.0 % of the samples did not fit".to_owned()],
     }
 }
 

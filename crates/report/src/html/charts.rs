@@ -56,8 +56,8 @@ impl<'a> Charts<'a> {
                 idx: overview_idx,
                 part: 0,
                 title: "Every verdict",
-                says: "The tax of every comparison with its interval; the grey band is too small to be worth naming. \
-                       The figures stand in the table of verdicts.",
+                says: "The tax of every comparison with its interval; a tax within the grey band is too small to \
+                    matter. The table of verdicts has the figures.",
             };
             figure(&about, out, |_| {});
         }
@@ -74,7 +74,7 @@ impl<'a> Charts<'a> {
                 idx,
                 part,
                 title: &title,
-                says: "A line for each arm, with the band of its intervals. The figures stand in the table below.",
+                says: "A line for each arm, with the band of its intervals. The table below has the figures.",
             };
             figure(&about, out, |out| {
                 behind::series(&title, sweep.axis, series, out);
@@ -121,8 +121,8 @@ impl<'a> Charts<'a> {
             return absent("Latency by percentile", "there are no percentiles of single requests here", out);
         }
         let title = "Latency by percentile";
-        let says = "A line for each arm from the fastest requests to the slowest one in ten thousand, \
-                    on logarithmic axes. The figures stand in the table below.";
+        let says = "A line for each arm from the fastest requests to the slowest one in ten thousand, on logarithmic \
+            axes. The table below has the figures.";
         figure(&Figure { kind: "percentiles", idx, part: 0, title, says }, out, |out| {
             behind::tails(&tails, detail, out);
             let mut kept = comparison.raw.epochs.iter().flat_map(|epoch| &epoch.samples);
@@ -159,7 +159,8 @@ impl<'a> Charts<'a> {
             let noise = match n_noisy {
                 0 if !is_read || detail.epochs.len() < 4 => "Whether others disturbed the epochs is not known: stolen or foreign CPU time was not read, or there are fewer than four.".to_owned(),
                 0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
-                n => format!("{n} of {} epochs stand in windows with more than 1 % of stolen or 5 % of foreign CPU time.", detail.epochs.len()),
+                n => format!("{n} of {} epochs are in windows with more than 1 % of stolen or 5 % of foreign CPU \
+                    time.", detail.epochs.len()),
             };
             out.element("p", &[("class", "note")], &noise);
             if self.every > 1 {
@@ -186,7 +187,7 @@ fn bill_figure(idx: usize, comparison: &Comparison, out: &mut Markup) {
         part: 0,
         title,
         says: "A bar for each arm: CPU time of the client and of the server, and the rest. They add up to the mean \
-               latency; the figures stand in the table below.",
+            latency; the table below has the figures.",
     };
     figure(&about, out, |out| {
         behind::bill(title, &bills, comparison, out);
@@ -204,8 +205,8 @@ fn epochs_figure([idx, part]: [usize; 2], tax: &Tax, comparison: &Comparison, de
         idx,
         part,
         title: &title,
-        says: "A dot for each epoch, a cross where it was disturbed; the line with its band is the estimate. The \
-               figures stand in the table below.",
+        says: "A dot for each epoch, a cross for a disturbed one; the line with its band is the estimate. The table \
+            below has the figures.",
     };
     figure(&about, out, |out| {
         out.folded("Table", |out| {

@@ -26,8 +26,8 @@ pub fn fleet_page(fleet: &Fleet) -> String {
     out.element(
         "p",
         &[("class", "note")],
-        "A core is a second of CPU time per second. Brackets hold the 95 % interval. Rates count segments with data, so \
-         that they are near requests where one segment asks one thing.",
+        "A core is a second of CPU time per second. Brackets hold the 95 % interval. Rates count segments with data, \
+         so they are close to requests if a segment has one request.",
     );
     let mut effects = fleet.effects.iter();
     for section in sections(fleet, TEXT) {

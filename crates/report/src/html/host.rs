@@ -87,7 +87,7 @@ fn facts(host: &Host) -> Vec<(&'static str, String)> {
         ("allowed CPUs", host.cpuset.clone()),
         ("MTU of loopback", host.lo_mtu.map(|mtu| mtu.to_string())),
         ("transparent huge pages", host.thp.clone()),
-        ("interrupt time booked apart", is(host.irq_time_accounting)),
+        ("interrupt time counted separately", is(host.irq_time_accounting)),
     ];
     let known = optional.into_iter().filter_map(|(name, value)| Some((name, value?)));
     facts.extend(known);
@@ -176,7 +176,11 @@ fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
 /// The buttons; they need the script, and a sentence says so without it.
 pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
     out.open("section", &[("class", "downloads")]).element("h3", &[], "Raw data");
-    out.element("p", &[("class", "without")], "The files are made by the page's script, which does not run here.");
+    out.element(
+        "p",
+        &[("class", "without")],
+        "The page's script makes the files, but it does not run in this browser.",
+    );
     out.open("p", &[("class", "buttons")]);
     let button = |kind: &'static str, words: &str, out: &mut Markup| {
         out.element("button", &[("type", "button"), ("data-download", kind)], words);
@@ -190,7 +194,7 @@ pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
     }
     out.close("p");
     if !has_record {
-        let words = format!("The record is too large to travel inside this page; it is {}.", TEXT.clean(shown.name));
+        let words = format!("The record is too large for this page; it is {}.", TEXT.clean(shown.name));
         out.element("p", &[("class", "note")], &words);
     }
     if let Some(reason) = &shown.no_samples {

@@ -12,8 +12,8 @@ const SLICES: &str = "One arm ran at a time, in short slices whose order was dec
 const RUNS: &str = "One command ran at a time, from its start to its end. An epoch is two runs on either arm, in an \
                     order decided by coin flips; it gives one figure.";
 const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval that of the \
-                       signed-rank test, and the run looked at the data at planned moments only. No epoch was left \
-                       out because of its outcome.";
+    signed-rank test, and the run looked at the data only at planned moments. No epoch was left out because of its \
+    outcome.";
 const PAGES: &str = "Your application ran under looptax, which moved its new connections to the socket or left them on TCP, \
                      slice by slice. An epoch is eight slices or a multiple of it, or four starts of the application, in an \
                      order that a coin decided, and gives one effect: the ratio of the two arms' paces.";
@@ -92,7 +92,7 @@ fn name(comparison: &Comparison) -> String {
 }
 
 fn proofs(record: &Record, out: &mut Markup) {
-    out.table("Where each arm led", |out| {
+    out.table("The server of each arm", |out| {
         let head =
             ["comparison", "arm", "address", "proved", "family", "server's view", "TLS", "TCP_NODELAY", "buffers"];
         out.head(&head).open("tbody", &[]);

@@ -15,12 +15,12 @@ pub fn reproduction_page(reproduction: &Reproduction) -> String {
     head("looptax report", &mut out);
     out.open("body", &[]).open("header", &[]);
     out.element("p", &[("class", "brand")], "looptax reproduce");
-    out.element("h1", &[], "Published beside measured");
+    out.element("h1", &[], "Published and measured");
     out.element(
         "p",
         &[("class", "about")],
-        "Published comparisons of TCP loopback with Unix sockets, measured again on one machine. \
-         Brackets hold the 95 % interval, n is the number of epochs it rests on.",
+        "Published comparisons of TCP loopback with Unix sockets, measured again on one machine. Brackets hold the 95 \
+         % interval, n is the number of its epochs.",
     );
     out.close("header").open("main", &[("id", "main"), ("class", "record")]);
     for line in machine(reproduction, TEXT) {
@@ -42,7 +42,7 @@ fn summary(parts: &[PartStory], out: &mut Markup) {
     out.table("All claims", |out| {
         let mut columns = vec!["publication", "claim"];
         columns.extend(&CLAIM_HEAD[1..]);
-        columns.push("what else differs");
+        columns.push("other differences");
         out.head(&columns).open("tbody", &[]);
         for part in parts {
             let published = part.claims.iter().filter(|it| it.is_published);
@@ -72,7 +72,7 @@ fn section(measured: &ReproductionPart, part: &PartStory, out: &mut Markup) {
     }
     if !part.claims.is_empty() {
         let claims: Vec<Vec<String>> = part.claims.iter().map(|it| it.cells.to_vec()).collect();
-        table("Claims and what was measured", &CLAIM_HEAD, &claims, out);
+        table("Claims and measurements", &CLAIM_HEAD, &claims, out);
     }
     list(part.findings.iter().map(String::as_str), out);
     sweep(&measured.points, out);

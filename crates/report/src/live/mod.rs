@@ -61,7 +61,7 @@ fn make_ascii(area: Rect, buffer: &mut Buffer) {
 fn heading(view: &View) -> String {
     let mut heading = format!("comparison {} of {}", view.at + 1, view.steps.len());
     if view.is_ending {
-        heading.push_str(": ending, what was measured is kept");
+        heading.push_str(": ending, the result so far is kept");
     } else if let Some(left_s) = view.left_s.or_else(|| now(view)) {
         let _ = write!(heading, ": at most {} left", time(left_s));
         if let Some(all_s) = rest(view).map(|rest_s| rest_s + left_s)
@@ -99,7 +99,11 @@ fn next(view: &View, rows: &mut Rows<'_>) {
 }
 
 fn keys(view: &View) -> &'static str {
-    if view.has_keys { "q ends the run and keeps what it has" } else { "Ctrl-C ends the run and keeps what it has" }
+    if view.has_keys {
+        "q ends the run and keeps the result so far"
+    } else {
+        "Ctrl-C ends the run and keeps the result so far"
+    }
 }
 
 /// `40 s`, `3 min 20 s`.

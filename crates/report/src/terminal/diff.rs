@@ -42,12 +42,12 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     lines.blank();
     lines.item(
         0,
-        "the tax is measured inside each run, so that a machine that was slower in one of them does not change it; \
-         requests/s and CPU times are compared across time, and what else changed on the machine meanwhile is in them \
-         but not in their interval",
+        "the tax is measured within each run, so a machine that was slower during one run does not change it; \
+         requests/s and CPU times are compared across time: they include other changes of the machine between the \
+         runs, their interval does not",
     );
     if !diff.conditions.is_empty() {
-        lines.heading(0, "what else was not the same");
+        lines.heading(0, "other differences");
         for it in &diff.conditions {
             let line = format!("{}: {}, then {}", it.name, it.before, it.after);
             lines.item(2, &text.clean(&line));

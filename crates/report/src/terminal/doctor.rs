@@ -30,21 +30,22 @@ pub fn doctor(found: &Doctor, style: Style) -> String {
 fn conclusion(found: &Doctor) -> String {
     let words = match found.answer {
         DoctorAnswer::Failed => {
-            "This machine does not allow honest verdicts as it is. If other programs run, try again without them."
+            "In its present state this machine does not allow honest verdicts. If other programs run, stop them and \
+             try again."
         }
         DoctorAnswer::Unanswered => "No check gave an answer.",
         DoctorAnswer::Busy => {
             return format!(
-                "This machine was busy meanwhile (other processes took {} % of its CPU time, the hypervisor {} \
-                 %): no answer about it. Stop what else runs, and try again.",
+                "This machine was busy during the tests (other processes took {} % of its CPU time, the hypervisor {} \
+                 %): no answer about it. Stop other programs, and try again.",
                 number(found.foreign_pct, 0),
                 number(found.steal_pct, 0)
             );
         }
-        DoctorAnswer::SomeOpen => "No check failed, and some gave no answer.",
+        DoctorAnswer::SomeOpen => "No check failed, but some gave no answer.",
         DoctorAnswer::NoGrossError => {
-            "No check failed. Single runs find gross errors only: --runs 20 asks for 17 intervals of 20, --runs 100 is \
-             the release gate."
+            "No check failed. Single runs find only gross errors: --runs 20 needs 17 good intervals of 20, --runs 100 \
+             is the release gate."
         }
         DoctorAnswer::Believable => "Verdicts of this machine can be believed, as far as these runs show.",
     };
@@ -68,7 +69,7 @@ fn why(words: Option<&str>) -> &str {
 
 fn aa(check: &AaCheck) -> String {
     format!(
-        "{arm} against {arm}: {} of {} runs say that it differs from itself, at most {} are chance (mean {:+.2} %, \
+        "{arm} against {arm}: {} of {} runs show a difference from itself, at most {} may by chance (mean {:+.2} %, \
          intervals up to ±{} points)",
         check.alarms,
         check.runs,
@@ -86,7 +87,7 @@ fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
         .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
     format!(
         "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals cover it, at least \
-         {} must; the last is {last}, typically ±{} points",
+         {} have to; the last is {last}, typically ±{} points",
         check.arm,
         delay.delay_ns,
         delay.part_pct,
@@ -110,7 +111,7 @@ fn slices(check: &SlicesCheck) -> String {
         match check.passed {
             Some(true) => "yes",
             Some(false) => "no",
-            None => "neither shown nor refuted, more epochs (--fixed 40) may tell",
+            None => "neither shown nor refuted, more epochs (--fixed 40) may decide",
         },
     )
 }
@@ -125,7 +126,7 @@ fn scheduled_normally(check: &DoctorResult) -> Option<&InjectedRun> {
 fn normal_scheduling(run: &InjectedRun) -> String {
     let [without, with] = run.client_switches_forced_per_request.map(|it| number(it, 2));
     format!(
-        "not judged, scheduled as programs are: {:.1} % of delay show as {}; the client loses the core {without} \
+        "not judged, with ordinary scheduling: a delay of {:.1} % shows as {}; the client loses its core {without} \
          times per request, with the delay {with} times",
         run.truth_pct,
         interval(&run.tax_pct),

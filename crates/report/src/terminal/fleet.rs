@@ -13,7 +13,9 @@ pub fn reported(reported: &Reported, style: Style) -> String {
     let mut lines = Lines::new(style);
     let text = style.text();
     match &reported.stopped_by {
-        Some(file) => lines.wrapped(0, &format!("nothing is looked at or sent while `{}` is there", text.clean(file))),
+        Some(file) => {
+            lines.wrapped(0, &format!("looptax inspects and sends nothing while `{}` exists", text.clean(file)))
+        }
         None => lines.wrapped(
             0,
             &format!(
@@ -37,16 +39,16 @@ pub fn collector_tables(tables: &CollectorTables, style: Style) -> String {
     let text = style.text();
     let engine = text.clean(&tables.engine);
     let heading = match (tables.from_version, tables.done.is_empty()) {
-        (_, true) => format!("{engine}: tables and views are there, version {}; nothing to do", tables.version),
+        (_, true) => format!("{engine}: tables and views exist, version {}; nothing to do", tables.version),
         (0, false) => format!("{engine}: tables and views made, version {}", tables.version),
-        (from, false) => format!("{engine}: version {from} before, {} now", tables.version),
+        (from, false) => format!("{engine}: updated from version {from} to {}", tables.version),
     };
     lines.heading(0, &heading);
     for done in &tables.done {
         lines.item(2, &text.clean(done));
     }
     if !tables.lacks.is_empty() {
-        lines.wrapped(0, "what this one cannot do:");
+        lines.wrapped(0, "missing features of this engine:");
     }
     for lack in &tables.lacks {
         lines.item(2, &text.clean(lack));

@@ -16,7 +16,7 @@ pub fn history(runs: &[PastRun], style: Style) -> String {
     let mut lines = Lines::new(style);
     let text = style.text();
     if runs.is_empty() {
-        lines.wrapped(0, "no run is remembered yet");
+        lines.wrapped(0, "the history has no run yet");
     } else {
         let rows = runs.iter().flat_map(|run| rows(run, text));
         Table::new(&HEADER, rows.collect()).write(&mut lines);

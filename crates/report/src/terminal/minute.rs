@@ -88,7 +88,7 @@ impl Minute {
             subject(words, &program.line(text), &mut lines);
         }
         if !found.sees_all {
-            subject("", "root sees more: which processes of other users are behind these sockets", &mut lines);
+            subject("", "only root sees which processes of other users are behind these sockets", &mut lines);
         }
         let more = programs.len().saturating_sub(MOST_PROGRAMS);
         if more > 0 {
@@ -100,7 +100,7 @@ impl Minute {
     /// Returns the announcement of the measurement.
     pub fn head(self) -> String {
         let mut lines = Lines::new(self.style);
-        let how = "private copies, one connection each, both ends on one core, for half a minute in all";
+        let how = "private copies, one connection each, both ends on one core, half a minute in total";
         subject("measuring", how, &mut lines);
         let columns = format!("  {}over TCP a request takes", " ".repeat(COLUMNS[0]));
         let columns = lines.paint(&columns, Paint::Strong);
@@ -140,12 +140,13 @@ impl Minute {
             lines.item(2, &format!("problem: {}", text.clean(problem)));
         }
         if record.interrupted {
-            lines.item(2, "interrupted: what was not finished is left out");
+            lines.item(2, "interrupted: unfinished measurements are left out");
         }
         lines.item(
             0,
             &format!(
-                "in all {seconds:.0} s.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between web servers and what is behind them), looptax find (who pays)"
+                "{seconds:.0} s in total.  More: looptax compare (minutes: 1 and 16 connections), looptax compare \
+                 private:http (between web servers and their upstreams), looptax find (who pays)"
             ),
         );
         if let Some(name) = name {
@@ -181,7 +182,7 @@ fn here(server: &FoundServer, text: Text) -> String {
         places.push("no socket".to_owned());
     }
     if places.is_empty() {
-        places.push("on what, root can see".to_owned());
+        places.push("only root sees its addresses".to_owned());
     }
     format!("{}{} ({})", shown(&server.program, text), known.unwrap_or_default(), places.join(", "))
 }
@@ -290,7 +291,7 @@ impl AtRate {
             let (Some(closed_per_s), Some(kind)) = (hop.closed_per_s.filter(|it| *it > 0.0), &hop.kind) else {
                 continue;
             };
-            let who = hop.client.clone().unwrap_or_else(|| "programs that are gone".to_owned());
+            let who = hop.client.clone().unwrap_or_else(|| "programs that have ended".to_owned());
             let one = Self {
                 basis: Basis::Closed,
                 kind: Some(kind.clone()),
@@ -329,7 +330,7 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
         return (verdict, Paint::Unsure);
     };
     if [us.lo, us.hi, pct.lo, pct.hi].contains(&None) {
-        return ("too little was measured for an answer".to_owned(), Paint::Unsure);
+        return ("too few measurements for an answer".to_owned(), Paint::Unsure);
     }
     // An interval that is longer has a space behind it all the same.
     let us = match (&tax.uncertain_size, us.lo.zip(us.hi)) {
@@ -367,9 +368,9 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
         let at = match it.basis {
             Basis::Asked => format!("at {rate} requests/s"),
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
-            Basis::Closed => format!("at the {rate} connections/s that {who} closes, at one request each,"),
-            Basis::Say => "at 1,000 requests/s, say (--at RATE: at yours),".to_owned(),
-            Basis::Yardstick => "no request over TCP was seen; at 1,000 requests/s, say,".to_owned(),
+            Basis::Closed => format!("at the {rate} connections/s that {who} closes, with one request each,"),
+            Basis::Say => "for example at 1,000 requests/s (--at RATE sets yours),".to_owned(),
+            Basis::Yardstick => "no request over TCP was seen; for example at 1,000 requests/s".to_owned(),
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
             let alike = || weighed.iter().filter(|(_, it, _)| it.worth == worth);
@@ -378,7 +379,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
             if !named.is_empty() {
                 let named = named.join(", ");
                 let words = if it.opens_many() { opening_words(it) } else { worth_words(worth).to_owned() };
-                let beside = if alike().any(|it| it.2) { " (measured beside other work)" } else { "" };
+                let beside = if alike().any(|it| it.2) { " (measured while other work ran)" } else { "" };
                 let line = format!("{at} TCP adds CPU time, of one core: {named}: {words}{beside}");
                 lines.item(2, &line);
             }
@@ -419,7 +420,8 @@ fn opening_words(it: &AtRate) -> String {
     let kind = it.kind.as_deref().unwrap_or("KIND");
     let rate = rate(it.opened_per_s);
     format!(
-        "the requests only; {} new connections/s cost more, which looptax compare private:{kind} --workload connect measures",
+        "only the requests; {} new connections/s cost more: measure that with looptax compare private:{kind} \
+         --workload connect",
         rate.trim_end_matches("/s")
     )
 }
@@ -427,7 +429,7 @@ fn opening_words(it: &AtRate) -> String {
 fn worth_words(worth: Worth) -> &'static str {
     match worth {
         Worth::NotWorthIt => "not worth it",
-        Worth::Little => "worth it where the change costs nothing",
+        Worth::Little => "worth it if the change costs nothing",
         Worth::Much => "worth it",
     }
 }

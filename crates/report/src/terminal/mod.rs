@@ -123,7 +123,7 @@ fn write_in_short(record: &Record, story: &words::Story, lines: &mut Lines) {
     let n_notes: usize = groups.map(|group| group.notes.len()).sum();
     let n_more = n_notes.saturating_sub(warnings.len()) as u64;
     if n_more > 0 {
-        lines.item(0, &format!("{} on single comparisons: --verbose", counted(n_more, "note")));
+        lines.item(0, &format!("--verbose shows {} on single comparisons", counted(n_more, "note")));
     }
     if n_notes > 0 {
         lines.blank();

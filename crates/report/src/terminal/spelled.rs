@@ -10,7 +10,7 @@ use super::style::{Style, cleaned};
 /// URL's host if that is another machine.
 pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, style: Style) -> String {
     let mut text = elsewhere.map_or_else(String::new, |host| {
-        format!("beware: `{host}` is not this machine, and a Unix socket ends where the machine does\n")
+        format!("beware: `{host}` is not this machine, and a Unix socket works only within one machine\n")
     });
     let _ = writeln!(text, "{socket}");
     for spelling in spellings {
@@ -33,7 +33,7 @@ fn write(spelling: &Spelling, text: &mut String) {
     }
     let _ = match &spelling.proved {
         Some(proved) => writeln!(text, "  proved with {} on {}", proved.driver, proved.date),
-        None => writeln!(text, "  not proved: no driver was tried with it"),
+        None => writeln!(text, "  not proved: it was tried with no driver"),
     };
 }
 

@@ -26,8 +26,8 @@ pub(super) fn write(found: &Storms, lines: &mut Lines) {
     lines.blank();
     lines.wrapped(
         0,
-        "failed: of all connections of all storms, with the interval of 95 %. late: answered more than half a second \
-         after the server ran, on average per storm. last answer: from the first connect, median and range.",
+        "failed: share of all connections of all storms, with its 95 % interval. late: answered more than half a \
+         second after the server ran, average per storm. last answer: time since the first connect, median and range.",
     );
     lines.blank();
 }
@@ -50,7 +50,9 @@ fn heading(found: &Storms, text: Text) -> String {
 fn queues(found: &Storms, text: Text) -> String {
     let most = found.somaxconn.map_or_else(String::new, |it| format!("; net.core.somaxconn is {it}"));
     let (queue, seen) = (found.queue, text.clean(&found.seen));
-    format!("queue of the socket and of the port: {queue}, and one more{most}. How it connects was traced with {seen}.")
+    format!(
+        "queue of the socket and of the port: {queue}, plus one{most}. How the client connects was traced with {seen}."
+    )
 }
 
 fn row(size: &StormSize, arm: &StormArm, text: Text) -> Vec<String> {

@@ -43,36 +43,38 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(&mut lines);
     lines.blank();
     let over = fixed(watched.over_s, 0);
+    lines.item(0, &format!("counted for {over} s; several requests sent at once count as one, a login as one or two"));
     lines.item(
         0,
-        &format!("counted for {over} s; several requests that are sent at once count as one, a login as one or two"),
-    );
-    lines.item(
-        0,
-        "p50, p99: from the request's arrival at the server until the client has the answer; the client's own send, some microseconds and more over TCP, is not in it",
+        "p50, p99: from the request's arrival at the server until the client has the answer; without the client's own \
+         send, which is some microseconds and longer over TCP",
     );
     if !lines.lacks("in server") {
-        lines.item(0, "in server: half of the requests took the server less than this");
+        lines.item(0, "in server: the server took less than this for half of the requests");
     }
     if !lines.lacks("cpu/req") {
         lines.item(
             0,
-            "cpu/req: CPU time of the server, its work in the background included, divided by the requests of all its clients; why there is none, --json says",
+            "cpu/req: CPU time of the server, with its background work, divided by the requests of all its clients; \
+             --json has the reason if it is missing",
         );
     }
     if watched.hops.iter().any(|it| accept(it).is_some()) {
         lines.item(
             0,
-            "accept: 99 % of the new connections to this address waited less until the server first received or sent",
+            "accept: 99 % of the new connections to this address waited less than this until the server first received \
+             or sent",
         );
     }
     queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
-        lines
-            .item(0, "(*) several requests were on the way at once there, so that there may be more than were counted");
+        lines.item(0, "(*) several requests were on the way at once, so there may be more than were counted");
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
-        lines.item(0, "(elsewhere): clients of other machines, or whose addresses are rewritten on the way; only the server's part is seen");
+        lines.item(
+            0,
+            "(elsewhere): clients of other machines, or with rewritten addresses; looptax sees only the server's part",
+        );
     }
     for note in &watched.notes {
         lines.item(0, &note.what);
@@ -80,7 +82,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     if lines.take_left_out("next")
         && let Some(next) = watched.hops.iter().find_map(next)
     {
-        lines.item(0, &format!("next: {next} says whether the socket would work for the busiest over TCP"));
+        lines.item(0, &format!("next: {next} shows whether the socket would work for the busiest client over TCP"));
     }
     lines.tell_left_out();
     lines.finish()

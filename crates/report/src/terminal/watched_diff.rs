@@ -9,10 +9,10 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, fixed, rate};
 
-const NOT_PAIRED: &str = "the two were counted one after the other: what else changed on the machine or in its load \
-                          meanwhile is in the change and not in its interval";
-const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less; they are counted in classes of which each is up \
-                       to 6 % wide, which their intervals allow for";
+const NOT_PAIRED: &str = "the two were counted one after the other: the change includes all other changes of the \
+    machine and its load, its interval does not";
+const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less; looptax counts them in classes up to 6 % \
+    wide, which their intervals allow for";
 
 /// The text of `looptax diff` of two saved looks. Ends with a line break.
 pub fn watched_diff(diff: &WatchedDiff, style: Style) -> String {
@@ -117,9 +117,7 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
     };
     let [Figure::Known(before), Figure::Known(after)] = sides else {
         let [before, after] = [hop.before.n_requests, hop.after.n_requests];
-        return format!(
-            "{who}: {before} requests before and {after} after are too few, or came too seldom, to compare"
-        );
+        return format!("{who}: {before} requests before and {after} after are too few, or too rare, to compare");
     };
     let change = known(change, |it| {
         let is_one = it.excludes_zero() && (name != "a request took" || is_sure(hop));
@@ -137,7 +135,7 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
         format!("{time} over {} in the {} s {when}", side.way, fixed(span.over_s, 0))
     };
     let is_moved = hop.before.way.is_tcp() && !hop.after.way.is_tcp();
-    let send = if is_moved { "; the client's own send, longer over TCP, is not in it" } else { "" };
+    let send = if is_moved { "; without the client's own send, which is longer over TCP" } else { "" };
     let load = diff.other_load_pct().map(|[before, after]| format!("; but {}", busy(before, after)));
     let words = format!(
         "{who}: {name} {} and {}: {change}{send}{}",

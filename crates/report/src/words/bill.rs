@@ -53,8 +53,8 @@ fn row(step: &BillStep, bill: &Bill, has_time: bool, text: Text) -> [String; 4] 
 fn part(step: &BillStep, text: Text) -> String {
     let words = match (step.arm.as_str(), step.over.as_str()) {
         ("tcp+unix", _) => "loopback TCP to the pooler",
-        ("unix+tcp", "unix+unix") => "loopback TCP behind it, by itself",
-        ("tcp+tcp", "tcp+unix") => "loopback TCP behind it, too",
+        ("unix+tcp", "unix+unix") => "loopback TCP after it, by itself",
+        ("tcp+tcp", "tcp+unix") => "loopback TCP after it, too",
         ("tcp", "unix") => "loopback TCP",
         ("tcp6", "unix") => "loopback TCP, IPv6",
         ("tls", "tcp") => "TLS on tcp",
@@ -74,7 +74,7 @@ fn beside(bill: &Bill) -> &'static str {
     let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
     if has_sum && bill.steps.iter().any(is_alone) {
-        "; the hop behind the pooler, by itself, is not part of the sum"
+        "; the hop after the pooler, by itself, is not part of the sum"
     } else {
         ""
     }
@@ -94,7 +94,7 @@ fn closing(bill: &Bill, text: Text) -> Option<String> {
     let has_ways = bill.steps.iter().any(|step| step.left_over_us.is_some());
     match (has_ways, unfinished.is_empty()) {
         (false, _) => None,
-        (true, true) => Some(format!("the steps add up to what is measured in all{}", beside(bill))),
+        (true, true) => Some(format!("the steps add up to the measured total{}", beside(bill))),
         (true, false) => Some(format!("the steps do not add up: left over are {}", unfinished.join(", "))),
     }
 }

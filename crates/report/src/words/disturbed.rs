@@ -30,7 +30,8 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     if size.cause == SizeCause::Disturbed && tax.disturbance.as_ref().is_some_and(|it| it.is_throughout) {
         let busy = shares(tax);
         return Some(format!(
-            "{arm} is {word}, by {lo:.1} to {hi:.1} % while the machine was busy{busy}; by how much else is not known"
+            "{arm} is {word}, by {lo:.1} to {hi:.1} % while the machine was busy{busy}; the size on a quiet machine is \
+             not known"
         ));
     }
     let why = match size.cause {
@@ -38,11 +39,11 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
         SizeCause::Drifted => "it changed during the run".to_owned(),
         SizeCause::Wide => "the interval is wide".to_owned(),
         SizeCause::TwoSpeeds => {
-            "slices have two speeds, as where both ends meet on one core in some of them only".to_owned()
+            "slices have two speeds, as if both ends meet on one core in only some of them".to_owned()
         }
-        SizeCause::UnevenStart => "a part of it comes right after each change between the arms".to_owned(),
+        SizeCause::UnevenStart => "a part of it appears right after each change between the arms".to_owned(),
     };
-    Some(format!("{arm} is {word}; by how much is uncertain ({lo:.1} to {hi:.1} %), {why}"))
+    Some(format!("{arm} is {word}; the size is uncertain ({lo:.1} to {hi:.1} %): {why}"))
 }
 
 pub(crate) fn direction_word(direction: Direction) -> &'static str {

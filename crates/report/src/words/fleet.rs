@@ -40,15 +40,15 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     )];
     let Some(lost) = &fleet.lost else {
         lines.push(
-            "what that costs all of them is not known: it takes two machines that measured it, and better some dozens of each \
-             kind of server, chosen by lot (`looptax compare`)"
+            "the cost for all of them is not known: that needs at least two machines that measured it with `looptax \
+             compare`, better some dozens of each kind of server, chosen at random"
                 .to_owned(),
         );
         return lines;
     };
-    lines.push(format!("they cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
+    lines.push(format!("together they cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
     lines.push(format!(
-        "{} of {} on these machines measured it, the others take what their kind predicts",
+        "{} of {} on these machines measured it, for the others looptax predicts it from their kind",
         lost.n_measured,
         counted(lost.n_measured + lost.n_predicted, "server"),
     ));
@@ -67,10 +67,8 @@ pub(crate) fn sections(fleet: &Fleet, text: Text) -> Vec<Section> {
 pub(crate) fn first(fleet: &Fleet, text: Text) -> Section {
     let mut lines = Vec::new();
     if let Some(host) = fleet.first.rows.iter().find(|it| is_host_name(&it.host)) {
-        lines.push(format!(
-            "each machine's own `looptax find` names the next step: `ssh {} sudo looptax find`",
-            host.host
-        ));
+        lines
+            .push(format!("`looptax find` on each machine shows the next step: `ssh {} sudo looptax find`", host.host));
     }
     let rows = fleet.first.rows.iter().map(|it| {
         vec![
@@ -133,10 +131,10 @@ pub(crate) fn fell_back(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     let lines = if fleet.fell_back.rows.is_empty() {
-        vec!["no client that was moved is over TCP again".to_owned()]
+        vec!["no moved client is over TCP again".to_owned()]
     } else {
         vec![
-            "moved to the socket before, over TCP again: `looptax switch --list` there says what was changed"
+            "moved to the socket before, over TCP again: `looptax switch --list` on that machine shows the changes"
                 .to_owned(),
         ]
     };
@@ -161,7 +159,7 @@ fn effects(effects: &FleetEffects, text: Text) -> Section {
     Section {
         title: format!("CPU time that TCP adds to a request, by {}", text.clean(&effects.condition)),
         lines: differ,
-        head: vec!["", "measured", "mean", "one more machine", "differ by (τ)", "not by chance (I²)"],
+        head: vec!["", "measured", "mean", "another machine", "differ by (τ)", "not by chance (I²)"],
         closing,
         is_of_effects: true,
         rows: rows.collect(),
@@ -196,10 +194,10 @@ fn unlike(fleet: &Fleet, text: Text) -> Section {
     let lines = if rows.is_empty() {
         Vec::new()
     } else {
-        vec!["of the machines in this list at most one in twenty is there by chance".to_owned()]
+        vec!["at most one in twenty machines of this list is in it by chance".to_owned()]
     };
     Section {
-        title: "Measured unlike their kind".to_owned(),
+        title: "Measured differently from their kind".to_owned(),
         lines,
         head: vec!["machine", "server", "measured", "mean of its kind", "by chance"],
         closing: more(&fleet.unlike),
@@ -311,7 +309,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
         reported(machine),
     ];
     if !machine.sees_all {
-        lines.push("not every process could be looked into: clients may be missing".to_owned());
+        lines.push("looptax could not inspect every process: clients may be missing".to_owned());
     }
     [
         Section {
@@ -323,7 +321,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
             rows: clients.collect(),
         },
         Section {
-            title: "Time that TCP adds to a request, measured there".to_owned(),
+            title: "Time that TCP adds to a request, measured on the machine".to_owned(),
             lines: Vec::new(),
             head: vec!["server", "CPU time"],
             closing: None,
@@ -337,9 +335,9 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
 fn reported(machine: &FleetMachine) -> String {
     let own = utc(machine.at_s);
     if machine.at_s.abs_diff(machine.received_s) < CLOCKS_APART_S {
-        return format!("looked at {own}");
+        return format!("seen {own}");
     }
-    format!("looked at {own} by its own clock; arrived {}", utc(machine.received_s))
+    format!("seen {own} by its own clock; arrived {}", utc(machine.received_s))
 }
 
 fn utc(seconds: i64) -> String {

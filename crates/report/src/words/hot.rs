@@ -15,8 +15,8 @@ const KERNEL_MARK: &str = "[k] ";
 /// The process that is asked about.
 const PROCESS: &str = "server";
 
-const CLOSING: &str = "own time, without the functions that they call; [k]: of the kernel; sampled by a timer: work \
-     of the kernel with interrupts off counts at the place that switches them on again";
+const CLOSING: &str = "own time, without called functions; [k]: in the kernel; sampled by a timer: kernel work with \
+    interrupts off counts at the place that switches them on again";
 
 /// Finished cells: three rows for each function, and a column for each number of connections.
 #[derive(Debug)]

@@ -47,7 +47,7 @@ fn what_was_seen(look: &Look) -> String {
     }
     let moved = look.arms.iter().map(|arm| ratio(arm.rate_100ms_per_s)).fold(1.0, f64::max);
     if moved < MOVED_FROM {
-        return "these are rates that were seen".to_owned();
+        return "these rates were seen".to_owned();
     }
     // By what is not known: a look sees neither cores nor others' work.
     format!("the rate moved by {}", times(moved))

@@ -24,7 +24,7 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     if !mixtures.is_empty() {
         mixtures.into_iter().map(|words| format!("{begin}: {words}")).collect()
     } else if has_both {
-        vec![format!("{begin}; both placements were measured, and one has no figure to mix")]
+        vec![format!("{begin}; both placements were measured, but one has no figure to mix")]
     } else {
         vec![format!("{begin}: {}", stands_for(share))]
     }
@@ -39,13 +39,13 @@ fn unseen(group: &Group) -> Option<String> {
     }
     Some(match group.target.kind.as_str() {
         "redis" | "valkey" => {
-            "no client of the server was seen beforehand: whether its requests are as these, or meet on one core, is not \
-             known (--placement same,split measures both)"
+            "looptax saw no client of the server beforehand, so it is not known whether their requests are like these \
+             or meet on one core (--placement same,split measures both)"
                 .to_owned()
         }
         "mysql" | "mariadb" | "postgres" => {
-            "if both ends meet on one core a request is shorter, and TCP a larger share of it: as root looptax holds \
-             the server's threads, and measures that"
+            "if both ends meet on one core, a request is shorter and TCP a larger share of it: as root, looptax pins \
+             the server's threads and measures that"
                 .to_owned()
         }
         _ => return None,
@@ -68,15 +68,16 @@ fn words_of_mixture(share: f64, same: &Comparison, split: &Comparison, text: Tex
     let pct = mixed(share, (same, tax), (split, other))?;
     let (arm, baseline) = (text.clean(&tax.arm), text.clean(&tax.baseline));
     Some(format!(
-        "if their requests are spread as these readings, the difference is {} of a request's time over {arm} against {baseline}",
+        "if their requests are spread like these readings, the difference is {} of a request's time over {arm} against \
+         {baseline}",
         text.percent(&pct)
     ))
 }
 
 fn stands_for(share: f64) -> &'static str {
     match share {
-        it if it >= NEARLY_ALL => "`same` is nearest to what was seen",
-        it if it <= 1.0 - NEARLY_ALL => "`split` is nearest to what was seen",
+        it if it >= NEARLY_ALL => "`same` is closest to these readings",
+        it if it <= 1.0 - NEARLY_ALL => "`split` is closest to these readings",
         _ => "both placements were seen; --placement same,split measures both, and prints the tax of the mixture",
     }
 }

@@ -8,8 +8,8 @@
 use looptax_model::record::Comparison;
 
 /// The socket for a program that keeps TLS there.
-pub(super) const KEEPS_TLS: &str = "for MariaDB's own programs (mariadb, mariadb-dump and others), which take TLS on the \
-     socket too: the socket helps them only this much before --skip-ssl";
+pub(super) const KEEPS_TLS: &str = "for MariaDB's own programs (mariadb, mariadb-dump and others), which use TLS on \
+    the socket too: without --skip-ssl the socket helps them only this much";
 
 /// Returns a note about `tcp` if it is known whether the server offers TLS.
 pub(super) fn note(comparison: &Comparison) -> Option<String> {
@@ -25,16 +25,16 @@ pub(super) fn note(comparison: &Comparison) -> Option<String> {
     }
     let clients = match target.kind.as_str() {
         "mysql" => {
-            "MySQL's own programs take it over TCP and not over the socket, so their way is `tls` against `unix`; \
-             MariaDB's take it over both; sysbench and PHP take `tcp`"
+            "MySQL's own programs use it over TCP but not over the socket, so compare `tls` with `unix` for them; \
+             MariaDB's use it over both; sysbench and PHP use `tcp`"
         }
         "mariadb" => {
-            "MariaDB's own programs take it wherever it is offered, so their ways are `tls` and `tls-unix`; its \
-             library uses it only on request, so sysbench, PHP and most others take `tcp`"
+            "MariaDB's own programs use it wherever the server offers it, so compare `tls` with `tls-unix` for them; \
+             its library uses it only on request, so sysbench, PHP and most others use `tcp`"
         }
         "postgres" => {
-            "psql and whatever else uses libpq take it over TCP unless told otherwise (sslmode=prefer) and never over \
-             the socket, so their way is `tls` against `unix`"
+            "psql and other programs with libpq use it over TCP by default (sslmode=prefer) and never over the socket, \
+             so compare `tls` with `unix` for them"
         }
         _ => return None,
     };

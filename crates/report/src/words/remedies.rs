@@ -54,7 +54,7 @@ fn rows(remedies: &Remedies, text: Text) -> Vec<[String; 4]> {
     let (today, otherwise): (Vec<_>, Vec<_>) = remedies.remedies.iter().partition(|it| it.is_today);
     let mut rows: Vec<_> = today.iter().map(|it| row(it, text)).collect();
     if !otherwise.is_empty() {
-        let title = "for programs that do otherwise today".to_owned();
+        let title = "for programs that work differently today".to_owned();
         rows.push([title, String::new(), String::new(), String::new()]);
     }
     rows.extend(otherwise.iter().map(|it| row(it, text)));
@@ -141,30 +141,30 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
     let takes = match remedy.kind {
         RemedyKind::Unix if remedy.to == "tls-unix" => own_client::KEEPS_TLS,
         RemedyKind::Unix => {
-            "name the socket in place of host and port; `looptax check` tries it and `looptax dsn` spells it"
+            "configure the socket in place of host and port; `looptax check` tries it and `looptax dsn` prints it"
         }
         RemedyKind::Abstract => {
-            "a socket without a file, which only programs in the same network namespace reach, and whose clients no \
-             file's rights keep out"
+            "a socket without a file: only programs in the same network namespace reach it, but no file rights keep \
+             clients out"
         }
         RemedyKind::Redirect => {
-            "for a program that cannot be changed: `looptax run -- CMD` puts the socket under its connections"
+            "for a program that cannot be changed: `looptax run -- CMD` moves its connections to the socket"
         }
         RemedyKind::TlsOff => ends_tls(server_kind, remedy.from == "tls-unix"),
         RemedyKind::HostNetwork => {
             "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
         }
         RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is recreated",
-        RemedyKind::Pipelining => "where a program does not need one answer to ask the next question",
+        RemedyKind::Pipelining => "if a program does not need an answer before it sends the next request",
         RemedyKind::Persistent => {
-            "if each request opens a connection today: a pool, or persistent connections in the driver"
+            "if each request opens a connection today: use a pool, or persistent connections in the driver"
         }
         RemedyKind::OneCore => {
-            "against what the scheduler does: pin each client beside its server thread (taskset, CPUAffinity=); worth \
-             it only if cores are left for everything else"
+            "compared with the scheduler's choice: pin each client to the core of its server thread (taskset, \
+             CPUAffinity=); worth it only if cores are left for everything else"
         }
         RemedyKind::TwoCores => {
-            "against both on one core: each end has a core to itself, and every request wakes the other one"
+            "compared with both on one core: each end has a separate core, and every request wakes the other core"
         }
     };
     format!("{}: {}; {takes}", name(remedy, text), outcome(remedy, text))
@@ -177,7 +177,7 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
     };
     if let Some(range) = remedy.gain_range_pct.filter(|_| remedy.verdict != Verdict::Invalid) {
         let does = if range.lo > 0.0 { "helps" } else { "costs" };
-        return format!("{does}, by how much is uncertain ({} requests)", uncertain(range));
+        return format!("{does}, size uncertain ({} requests)", uncertain(range));
     }
     match remedy.verdict {
         Verdict::Difference if gain.value >= TWICE_PCT => {
@@ -189,7 +189,7 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
             format!("{} fewer requests", text.percent(&lost))
         }
         Verdict::Negligible | Verdict::Equivalent => "makes no difference that matters".to_owned(),
-        Verdict::Inconclusive if is_uneven(remedy) => "not decided, for parts of the run differ".to_owned(),
+        Verdict::Inconclusive if is_uneven(remedy) => "not decided, because parts of the run differ".to_owned(),
         Verdict::Inconclusive => "not decided".to_owned(),
         Verdict::Invalid => "invalid, see the comparison".to_owned(),
     }
@@ -205,18 +205,18 @@ fn closing(remedies: &Remedies, text: Text) -> String {
         |it: &Remedy| matches!(it.verdict, Verdict::Inconclusive | Verdict::Invalid) || it.gain_pct.known().is_none();
     let has_open = all().any(|it| it.is_today && is_open(it));
     let words = if let Some(first) = all().filter(|it| it.is_today).find(helps) {
-        format!("most would come from: {}", name(first, text))
+        format!("the largest gain is from: {}", name(first, text))
     } else if has_open {
-        format!("none of them is proved to help programs on {today}")
+        format!("no remedy is proved to help programs on {today}")
     } else {
-        format!("none of them is worth it for programs on {today}")
+        format!("no remedy is worth it for programs on {today}")
     };
     let mut notes = vec![words];
     if all().any(is_uneven) {
         notes.push("!: not decided, parts of the run differ (the comparison says which)".to_owned());
     }
     if all().any(|it| it.verdict == Verdict::Inconclusive && !is_uneven(it)) {
-        notes.push("?: not decided, a longer run (--precise) may".to_owned());
+        notes.push("?: not decided, a longer run (--precise) may decide".to_owned());
     }
     if all().any(|it| !it.is_paired) {
         let apart = "pipelining, connections and placement were measured one after the other, not in turns";

@@ -112,13 +112,12 @@ pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
         format!("{}, begun {}", reproduction.command.join(" "), begun(reproduction)),
     ];
     lines.push(
-        "the measured figure compares the arms epoch by epoch: the figures of each arm by itself need not give the same \
-         ratio"
+        "the measured figure compares the arms epoch by epoch; the figures of each arm by itself may give another ratio"
             .to_owned(),
     );
     lines.extend(reproduction.problems.iter().cloned());
     if reproduction.interrupted {
-        lines.push("interrupted: what was measured until then".to_owned());
+        lines.push("interrupted: only the part measured so far".to_owned());
     }
     lines.iter().map(|line| text.clean(line)).collect()
 }
@@ -136,7 +135,7 @@ fn story(part: &ReproductionPart, text: Text) -> PartStory {
     PartStory {
         name: text.clean(&part.name),
         title: text.clean(&format!("{:?}, {}", article.title, article.author)),
-        about: [format!("there: {}", article.system), format!("asked: {}", article.workload)]
+        about: [format!("published on: {}", article.system), format!("workload: {}", article.workload)]
             .into_iter()
             .chain(article.url.as_ref().map(|url| format!("read: {url}")))
             .map(|line| text.clean(&line))
@@ -171,13 +170,13 @@ fn claim(row: &ReproductionRow, text: Text) -> ClaimStory {
     let (verdict, tone) = verdict(row.verdict);
     let mut sentences = Vec::new();
     if let Some(published) = published {
-        sentences.push(("there", text.clean(&published.words)));
+        sentences.push(("published", text.clean(&published.words)));
     }
     let [baseline, other] = [0, 1].map(|idx: usize| {
         let arm = text.clean(&row.arms[idx]);
         format!("{arm} {}", side(&row.sides[idx], text))
     });
-    sentences.push(("here", format!("{baseline}, {other}")));
+    sentences.push(("measured", format!("{baseline}, {other}")));
     // It is not proved to be the cause.
     let differs = !matches!(row.verdict, None | Some(ReproductionVerdict::AsPublished));
     let word = if differs { "also" } else { "note" };

@@ -16,7 +16,7 @@ const CHOSEN_SLICE_MS: f64 = 200.0;
 /// One row per verdict; one without, if it was broken off before there was any.
 pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: bool, text: Text) -> Vec<Row> {
     let tails: Vec<Tail> = match comparison.tax.as_slice() {
-        [] => vec![Tail::Open("broken off before there was a verdict".to_owned())],
+        [] => vec![Tail::Open("stopped before there was a verdict".to_owned())],
         taxes => taxes.iter().map(|tax| tail(tax, comparison, is_pair_known, text)).collect(),
     };
     let to_row = |(idx, tail)| match idx {
@@ -70,7 +70,7 @@ pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delt
         (Verdict::Negligible, _) => "real but negligible".to_owned(),
         (Verdict::Equivalent, _) => {
             let delta = chosen_percent(delta_pct);
-            format!("no difference worth naming (within {}{delta})", text.plus_minus())
+            format!("no difference that matters (within {}{delta})", text.plus_minus())
         }
         (Verdict::Inconclusive, _) => "inconclusive".to_owned(),
         (Verdict::Invalid, _) => "invalid".to_owned(),

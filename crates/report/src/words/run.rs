@@ -27,8 +27,8 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let mut explained = Vec::new();
     if has_judged(record, Placement::Same) && !has_judged(record, Placement::Free) {
         explained.push(
-            "`same` pins both ends of a connection to one core: the transport's own cost. --placement free judges the \
-             behaviour of an untuned machine, in minutes"
+            "`same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free \
+             judges an untuned machine, in minutes"
                 .to_owned(),
         );
     }
@@ -39,7 +39,7 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
         problems: problems.map(|problem| format!("problem: {}", text.clean(problem))).collect(),
         interrupted: record
             .interrupted
-            .then_some("interrupted: the last comparison shown may be incomplete, and nothing after it was measured"),
+            .then_some("interrupted: the last comparison may be incomplete, and nothing after it was measured"),
     }
 }
 
@@ -52,14 +52,14 @@ fn how_many(record: &Record) -> String {
         (0, 0) => "no verdict in this run".to_owned(),
         (0, _) => {
             let comparisons = counted(n_asked as u64, "comparison");
-            format!("no verdict in this run: {comparisons} left open")
+            format!("no verdict in this run: {comparisons} undecided")
         }
         (1, 1) => "1 verdict, with a chance of 5 % for a false alarm".to_owned(),
         _ => {
             let verdicts = counted(n_given as u64, "verdict");
             let open = match n_asked - n_given {
                 0 => String::new(),
-                n_open => format!(" ({n_open} more were left open)"),
+                n_open => format!(" ({n_open} more are undecided)"),
             };
             // Those that were left open had their chance, too.
             let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_asked as f64));

@@ -97,7 +97,7 @@ fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
     let totals = totals.filter(|_| found.totals_disagree == Some(true) && is_usable(tax));
     let totals = totals.map(|pct| {
         let (arm, pct) = (text.clean(&tax.arm), text.percent(pct));
-        format!("with all stalls counted the tax of {arm} is another: {pct}")
+        format!("with all stalls counted, the tax of {arm} differs: {pct}")
     });
     let slices = found.slice_invariance_pct.as_ref().and_then(|figure| figure.known());
     let slices = slices.filter(|_| is_usable(tax)).map(|points| {
@@ -120,7 +120,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let held = held(comparison, text);
     let found = match (tax.verdict, tax.direction) {
         _ if comparison.is_slower_by_supervisor() => format!(
-            "whether {arm} or {baseline} takes less is open: looptax's own part of a page is more than the difference"
+            "undecided whether {arm} or {baseline} takes less: looptax's own part of a page is more than the difference"
         ),
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
@@ -177,14 +177,14 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     let apart = (pct.value - total.value).abs();
     let is_far = apart > STALL_POINTS && apart > STALL_SHARE * pct.value.abs();
     let is_other = tax.diagnostics.totals_disagree == Some(true) && (is_far || !same_side);
-    is_other.then(|| format!("; with all stalls counted it is {}: look at the stalls (--verbose)", text.percent(total)))
+    is_other.then(|| format!("; with all stalls counted it is {}: inspect the stalls (--verbose)", text.percent(total)))
 }
 
 /// "; tcp takes more CPU time, +2.8 µs [2.3, 4.0] per request", where that is all that is known.
 fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     let arm = text.clean(dearer_arm(tax)?);
     let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
-    Some(format!("; its CPU time tells more: {arm} takes more, a difference of {us} per request"))
+    Some(format!("; its CPU time shows more: {arm} takes more, a difference of {us} per request"))
 }
 
 /// Returns a sentence if throughput loses and CPU time does not, or the other way round.
@@ -198,7 +198,7 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     let shown = text.signed_micros_interval(cpu);
     if tax.verdict == Verdict::Equivalent {
         let is_known = tax.starred.iter().any(|it| it == "cpu_us.both");
-        return is_known.then(|| format!("; its CPU time differs all the same ({shown} per request)"));
+        return is_known.then(|| format!("; its CPU time differs nevertheless ({shown} per request)"));
     }
     let is_loss = (tax.verdict, tax.direction) == (Verdict::Difference, Some(Direction::OtherSlower));
     if !is_loss || cpu.lo.is_none_or(|lo| lo > 0.0) {
@@ -208,9 +208,9 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     Some(match cpu.hi.zip(longer) {
         Some((most, longer)) if most < longer => {
             let most = text.micros(most.max(0.0));
-            format!("; at most {most} of it can be CPU time: the rest is waiting, and for what was not measured")
+            format!("; at most {most} of it can be CPU time: the rest is waiting, with unmeasured causes")
         }
-        _ => format!("; whether CPU time is a part of it is not shown ({shown} per request)"),
+        _ => format!("; it is not shown whether CPU time is a part of it ({shown} per request)"),
     })
 }
 
@@ -239,7 +239,7 @@ fn client_limit(limit: &ClientLimit, text: Text) -> String {
             format!("the cores that the client has for itself are {busy_pct:.0} % busy")
         }
         ClientLimitCause::Late { by_us } => {
-            format!("requests go out late, by {} at p99, over a tenth of the latency's p99", text.micros(by_us))
+            format!("requests are sent late, by {} at p99, over a tenth of the latency's p99", text.micros(by_us))
         }
     };
     format!("; on {}, {why}", text.clean(&limit.arm))
@@ -293,7 +293,7 @@ fn response_figures(tax: &Tax, text: Text) -> String {
 fn cores(comparison: &Comparison) -> &'static str {
     let follows = comparison.raw.epochs.iter().any(|it| it.follows.is_some());
     match comparison.placement.asked {
-        Placement::Same if follows => "with both ends on one core (where the server ran, the client went)",
+        Placement::Same if follows => "with both ends on one core (the client followed the server)",
         Placement::Split if follows => "with the two ends on different cores (the client kept away from the server's)",
         Placement::Same => "with both ends on one core (pinned)",
         Placement::Split => "with the two ends on different cores (pinned)",

@@ -30,7 +30,10 @@ pub(crate) fn next(found: &Storms, text: Text) -> String {
     let failing = || arms(found, "unix").filter(|(_, arm)| arm.n_failed() > 0).map(|it| it.0);
     if failing().next().is_none() {
         let most = found.sizes.iter().map(|it| it.connections).max().unwrap_or_default();
-        return format!("next: nothing to do, the socket's queue of {} took {most} connections at once", found.queue);
+        return format!(
+            "next: nothing to do, the socket's queue of {} accepted {most} connections at once",
+            found.queue
+        );
     }
     let mut wanted = 0;
     for size in failing() {
@@ -38,7 +41,7 @@ pub(crate) fn next(found: &Storms, text: Text) -> String {
             Ok(queue) => wanted = wanted.max(queue),
             Err(NotKnown { settles, .. }) => {
                 let n = size.connections;
-                return format!("next: which queue takes {n} connections is not known; {settles}");
+                return format!("next: the queue for {n} connections is not known; {settles}");
             }
         }
     }
@@ -58,7 +61,7 @@ pub(crate) fn smallest(found: &Storms, size: &StormSize) -> String {
             "{connections} connections: {queue} is the smallest queue at which none failed on the socket in {tries_of_queue} storms"
         ),
         Err(NotKnown { why, settles }) => {
-            format!("{connections} connections: the smallest queue is not known, since {why}; {settles}")
+            format!("{connections} connections: the smallest queue is not known, because {why}; {settles}")
         }
     }
 }
@@ -69,19 +72,19 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
     let room = size.connections.saturating_sub(1);
     let by_chance = |why: String| NotKnown {
         why,
-        settles: "more storms (--storms) would settle it, or --stall, which has all of them wait".to_owned(),
+        settles: "use more storms (--storms), or --stall, with which all connections wait".to_owned(),
     };
     match (size.smallest_queue, found.somaxconn) {
         (None, Some(most)) if most < room => Err(NotKnown {
             why: format!("some failed at the longest queue that the kernel allows ({most})"),
-            settles: format!("the same storms after `sysctl net.core.somaxconn={room}` would show it"),
+            settles: format!("repeat the storms after `sysctl net.core.somaxconn={room}`"),
         }),
         (None, _) => Err(NotKnown {
-            why: "some failed with room for all of them".to_owned(),
-            settles: "the errors show the other cause".to_owned(),
+            why: "some failed although the queue had room for all".to_owned(),
+            settles: "the errors show another cause".to_owned(),
         }),
         (Some(smallest), _) if has_failed && smallest <= queue => {
-            Err(by_chance(format!("at {queue} some failed, and at {smallest} none in fewer storms")))
+            Err(by_chance(format!("at {queue} some failed, but at {smallest} none in fewer storms")))
         }
         (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
             "with a queue of {queue} none failed, but later some failed with less than {smallest}"
@@ -178,21 +181,21 @@ mod tests {
         let said = next(&storms(119, Some(199), 128), text);
         assert!(said.starts_with("next: sysctl net.core.somaxconn=199 (now 128), set `back_log`, to 199"), "{said}");
         let said = next(&storms(0, Some(12), 4096), text);
-        assert_eq!(said, "next: nothing to do, the socket's queue of 80 took 200 connections at once");
+        assert_eq!(said, "next: nothing to do, the socket's queue of 80 accepted 200 connections at once");
     }
 
     #[test]
     fn a_queue_that_the_storms_contradict_is_not_known() {
         let text = Text { is_unicode: true };
         for (n_failed, smallest_queue, somaxconn, words) in [
-            (119, None, 128, "the kernel allows (128); the same storms after `sysctl net.core.somaxconn=199`"),
-            (119, None, 4096, "with room for all of them; the errors show"),
-            (2, Some(70), 4096, "at 80 some failed, and at 70 none in fewer storms"),
+            (119, None, 128, "the kernel allows (128); repeat the storms after `sysctl net.core.somaxconn=199`"),
+            (119, None, 4096, "although the queue had room for all; the errors show"),
+            (2, Some(70), 4096, "at 80 some failed, but at 70 none in fewer storms"),
             (0, Some(90), 4096, "with a queue of 80 none failed, but later some failed with less than 90"),
         ] {
             let found = storms(n_failed, smallest_queue, somaxconn);
             let said = smallest(&found, &found.sizes[0]);
-            assert!(said.contains("is not known, since ") && said.contains(words), "{said}");
+            assert!(said.contains("is not known, because ") && said.contains(words), "{said}");
             let is_open = next(&found, text).contains("is not known");
             assert_eq!(is_open, n_failed > 0, "{}", next(&found, text));
         }

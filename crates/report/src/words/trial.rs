@@ -42,7 +42,7 @@ pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     lines.push(format!("{}; {}", text.clean(&trial.command), ways.join("; ")));
     if let Some(only) = only(trial) {
         lines.push(format!(
-            "only {} changes its transport here; those of the others were drawn again for each epoch",
+            "only {} changes its transport; the transports of the others were drawn at random for each epoch",
             text.clean(only)
         ));
     }
@@ -213,7 +213,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     if failed > 0 {
         let pages: u64 = trial.arms.iter().map(|arm| arm.n_pages + arm.n_failed).sum();
         sentences.push(format!(
-            "{} of {pages} were not as in the first glimpse, and count in no figure",
+            "{} of {pages} differed from the first ones, and no figure includes them",
             counted(failed, "page")
         ));
     }
@@ -249,7 +249,7 @@ fn connections(trial: &Trial, text: Text) -> String {
         format!("{n} of {all} in {} turns", whose(trial, idx))
     });
     let (each, turns) = (each.join(", "), turns.join(", "));
-    format!("connections per {per_turn}: {each}; moved were {turns}")
+    format!("connections per {per_turn}: {each}; moved: {turns}")
 }
 
 /// Whose turn it was, by what became of its connections.
@@ -281,8 +281,8 @@ fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<Str
     let is_moved = comparison.arms.iter().any(|arm| arm.name == "unix");
     (baseline > 0.0 && is_moved && comparison.tax.iter().all(is_usable)).then(|| {
         format!(
-            "of a page's time looptax itself took {} where its connections were moved, {} where they were left; with that \
-             taken off, the difference is {} per page, an estimate of what a configuration that names the socket would give",
+            "looptax itself took {} of a page's time when it moved connections, {} when it left them; without that the \
+             difference is {} per page, an estimate for an application that is configured for the socket",
             text.micros(baseline),
             text.micros(other),
             signed_time(comparison, by_configuration, text)
@@ -304,7 +304,7 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
         Some(format!("{kind} {n} ({counter}){time}"))
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| format!("requests of a page, as the servers counted: {}", each.join("; ")))
+    (!each.is_empty()).then(|| format!("requests per page, as the servers counted: {}", each.join("; ")))
 }
 
 /// Returns the difference that may have been overlooked, if no difference was seen.
@@ -321,7 +321,7 @@ fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     let us = us.and_then(|us| Some((us.hi? - us.lo?) / 2.0));
     let us = us.map_or_else(String::new, |us| format!(", {} per page", text.micros(us)));
     Some(format!(
-        "half the interval is {}{GLUE}%{us}: differences well below that would not have been seen",
+        "half the interval is {}{GLUE}%{us}: the trial cannot show differences well below that",
         trimmed(half)
     ))
 }

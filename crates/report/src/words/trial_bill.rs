@@ -44,9 +44,9 @@ fn closing(left: &Estimate, comparison: &Comparison, text: Text) -> String {
     let shown = signed_time(comparison, left, text);
     match ends {
         Some((lo, hi)) if lo <= 0.0 && 0.0 <= hi => {
-            format!("the parts add up to what all add at once: left over is {shown}")
+            format!("the parts add up to the total of all at once: the rest is {shown}")
         }
-        Some(_) => format!("the parts do not add up to what all add at once: left over is {shown}"),
+        Some(_) => format!("the parts do not add up to the total of all at once: the rest is {shown}"),
         None => "too few epochs to tell whether the parts add up".to_owned(),
     }
 }

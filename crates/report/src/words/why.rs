@@ -57,7 +57,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
         let whose = before(&[place, &pair]);
         let mut add = |line: String| lines.push(format!("{whose}{line}"));
         for reason in &why.invalid {
-            add(format!("nothing follows from the layers: {}", text.clean(reason)));
+            add(format!("the layers cannot be used: {}", text.clean(reason)));
         }
         few_epochs(why).into_iter().for_each(&mut add);
         let cost = cost(why, text);
@@ -87,7 +87,7 @@ fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
     let side = arms.iter().position(|name| ["tls", "tls-unix"].contains(name))?;
     row.arms[side].known().filter(|it| it.value >= LEAST_SHOWN_US)?;
     let ends = ends_tls(&comparison.target.kind, arms[side] == "tls-unix");
-    Some(format!("the row of TLS is what `{}` pays to encrypt; {ends}", arms[side]))
+    Some(format!("the row of TLS is the cost of encryption on `{}`; {ends}", arms[side]))
 }
 
 /// `16 connections, same`.
@@ -153,7 +153,7 @@ fn few_epochs(why: &Why) -> Option<String> {
     let mut rows = why.rows.iter().chain(&why.sum).chain(&why.without_sampler).chain(&why.counts);
     rows.any(is_open).then(|| {
         format!(
-            "figures without an interval come from too few epochs for one: {} with the sampler, {} without it",
+            "figures without an interval are from too few epochs: {} with the sampler, {} without it",
             why.epochs.len(),
             n_without(why)
         )
@@ -245,7 +245,7 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
         return None;
     }
     if !why.sampling.sees_kernel {
-        return Some("only the programs' part: the kernel's work is not seen here".to_owned());
+        return Some("only the programs' part: looptax does not see the kernel's work".to_owned());
     }
     let held_against = why.without_sampler.as_ref()?.difference.known()?;
     let sum = sum.difference.known()?;
@@ -256,9 +256,9 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
         return None;
     };
     let words = if lo <= other_hi && other_lo <= hi {
-        "the layers are not shown to differ from what is measured without the sampler"
+        "the layers are not shown to differ from the time measured without the sampler"
     } else {
-        "the layers do not add up to what is measured without the sampler"
+        "the layers do not add up to the time measured without the sampler"
     };
     let sum = text.signed_micros_interval(sum);
     let held_against = text.signed_micros_interval(held_against);
@@ -274,8 +274,8 @@ fn check(why: &Why, text: Text) -> Option<String> {
     why.sampler_pct.as_ref()?.known()?;
     let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
     Some(format!(
-        "with the sampler on, samples and the kernel's clocks say {} and {}: the layers are without the sampler's own \
-         part, which is subtracted by their size",
+        "with the sampler on, samples and the kernel's clocks show {} and {}: the layers exclude the sampler's own \
+         part, which is subtracted in proportion to their size",
         signed_micros(text, &known(&why.sampled)?),
         signed_micros(text, &known(&why.by_clocks)?)
     ))

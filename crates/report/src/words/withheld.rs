@@ -17,14 +17,14 @@ fn why_open(it: &Withheld, text: Text) -> String {
     let without = |verdict: &Verdict| judged_words((*verdict, it.direction), &it.arms[1], it.delta_pct, text);
     match &it.reason {
         Reason::TooWide { half_width_pct, lo_pct, hi_pct, n_epochs_needed } => format!(
-            "the interval reaches {half_width_pct:.1} points to each side, a tax of {lo_pct:.1} to \
-             {hi_pct:.1} % cannot be excluded; {}",
+            "the interval reaches {half_width_pct:.1} points to each side, so a tax of {lo_pct:.1} to {hi_pct:.1} % is \
+             possible; {}",
             more_time(it, *n_epochs_needed)
         ),
         // More of the same would be left out as well.
         Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
-            "{} of at least {need}, and {} do not count: cut short, or an end of a connection moved to another core in \
-             most slices of an arm; --placement client-pinned takes them as they are",
+            "{} of at least {need}, and {} do not count: they were cut short, or an end of a connection moved to \
+             another core in most slices of an arm; --placement client-pinned counts the latter",
             counted(*have, "epoch"),
             it.n_left_out
         ),
@@ -49,8 +49,8 @@ fn why_open(it: &Withheld, text: Text) -> String {
 fn parts_differ(parts: Parts, n_epochs: [u64; 2], [first, rest]: [String; 2]) -> String {
     match parts {
         Parts::Disturbed => format!(
-            "in {} of {} epochs others took CPU time (other programs, or the hypervisor), and the tax was another in them: \
-             {first} against {rest} in the others. A quieter machine may help",
+            "other programs or the hypervisor took CPU time in {} of {} epochs, and the tax differed there: {first}, \
+             and {rest} in the other epochs. A quieter machine may help",
             n_epochs[0],
             n_epochs[0] + n_epochs[1],
         ),
@@ -79,7 +79,7 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     let epochs = counted(n_epochs, "epoch");
     let same = if it.same_helps { ", and so may --placement same" } else { "" };
     if seconds > HOPELESS_S {
-        return format!("at this spread more than an hour would have to be measured; a quieter machine may help{same}");
+        return format!("at this spread it needs more than an hour of measuring; a quieter machine may help{same}");
     }
     let time = match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),

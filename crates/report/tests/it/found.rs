@@ -107,10 +107,10 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
       mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306, /run/mysqld/mysqld.sock
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):
+    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably more at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`
-    next: looptax check 8 says whether the switch to the socket would work for that one
+    next: looptax check 8 shows whether the switch to the socket would work for that process
     ");
 }
 
@@ -137,14 +137,14 @@ fn a_narrow_terminal_has_sentences() {
 
     requests/s: TCP segments with data over 1.0 s; several
       requests in one segment count as one
-    CPU time lost: requests/s times what TCP costs a request, as
-      measured at full speed (probably more below that):
+    CPU time lost: requests/s times the cost of TCP per request,
+      measured at full speed (probably more at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
     memcached 5 can be reached only over TCP: start it with `-s
       PATH`
-    next: looptax check 7 says whether the switch to the socket
-      would work for that one
+    next: looptax check 7 shows whether the switch to the socket
+      would work for that process
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 60));
 }
@@ -169,12 +169,12 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
     left out at this width: where, user, connections; --json has them
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
       count as one
-    CPU time lost: requests/s times what TCP costs a request, as measured at full
-      speed (probably more below that):
+    CPU time lost: requests/s times the cost of TCP per request, measured at full
+      speed (probably more at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`
-    next: looptax check 8 says whether the switch to the socket would work for that
-      one
+    next: looptax check 8 shows whether the switch to the socket would work for that
+      process
     ");
     assert!(text.lines().all(|line| line.chars().count() <= 80));
 }
@@ -272,14 +272,14 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
     look.listeners =
         vec![listener("127.0.0.1:4000", None, &[812, 900]), listener("127.0.0.1:6379", Some("redis or valkey"), &[])];
     insta::assert_snapshot!(found(&look, false, at(140)), @r"
-    which connections lead to a server whose sockets are not known is seen by root only
+    only root sees which connections lead to a server with unknown sockets
 
     servers
       server        version   user   where            listens on
       mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306 (by its user and its usual place)
       mariadbd 900  10.11.19  mysql  mariadb.service  sockets that only root sees
 
-    listening too, the process behind is not seen
+    also listening, process not seen
       listens on      user   may be                                      connections
       127.0.0.1:6379  mysql  redis or valkey (by its usual place)        2
       127.0.0.1:4000  mysql  mariadbd 812 or mariadbd 900 (by its user)  2
@@ -333,7 +333,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback,
         connections 3, requests/s 12.0, % of a core lost under 0.1
 
-    over TCP to a process that only root sees: these pay if it is a database
+    over TCP to a process that only root sees: these pay if that process is a database
       client         user   server                         by        connections  requests/s
       python3.11 21  alice  127.0.0.1:8080 of user daemon  loopback  1            1.00M
 
@@ -343,19 +343,19 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
 
     servers
       server        version   user   listens on
-      mariadbd 812  10.11.19  mysql  sockets that only root can tell as its own
+      mariadbd 812  10.11.19  mysql  only root sees which sockets are its own
 
-    listening too, the process behind is not seen
+    also listening, process not seen
       listens on       user    may be                      connections
       127.0.0.1:17306  daemon  mariadbd 812 (by its user)  1
       127.0.0.1:8080   daemon  -                           1
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more
-      below that):
+    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably more
+      at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`
-    next: looptax check 20 says whether the switch to the socket would work for that one
+    next: looptax check 20 shows whether the switch to the socket would work for that process
     ");
 }
 
@@ -396,13 +396,13 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     another.peer.pid = Some(70);
     look.clients.push(another);
     insta::assert_snapshot!(found_openmetrics(&look), @r#"
-    # HELP looptax_find_info looptax that looked.
+    # HELP looptax_find_info The version of looptax that made this.
     # TYPE looptax_find_info gauge
     looptax_find_info{version="0.1.0"} 1
-    # HELP looptax_find_sees_all Whether every process could be looked into.
+    # HELP looptax_find_sees_all Whether looptax could inspect every process.
     # TYPE looptax_find_sees_all gauge
     looptax_find_sees_all 1
-    # HELP looptax_find_fell_back Programs that were switched to the socket and are over TCP again.
+    # HELP looptax_find_fell_back Programs that are over TCP again after a switch to the socket.
     # TYPE looptax_find_fell_back gauge
     looptax_find_fell_back 0
     # HELP looptax_find_servers Servers that run.

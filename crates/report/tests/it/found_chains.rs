@@ -56,7 +56,7 @@ pub(crate) fn shop() -> FoundChain {
 fn section(chains: Vec<FoundChain>, width: usize) -> String {
     let look = Found { chains, ..look() };
     let text = found(&look, false, at(width));
-    let from = text.find("what a page goes through").expect("there are chains");
+    let from = text.find("the servers behind a page").expect("there are chains");
     let section = &text[from..];
     section[..section.find("\n\n").expect("more follows")].to_owned()
 }
@@ -64,7 +64,7 @@ fn section(chains: Vec<FoundChain>, width: usize) -> String {
 #[test]
 fn a_chain_says_of_each_hop_what_it_costs_and_of_all_what_they_cost_together() {
     insta::assert_snapshot!(section(vec![shop()], 80), @r"
-    what a page goes through
+    the servers behind a page
       nginx 5 -> php-fpm8.2 7 -> mariadbd 812 + redis-server 9
         nginx -> php-fpm8.2: unix, 4 connections of 2 processes, requests are not
           counted
@@ -72,9 +72,10 @@ fn a_chain_says_of_each_hop_what_it_costs_and_of_all_what_they_cost_together() {
           requests/s, 31.0 connections/s closed, 4.1 [3.7, 4.4] ms/s lost
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s
-        in all without redis: 4.1 [3.7, 4.4] ms/s lost
-      what a request to redis costs over TCP was not measured here, and is in no sum
-      a closed connection counts as one request: it had one or more
+        total without redis: 4.1 [3.7, 4.4] ms/s lost
+      looptax did not measure on this machine what a request to redis costs over
+        TCP, so no total includes it
+      a closed connection counts as one request, though it may have had more
     ");
 }
 
@@ -85,7 +86,7 @@ fn a_chain_over_sockets_says_that_nothing_is_lost() {
     chain.kinds_without_cost.clear();
     chain.cpu_ms_per_s = None;
     insta::assert_snapshot!(section(vec![chain], 80), @r"
-    what a page goes through
+    the servers behind a page
       nginx 5 -> php-fpm8.2 7
         nginx -> php-fpm8.2: unix, 4 connections of 2 processes, requests are not
           counted
@@ -108,20 +109,20 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
         may_miss: Vec::new(),
     };
     insta::assert_snapshot!(section(vec![asked, passing], 80), @r"
-    what a page goes through
+    the servers behind a page
       (not seen) -> php-fpm8.2 7 -> mariadbd 812 + redis-server 9
         php-fpm8.2 -> mariadbd: loopback, 4 connections of 2 processes, 1.20K
           requests/s, 31.0 connections/s closed, 4.1 [3.7, 4.4] ms/s lost
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s
-        in all without redis: 4.1 [3.7, 4.4] ms/s lost
+        total without redis: 4.1 [3.7, 4.4] ms/s lost
       (not seen) -> php-fpm8.2 7
         (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed
-      what a request to redis, and a connection for each request to php-fpm cost
-        over TCP was not measured here, and is in no sum
-      who asks php-fpm8.2 is not seen: no client is connected now, and over a Unix
-        socket what was closed leaves no trace
-      a closed connection counts as one request: it had one or more
+      looptax did not measure on this machine what a request to redis, and a
+        connection for each request to php-fpm cost over TCP, so no total includes it
+      looptax does not see which program sends requests to php-fpm8.2: no client is
+        connected now, and closed connections over a Unix socket leave no trace
+      a closed connection counts as one request, though it may have had more
     ");
 }
 
@@ -166,17 +167,17 @@ fn r25_a_hop_that_others_share_says_so_and_one_of_unknown_parts_is_in_no_sum() {
     chain.hops[1].cpu_ms_per_s = Some(Figure::new(2.0, 1.0, 3.0, 20));
     chain.cpu_ms_per_s = Some(Figure::new(1.0, 0.9, 1.1, 20));
     insta::assert_snapshot!(section(vec![chain], 80), @r"
-    what a page goes through
+    the servers behind a page
       php-fpm8.2 7 -> mariadbd 812 + redis-server 9
         php-fpm8.2 -> mariadbd: loopback, 4 connections of 2 processes, 1.20K
           requests/s, 31.0 connections/s closed, 4.1 [3.7, 4.4] ms/s lost, shared
           with others, 25 % of it from here
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s, 2.0 [1.0, 3.0] ms/s lost, shared with others
-        in all: 1.0 [0.9, 1.1] ms/s lost
-      what php-fpm8.2 -> redis-server costs is shared with others by parts that are
-        not known, and is in no sum
-      a closed connection counts as one request: it had one or more
+        total: 1.0 [0.9, 1.1] ms/s lost
+      others share the cost of php-fpm8.2 -> redis-server in unknown parts, so no
+        total includes it
+      a closed connection counts as one request, though it may have had more
     ");
 }
 
@@ -192,8 +193,8 @@ fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
     let text = found(&look, false, at(400));
     for line in [
         "no hop over TCP is seen; perhaps on to mariadbd 812\n",
-        "perhaps: within the last minute connections were closed whose owner was not seen, to mariadbd 812 \
-         (420 connections); a hop may be missing",
+        "perhaps: within the last minute unseen owners closed connections to mariadbd 812 (420 connections); a hop may \
+         be missing",
     ] {
         assert!(text.contains(line), "{text}");
     }

@@ -55,10 +55,10 @@ fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
     let rows: String = all.iter().map(|it| minute().row(it)).collect();
     let left_out = minute().not_measured("postgres", "the minute was over");
     insta::assert_snapshot!(format!("{}{rows}{left_out}", minute().head()), @r"
-    measuring private copies, one connection each, both ends on one core, for half a minute in all
+    measuring private copies, one connection each, both ends on one core, half a minute in total
                           over TCP a request takes
       MariaDB 10.11.19    +2.0 µs [1.9, 2.1]     15.9 % [15.4, 16.4] fewer requests per second
-      MariaDB 10.11.19    +0.01 µs [-0.09, 0.11] no difference worth naming (within ±1 %): 0.1 % [-0.4, 0.6]
+      MariaDB 10.11.19    +0.01 µs [-0.09, 0.11] no difference that matters (within ±1 %): 0.1 % [-0.4, 0.6]
       MariaDB 10.11.19    n/a                    inconclusive: 15.9 % [15.4, 16.4]
       MariaDB 10.11.19    -2.0 µs [-2.1, -1.9]   tcp is faster: -18.9 % [-19.4, -18.4]
       MariaDB 10.11.19    n/a                    tcp is slower, size uncertain: 4.9 to 19.3 %
@@ -76,11 +76,11 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let seen = AtRate::seen(Some(&look()));
     insta::assert_snapshot!(minute().end(&record, &seen, 48.2, Some("20260102-030405-7")), @r"
       at the 9.01K requests/s of php-fpm8.2 TCP adds CPU time, of one core: MariaDB 10.11.19 3.6 % [2.7, 4.5]:
-        worth it where the change costs nothing
+        worth it if the change costs nothing
       other programs took up to 23 % of the CPU time, which may make intervals wide: try again when the machine is
         quiet
-    in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between web
-      servers and what is behind them), looptax find (who pays)
+    48 s in total.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between
+      web servers and their upstreams), looptax find (who pays)
     record: 20260102-030405-7
     ");
     let asked = [800.0, 100_000.0].map(AtRate::asked);
@@ -91,13 +91,13 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     );
     assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
     let text = minute().end(&record, &AtRate::seen(None), 48.2, None);
-    assert!(text.contains("no request over TCP was seen; at 1,000 requests/s, say,"), "{text}");
+    assert!(text.contains("no request over TCP was seen; for example at 1,000 requests/s"), "{text}");
     assert!(text.contains("0.4 % [0.3, 0.5]: not worth it"), "{text}");
     let mut closing = look();
     closing.clients.clear();
     closing.chains = vec![shop(), shop()];
     let text = minute().end(&record, &AtRate::seen(Some(&closing)), 48.2, None);
-    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes, at one request each,").count(), 1, "{text}");
+    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes, with one request each,").count(), 1, "{text}");
     assert!(text.contains("31.0 new connections/s cost more"), "{text}");
     assert!(!text.contains("worth it"), "{text}");
     let mut short = look();
@@ -106,7 +106,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     }
     let text = minute().end(&record, &AtRate::seen(Some(&short)), 48.2, None);
     assert!(
-        text.contains("3.00K new connections/s cost more, which looptax compare private:mariadb --workload"),
+        text.contains("3.00K new connections/s cost more: measure that with looptax compare private:mariadb"),
         "{text}"
     );
 }
@@ -140,7 +140,7 @@ fn r20_sockets_without_a_process_are_named_and_a_hidden_server_is_not_said_to_ha
 #[test]
 fn a_row_that_is_too_long_goes_on_below_its_own_beginning() {
     let narrow = Minute::new(Style { width: 60, color: true, unicode: true });
-    let why = "half a minute was over; looptax compare private:postgres";
+    let why = "the half minute was over; measure it with looptax compare private:postgres";
     let text = narrow.not_measured("postgres", why);
     let plain = text.replace("\u{1b}[33m", "").replace("\u{1b}[0m", "");
     let expected = [

@@ -113,8 +113,8 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
     let text = reproduction(&made_up("x"), Some("out/reproduce.json"), STYLE);
     insta::assert_snapshot!(text, @r#"
     x: "A title", Somebody, 2020
-      there: a machine
-      asked: lookups
+      published on: a machine
+      workload: lookups
 
                arms           published    measured here                  verdict
       lookups  tcp over unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  smaller here
@@ -133,19 +133,19 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       two writes, one answer  2.9 µs [2.6, 3.2]  14.9 ms [13.4, 16.4]  no
 
       lookups (tcp over unix)
-        there: TCP 35 % below the socket
-        here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
+        published: TCP 35 % below the socket
+        measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         also: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
       others (tcp over unix)
-        there: TCP 35 % below the socket
-        here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
+        published: TCP 35 % below the socket
+        measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         also: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
       a part (tcp over unix)
-        here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
+        measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         note: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
@@ -156,8 +156,7 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
 
     2 CPUs, unknown processor, Linux 6.18
     looptax reproduce x, begun 2026-11-22T12:00:00Z
-    the measured figure compares the arms epoch by epoch: the figures of each arm by itself need not give the same
-      ratio
+    the measured figure compares the arms epoch by epoch; the figures of each arm by itself may give another ratio
     result: out/reproduce.json
     "#);
 }

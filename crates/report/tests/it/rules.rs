@@ -60,7 +60,7 @@ fn a_verdict_says_that_the_client_is_the_bottleneck() {
         ClientLimitCause::BusyCores { busy_pct: 97.2 },
         "the cores that the client has for itself are 97 % busy",
     );
-    check_limit(ClientLimitCause::Late { by_us: 41.0 }, "requests go out late, by 41.0 µs at p99");
+    check_limit(ClientLimitCause::Late { by_us: 41.0 }, "requests are sent late, by 41.0 µs at p99");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn every_verdict_has_its_words() {
     );
     check(
         judged(Verdict::Equivalent, Reason::InsideDelta),
-        &["no difference worth naming (within ±1 %)", "serve alike, within ±1 %"],
+        &["no difference that matters (within ±1 %)", "serve alike, within ±1 %"],
     );
 }
 
@@ -88,21 +88,18 @@ fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() 
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     let mut open = judged(Verdict::Inconclusive, wide);
     open.tax[0].dearer_by_cpu = Some(Direction::OtherSlower);
-    let more = "its CPU time tells more: tcp takes more, a difference of +1.0 µs [0.9, 1.1] per request";
+    let more = "its CPU time shows more: tcp takes more, a difference of +1.0 µs [0.9, 1.1] per request";
     check(open.clone(), &["inconclusive; tcp takes more CPU time", more]);
     open.tax[0].dearer_by_cpu = Some(Direction::OtherFaster);
     check(open, &["inconclusive; unix takes more CPU time"]);
     let mut waits = one();
     waits.tax[0].cpu_us.both = Figure::new(0.1, -0.2, 0.4, 10);
-    check(
-        waits.clone(),
-        &["; at most 0.40 µs of it can be CPU time: the rest is waiting, and for what was not measured"],
-    );
+    check(waits.clone(), &["; at most 0.40 µs of it can be CPU time: the rest is waiting, with unmeasured causes"]);
     waits.tax[0].cpu_us.both = Figure::new(1.9, -0.1, 4.0, 10);
-    check(waits, &["; whether CPU time is a part of it is not shown (+1.9 µs [-0.1, 4.0] per request)"]);
+    check(waits, &["; it is not shown whether CPU time is a part of it (+1.9 µs [-0.1, 4.0] per request)"]);
     let mut alike = judged(Verdict::Equivalent, Reason::InsideDelta);
     alike.tax[0].starred = vec!["cpu_us.both".to_owned()];
-    check(alike, &["its CPU time differs all the same (+1.0 µs [0.9, 1.1] per request)"]);
+    check(alike, &["its CPU time differs nevertheless (+1.0 µs [0.9, 1.1] per request)"]);
 }
 
 #[test]
@@ -118,7 +115,7 @@ fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
         "the server's own clients (php-fpm8.2) were on its core in 25 % of 800 readings before this was measured: ";
     let text = text_of(vec![same.clone(), split]);
     assert!(
-        text.contains(&format!("{seen}if their requests are spread as these readings, the difference is 19.7 %")),
+        text.contains(&format!("{seen}if their requests are spread like these readings, the difference is 19.7 %")),
         "{text}"
     );
     check(same, &[seen, "both placements were seen; --placement same,split measures both"]);
@@ -128,7 +125,7 @@ fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
 fn an_open_verdict_says_what_would_help() {
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     // 90 epochs of 8 slices of 60 ms each.
-    let help = "a tax of -2.0 to 4.0 % cannot be excluded; about 90 epochs (43 s) may help (--fixed)";
+    let help = "a tax of -2.0 to 4.0 % is possible; about 90 epochs (43 s) may help (--fixed)";
     check(judged(Verdict::Inconclusive, wide.clone()), &["inconclusive", help]);
     let mut free = judged(Verdict::Inconclusive, wide);
     free.placement.asked = Placement::Free;
@@ -183,8 +180,9 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     check(
         busy.clone(),
         &[
-            "in 8 of 20 epochs others took CPU time (other programs, or the hypervisor)",
-            "the tax was another in them: 14.2 % (\"tcp is slower\") against 0.6 % (\"real but negligible\") in the others",
+            "other programs or the hypervisor took CPU time in 8 of 20 epochs",
+            "the tax differed there: 14.2 % (\"tcp is slower\"), and 0.6 % (\"real but negligible\") in the other \
+             epochs",
         ],
     );
     let drifted = judged(Verdict::Inconclusive, parts_differ(Parts::Halves));
@@ -197,12 +195,13 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
         let expected = format!("{sentence}{words}; CPU time as it was then: +1.0 µs [0.9, 1.1] per request\n");
         check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
     };
-    let busy_words = ", by 0.4 to 15.0 % while the machine was busy (20.0 % other work); by how much else is not known";
+    let busy_words =
+        ", by 0.4 to 15.0 % while the machine was busy (20.0 % other work); the size on a quiet machine is not known";
     because(SizeCause::Disturbed, busy_words);
-    because(SizeCause::Drifted, "; by how much is uncertain (0.4 to 15.0 %), it changed during the run");
+    because(SizeCause::Drifted, "; the size is uncertain (0.4 to 15.0 %): it changed during the run");
     because(
         SizeCause::UnevenStart,
-        "; by how much is uncertain (0.4 to 15.0 %), a part of it comes right after each change between the arms",
+        "; the size is uncertain (0.4 to 15.0 %): a part of it appears right after each change between the arms",
     );
     // Only in some epochs: the share is of these.
     busy.tax[0].disturbance = Some(Disturbance { is_throughout: false, ..disturbance(0.1, 22.0) });
@@ -219,9 +218,9 @@ fn stalls_that_make_another_answer_of_it_stand_beside_the_answer() {
         text_of(vec![it])
     };
     let far = with(Figure::new(4.0, -78.0, 48.0, 20));
-    assert!(far.contains("; with all stalls counted it is 4.0 % [-78.0, 48.0]: look at the stalls"), "{far}");
+    assert!(far.contains("; with all stalls counted it is 4.0 % [-78.0, 48.0]: inspect the stalls"), "{far}");
     let near = with(Figure::new(14.9, 13.9, 16.9, 20));
-    assert!(!near.contains("look at the stalls"), "{near}");
+    assert!(!near.contains("inspect the stalls"), "{near}");
 }
 
 #[test]
@@ -240,12 +239,12 @@ fn arms_that_lead_to_processes_of_their_own_are_told_under_the_heading() {
     memcached.target.processes_per_arm = Some(2);
     let expected = [
         "memcached 1.6.18, ",
-        "\n  unix and tcp are processes of their own here, for memcached serves a socket or TCP, not both: 2 of each",
+        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 of each",
         "a coin picks one of each for every epoch\n",
     ];
     check(memcached, &expected);
     let text = text_of(vec![one()]);
-    assert!(!text.contains("processes of their own"), "{text}");
+    assert!(!text.contains("separate processes"), "{text}");
 }
 
 #[test]
@@ -318,7 +317,7 @@ fn counts_modes_and_totals_stand_beside_the_verdict() {
         &[
             "unix 1.00 send, 1.90 receive, 0.90 wait, 1.00 [0.98, 1.02] switches",
             "the rate of unix jumps between 50.0K/s and 105K/s",
-            "with all stalls counted the tax of tcp is another: 15.9 % [13.9, 17.9]",
+            "with all stalls counted, the tax of tcp differs: 15.9 % [13.9, 17.9]",
         ],
     );
 }
@@ -347,7 +346,7 @@ fn what_was_not_measured_is_not_shown() {
     let text = text_of(vec![it.clone()]);
     assert!(text.contains("n/a") && !text.contains("CPU time"), "{text}");
     it.tax.clear();
-    check(it, &["broken off before there was a verdict", "no verdict in this run"]);
+    check(it, &["stopped before there was a verdict", "no verdict in this run"]);
 }
 
 #[track_caller]
@@ -361,7 +360,7 @@ fn check_look(ranges: [(f64, f64); 2], expected: &str) {
 fn a_look_shows_what_was_seen_and_no_verdict() {
     let moved = "not judged in 10 s: the rate moved by 2.1 times (--placement free)";
     check_look([(50e3, 105e3), (57e3, 106e3)], moved);
-    check_look([(100e3, 105e3), (90e3, 100e3)], "these are rates that were seen");
+    check_look([(100e3, 105e3), (90e3, 100e3)], "these rates were seen");
     check_look([(0.0, 105e3), (90e3, 100e3)], "at times nothing was answered");
 }
 

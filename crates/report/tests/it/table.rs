@@ -20,14 +20,14 @@ fn r20_only_verdicts_that_were_given_are_counted_as_such() {
         open
     };
     let text = whole(vec![open(), open()]);
-    assert!(text.contains("no verdict in this run: 2 comparisons left open"), "{text}");
+    assert!(text.contains("no verdict in this run: 2 comparisons undecided"), "{text}");
     assert!(!text.contains("false alarm"), "{text}");
     let text = whole(vec![
         comparison(1, Placement::Same, [94_900.0, 79_800.0]),
         open(),
         comparison(1, Placement::Same, [94_900.0, 79_800.0]),
     ]);
-    assert!(text.contains("2 verdicts (1 more were left open), each with its own"), "{text}");
+    assert!(text.contains("2 verdicts (1 more are undecided), each with its own"), "{text}");
     assert!(text.contains("up to 14 %"), "three were asked for: {text}");
 }
 

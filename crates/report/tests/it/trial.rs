@@ -95,11 +95,10 @@ fn on_a_wide_terminal() {
 
       with 1 client asking for pages: against unix, tcp costs 2.9 % [1.0, 4.8] of a page's time, +1.20 ms [0.40, 2.00] per
         page, +1.80 ms [1.30, 2.30] CPU time per page
-      connections per page: mysql 1, redis 1; moved were 800 of 800 in the socket's turns, 0 of 800 in TCP's turns
-      of a page's time looptax itself took 210 µs where its connections were moved, 61.0 µs where they were left; with that
-        taken off, the difference is +1.35 ms [0.54, 2.15] per page, an estimate of what a configuration that names the
-        socket would give
-      requests of a page, as the servers counted: mysql 54 (Questions), 5200 µs in them, 12 % of it
+      connections per page: mysql 1, redis 1; moved: 800 of 800 in the socket's turns, 0 of 800 in TCP's turns
+      looptax itself took 210 µs of a page's time when it moved connections, 61.0 µs when it left them; without that the
+        difference is +1.35 ms [0.54, 2.15] per page, an estimate for an application that is configured for the socket
+      requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in them, 12 % of it
 
     1 verdict, with a chance of 5 % for a false alarm
     ");
@@ -125,8 +124,8 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
       http://127.0.0.1:8080/
       php -S 127.0.0.1:8080 -t /var/www/html; mysql at 127.0.0.1:3306 ->
         /run/mysqld/mysqld.sock; redis at 127.0.0.1:6379 -> /run/redis/redis.sock
-      only redis changes its transport here; those of the others were drawn again
-        for each epoch
+      only redis changes its transport; the transports of the others were drawn at
+        random for each epoch
       page time
         over TCP          41.8 ms
         over the socket   40.6 ms
@@ -159,19 +158,19 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
 
       with 4 clients asking for pages at 20.0/s (poisson gaps), only redis in turns:
         no answer for tcp against unix: the record gives no reason
-      only redis: connections per start: mysql 1, redis 1; moved were 400 of 400 in
-        the socket's turns, 0 of 400 in TCP's turns
-      only redis: of a page's time looptax itself took 210 µs where its connections
-        were moved, 61.0 µs where they were left; with that taken off, the
-        difference is +1.35 ms [0.54, 2.15] per page, an estimate of what a
-        configuration that names the socket would give
-      requests of a page, as the servers counted: mysql 54 (Questions), 5200 µs in
+      only redis: connections per start: mysql 1, redis 1; moved: 400 of 400 in the
+        socket's turns, 0 of 400 in TCP's turns
+      only redis: looptax itself took 210 µs of a page's time when it moved
+        connections, 61.0 µs when it left them; without that the difference is +1.35
+        ms [0.54, 2.15] per page, an estimate for an application that is configured
+        for the socket
+      requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in
         them, 12 % of it
-      1 page of 801 were not as in the first glimpse, and count in no figure
-      half the interval is 2 %, 800 µs per page: differences well below that would
-        not have been seen
+      1 page of 801 differed from the first ones, and no figure includes them
+      half the interval is 2 %, 800 µs per page: the trial cannot show differences
+        well below that
 
-    no verdict in this run: 1 comparison left open
+    no verdict in this run: 1 comparison undecided
     ");
 }
 
@@ -227,10 +226,10 @@ fn the_bill_of_a_page_adds_up_or_not() {
         + mysql at 127.0.0.1:3306   +0.90 ms [0.88, 0.92]   n/a
         + redis at 127.0.0.1:6379   +0.45 ms [0.43, 0.47]   n/a
         all at once, measured       +1.35 ms [0.54, 2.15]   n/a
-        the parts add up to what all add at once: left over is +0.00 ms [-0.05, 0.05]
+        the parts add up to the total of all at once: the rest is +0.00 ms [-0.05, 0.05]
     ");
     let other = shown_bill([300.0, 100.0, 500.0]);
-    assert!(other.contains("the parts do not add up to what all add at once: left over is +0.30 ms"), "{other}");
+    assert!(other.contains("the parts do not add up to the total of all at once: the rest is +0.30 ms"), "{other}");
     let all = shown(&each([0.0, -50.0, 50.0]), 120);
     assert!(all.contains("asking for pages, only redis in turns"), "{all}");
     assert!(all.contains("only redis: connections per page"), "{all}");

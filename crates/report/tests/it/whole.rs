@@ -47,7 +47,7 @@ fn on_a_wide_terminal() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 14 %
-    `same` pins both ends of a connection to one core: the transport's own cost. --placement free judges the behaviour of an untuned
+    `same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free judges an untuned
     machine, in minutes
     record: looptax-1.json
     ");
@@ -107,9 +107,9 @@ fn on_a_narrow_terminal_in_ascii() {
 
     3 verdicts, each with its own chance of 5 % for a false
     alarm; of at least one: up to 14 %
-    `same` pins both ends of a connection to one core: the
-    transport's own cost. --placement free judges the behaviour
-    of an untuned machine, in minutes
+    `same` pins both ends of a connection to one core, which
+    shows the transport's own cost; --placement free judges an
+    untuned machine, in minutes
     ");
 }
 
@@ -128,7 +128,7 @@ fn in_short_each_warning_is_said_once_and_what_is_left_out_is_counted() {
      TCP adds CPU time, of one core: MariaDB 10.11.19 -0.48 % [-0.49, -0.47]: not worth it
 
     warning: 16 connections, same: steal 1.2 % of the CPU time (and at 1 comparison more)
-    3 notes on single comparisons: --verbose
+    --verbose shows 3 notes on single comparisons
 
     4 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 19 %
     record: 20260102-030405-7

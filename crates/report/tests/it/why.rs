@@ -74,7 +74,7 @@ fn layers_sum_checks_and_counts_stand_on_the_page_without_its_script() {
         "TCP, IP is not seen",
         "The flame graph needs the page's script",
         "Rare chains are left out to save room: 0.05 µs per request on unix, 0.00 µs on tcp.",
-        "Frames hold the sampler's own part, which the layers above are without",
+        "Frames include the sampler's own part, but the layers above do not",
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }
@@ -144,7 +144,7 @@ fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
         "counted per request: 1 connection, same, nat over unix",
         "tcp over unix: with the sampler a request takes 2.0 % [1.5, 2.5] more CPU time, both arms together",
         "nat over unix: with the sampler a request takes 3.0 % [-0.5, 4.5] less CPU time, both arms together",
-        "nat over unix: with the sampler on, samples and the kernel's clocks say",
+        "nat over unix: with the sampler on, samples and the kernel's clocks show",
     ] {
         assert!(one.contains(words), "no {words:?} in\n{one}");
     }
@@ -220,14 +220,14 @@ fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
     let page = text_of(&page_of(&record, None));
     for (view, words) in [
         (&terminal, "with it a request takes 2.0 % more CPU time"),
-        (&terminal, "samples and the kernel's clocks say +10.8 µs and +11.2 µs:"),
+        (&terminal, "samples and the kernel's clocks show +10.8 µs and +11.2 µs:"),
         (&page, "TCP, IP 1.5 µs 12.2 µs +10.8 µs"),
         (&page, "wake-ups 2.00 1.50 -0.50"),
     ] {
         assert!(view.contains(words), "no {words:?} in\n{view}");
     }
     for view in [&terminal, &page] {
-        let words = "figures without an interval come from too few epochs for one: 0 with the sampler, 2 without it";
+        let words = "figures without an interval are from too few epochs: 0 with the sampler, 2 without it";
         assert!(view.contains(words), "no {words:?} in\n{view}");
         for words in ["∞", "add up"] {
             let of_layers = view.split("CPU time of a request by layer").nth(1);

@@ -112,7 +112,7 @@ fn r44_a_number_out_of_its_meaning_is_refused_with_its_place() {
     let place = "is broken at `comparisons[0].tax[0].alpha`";
     assert!(error.to_string().ends_with(place), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    let expected = "it is 2; a probability lies between 0 and 1";
+    let expected = "it is 2; a probability has to be between 0 and 1";
     assert!(cause.starts_with(expected), "{cause}");
     check_broken("/comparisons/1/tax/0/theta/value", json!(1e300), "comparisons[1].tax[0].theta.value");
     check_broken("/comparisons/0/connections", json!(0), "comparisons[0].connections");
@@ -123,5 +123,5 @@ fn r44_what_does_not_fit_together_is_refused_with_its_comparison() {
     let error = error_of(|record| record["comparisons"][1]["tax"] = json!([]));
     assert!(error.to_string().ends_with("is broken at `comparisons[1]`"), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(cause.contains("tax has 0 entries, and 1 belong there"), "{cause}");
+    assert!(cause.contains("tax has 0 entries instead of 1"), "{cause}");
 }

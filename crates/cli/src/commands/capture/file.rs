@@ -22,7 +22,9 @@ impl CaptureFile {
     /// Makes it, with what each such file begins with.
     pub(super) fn create(place: &Output, most_bytes: u64) -> Result<Self, Failure> {
         let file = place.create(0o600).map_err(|error| {
-            Failure::from(error).context(format!("cannot make {}", place.path().display())).with_hint("name a new file")
+            Failure::from(error)
+                .context(format!("cannot make {}", place.path().display()))
+                .with_hint("choose a new file")
         })?;
         let mut waiting = Vec::with_capacity(2 * CHUNK);
         packets::section(&mut waiting, concat!("looptax ", env!("CARGO_PKG_VERSION")));

@@ -136,13 +136,13 @@ fn comment(it: &Connection) -> String {
         Ends::Unix { other_pid: Some(pid), .. } => {
             comm(*pid).map_or(format!("process {pid}"), |it| format!("{it} {pid}"))
         }
-        Ends::Unix { .. } => "a process that is not known".to_owned(),
+        Ends::Unix { .. } => "an unknown process".to_owned(),
         Ends::Tcp { other, .. } => other.to_string(),
     };
     let (client, server) = if it.side == Side::Client { (own, other) } else { (other, own) };
     let old = if it.is_old { "; it may have begun before the capture" } else { "" };
     let end = if it.side == Side::Client { "client" } else { "server" };
-    format!("client {client}, server {server}, over {}; seen at the {end}'s end{old}", way(&it.asked()))
+    format!("client {client}, server {server}, over {}; captured at the {end}'s end{old}", way(&it.asked()))
 }
 
 /// The true name of a way, for Wireshark's columns.

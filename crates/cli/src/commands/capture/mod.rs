@@ -100,12 +100,15 @@ fn follow(
 fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     if args.pid.is_empty() && args.server.is_empty() && args.socket.is_empty() {
         return Err(Failure::usage(
-            "-w needs to know which connections to read",
+            "-w needs a choice of connections to read",
             "choose with --pid PID, --server 127.0.0.1:3306 or --socket PATH; `looptax find` lists them",
         ));
     }
     if let Some(pid) = args.pid.iter().find(|it| process(**it).is_none()) {
-        return Err(Failure::usage(format!("there is no process {pid}"), "`looptax find` lists servers and clients"));
+        return Err(Failure::usage(
+            format!("process {pid} does not exist"),
+            "`looptax find` lists servers and clients",
+        ));
     }
     let file = |path: &PathBuf| {
         socket_file(path).map_err(|error| not_a_socket(path, error, || sockets_of(&survey(None).servers)))
@@ -121,19 +124,18 @@ fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<Str
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => format!("there is no socket at {path}"),
         io::ErrorKind::InvalidInput => format!("{path} is not a socket"),
         _ => {
-            let hint = "--socket takes the path of a server's socket; --pid takes servers and clients without one";
-            return Failure::from(error).context(format!("cannot look at the socket {path}")).with_hint(hint);
+            let hint = "pass the path of a server's socket to --socket, or choose a server or client by --pid";
+            return Failure::from(error).context(format!("cannot inspect the socket {path}")).with_hint(hint);
         }
     };
     let sockets = sockets();
     let more = sockets.len().saturating_sub(MOST_SOCKETS);
     let first = sockets.into_iter().take(MOST_SOCKETS).collect::<Vec<_>>().join(", ");
     let hint = match (&*first, more) {
-        ("", _) => {
-            "no socket of a server is seen here; --server PORT or --pid PID chooses connections without one".to_owned()
-        }
-        (_, 0) => format!("sockets of servers here: {first}"),
-        (_, more) => format!("sockets of servers here: {first}, {more} more (looptax find)"),
+        ("", _) => "looptax sees no server's socket on this machine; choose connections by --server PORT or --pid PID"
+            .to_owned(),
+        (_, 0) => format!("sockets of servers on this machine: {first}"),
+        (_, more) => format!("sockets of servers on this machine: {first}, {more} more (looptax find)"),
     };
     Failure::usage(what, hint)
 }
@@ -153,10 +155,10 @@ fn place(path: &Path) -> Result<Output, Failure> {
     let output = (path.as_os_str() != "-").then(|| Output::find(path)).transpose()?;
     match output {
         Some(output) if output.is_there() => {
-            Err(Failure::usage(format!("{} is there already", path.display()), "name a new file, or remove this one"))
+            Err(Failure::usage(format!("{} exists already", path.display()), "choose a new file, or remove this one"))
         }
         Some(output) if !output.is_stream() => Ok(output),
-        _ => Err(Failure::usage("-w writes an ordinary file", "name a new file, such as looptax.pcapng")),
+        _ => Err(Failure::usage("-w writes only an ordinary file", "choose a new file, such as looptax.pcapng")),
     }
 }
 
@@ -178,14 +180,14 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             (Some(server), None) => format!("cannot tell logins of {}", server.name()),
             (None, _) => {
                 return Err(Failure::usage(
-                    format!("no server that looptax knows listens at {name}"),
+                    format!("no server of a kind that looptax knows listens at {name}"),
                     "`looptax find` lists servers; with --with-logins looptax writes all bytes, passwords included",
                 ));
             }
         };
         return Err(Failure::usage(
-            format!("looptax {what}, at {name}, from other bytes"),
-            "--with-logins writes all that is sent, passwords included",
+            format!("looptax {what}, at {name}, from its other bytes"),
+            "--with-logins writes all bytes, passwords included",
         ));
     }
     Ok(())
@@ -215,7 +217,7 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
     let logins = if args.with_logins {
         "Passwords of logins are among them."
     } else {
-        "Passwords of logins are left out; those within statements are not."
+        "Passwords of logins are left out; passwords within statements are not."
     };
     let end = if time.is_some() { "--for" } else { "Ctrl-C" };
     let question = format!(
@@ -225,12 +227,18 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
         size(args.max),
     );
     if !terminal::can_ask() {
-        return Err(Failure::usage("-w writes what is sent, and there is no terminal to ask on", "add --yes to agree"));
+        return Err(Failure::usage(
+            "-w writes the contents of connections, and without a terminal looptax cannot ask you first",
+            "add --yes to agree",
+        ));
     }
     if terminal::agrees(&question) {
         return Ok(());
     }
-    Err(Failure::usage("nothing was read: not agreed to", "`looptax watch` counts requests without reading them"))
+    Err(Failure::usage(
+        "nothing was read, because you did not agree",
+        "`looptax watch` counts requests without reading them",
+    ))
 }
 
 fn refused(error: Refused) -> Failure {
@@ -249,11 +257,11 @@ mod tests {
     #[test]
     fn a_path_without_a_socket_is_told_with_the_sockets_that_there_are() {
         for (kind, n_sockets, words, hint) in [
-            (io::ErrorKind::NotFound, 0, "there is no socket at /nope", "no socket of a server is seen here"),
-            (io::ErrorKind::NotFound, 2, "there is no socket at /nope", "sockets of servers here: /s0, /s1"),
-            (io::ErrorKind::NotADirectory, 0, "there is no socket at /nope", "no socket of a server is seen here"),
+            (io::ErrorKind::NotFound, 0, "there is no socket at /nope", "looptax sees no server's socket"),
+            (io::ErrorKind::NotFound, 2, "there is no socket at /nope", "sockets of servers on this machine: /s0, /s1"),
+            (io::ErrorKind::NotADirectory, 0, "there is no socket at /nope", "looptax sees no server's socket"),
             (io::ErrorKind::InvalidInput, 6, "/nope is not a socket", "/s2, /s3, 2 more (looptax find)"),
-            (io::ErrorKind::PermissionDenied, 1, "cannot look at the socket /nope", "--socket takes the path"),
+            (io::ErrorKind::PermissionDenied, 1, "cannot inspect the socket /nope", "path of a server's socket"),
         ] {
             let sockets = || (0..n_sockets).map(|it| format!("/s{it}")).collect();
             let failure = not_a_socket(Path::new("/nope"), kind.into(), sockets);

@@ -11,7 +11,7 @@ use crate::args::CaptureArgs;
 /// The words at its end.
 pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &CaptureArgs) -> String {
     let mut text = format!(
-        "{}: {}, {}, {} of what they sent; the file has {}\n",
+        "{}: {}, {}, {} of contents; the file has {}\n",
         path.display(),
         counted(written.n_connections, "connection"),
         counted(written.n_packets, "packet"),
@@ -28,22 +28,23 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         written.n_unfollowed > 0,
         format!(
-            "left out whole: {}, because looptax cannot tell their logins from other bytes; --with-logins writes them",
+            "left out completely: {}, because looptax cannot tell their logins from other bytes; --with-logins writes \
+             them",
             counted(written.n_unfollowed, "connection")
         ),
     );
     line(
         written.n_unknown > 0 && !args.with_logins,
         format!(
-            "{} were left out because they may be a login's: of connections whose protocol is not followed, of those that \
-             began before (until their second request), and behind missing bytes",
+            "{} were left out because they may belong to a login: in connections whose protocol looptax does not \
+             follow, in those that began before (until their second request), and after missing bytes",
             counted(written.n_unknown, "byte")
         ),
     );
     line(missing.n_snapped > 0, format!("{} were cut off by --snaplen", counted(missing.n_snapped, "byte")));
     line(
         missing.n_dropped > 0,
-        format!("{} were lost: they came faster than they could be written", counted(missing.n_dropped, "byte")),
+        format!("{} were lost: they came faster than looptax could write them", counted(missing.n_dropped, "byte")),
     );
     line(
         missing.n_unreadable > 0,
@@ -55,7 +56,7 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         written.n_encrypted > 0,
         format!(
-            "encrypted: {}; their bytes are as sent, and Wireshark needs their keys",
+            "encrypted: {}; the file has their encrypted bytes, and Wireshark needs the keys",
             counted(written.n_encrypted, "connection")
         ),
     );

@@ -38,7 +38,7 @@ impl<'a> Target<'a> {
         if let Some(pid) = process(one) {
             if args.pid.is_some() || args.user.is_some() {
                 return Err(Failure::usage(
-                    format!("the target is already process {pid}, so --pid and --user cannot name another client"),
+                    format!("the target is already process {pid}, so --pid and --user cannot choose another client"),
                     "leave --pid and --user out",
                 ));
             }

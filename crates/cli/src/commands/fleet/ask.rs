@@ -54,7 +54,7 @@ pub(super) fn host(name: &str, args: &AskArgs, terminal: Terminal) -> Result<Exi
         let shown = words::cleaned(name, terminal.style());
         let shown = shown.trim_end();
         return Err(Failure::new(format!("no machine `{shown}` has reported"))
-            .with_hint("it may be a name or a number; `looptax fleet hosts` lists machines with clients over TCP"));
+            .with_hint("give its name or number; `looptax fleet hosts` lists the machines with clients over TCP"));
     }
     show(&machines, args, || words::fleet_machines(&machines, terminal.style()))
 }

@@ -24,8 +24,8 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     let password = match &args.password_file {
         Some(_) if destination.has_password() => {
             return Err(Failure::usage(
-                "the address holds a password, and --password-file names another one",
-                "leave out one of the two",
+                "the address contains a password, and --password-file gives another one",
+                "use only one of the two",
             ));
         }
         Some(path) => Some(secret_in(path)?),
@@ -45,7 +45,7 @@ pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        format!("`{name}` is neither a URL nor a folder here"),
+        format!("`{name}` is neither a URL nor an existing folder"),
         format!(
             "./{name} for a folder, clickhouse://USER@HOST/DATABASE or postgres://USER@HOST/DATABASE for a collector, - to print"
         ),
@@ -71,7 +71,7 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
     let failed = |what: String| {
         Failure::usage(
             format!("cannot use the secret in `{}`: {what}", path.display()),
-            "name a file that contains only it, and that this account may read",
+            "pass a file that contains only the secret and that this account can read",
         )
     };
     let found = read::read(path, MOST_SECRET_BYTES);
@@ -80,7 +80,7 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
     match bytes.len() {
         0 => Err(failed("it is empty".to_owned())),
         n if n < least_bytes => Err(failed(format!(
-            "it has {n} bytes, and a key has {least_bytes} and more: `head -c 32 /dev/urandom` makes one"
+            "it has {n} bytes, and a key needs at least {least_bytes}: `head -c 32 /dev/urandom` makes one"
         ))),
         _ => Ok(bytes),
     }
@@ -106,8 +106,8 @@ fn usual_spool() -> Result<PathBuf, Failure> {
     let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));
     let state = state.ok_or_else(|| {
         Failure::usage(
-            "there is no place for a spool: neither XDG_STATE_HOME nor HOME is set",
-            "--spool FOLDER names one",
+            "looptax has no place for the spool: neither XDG_STATE_HOME nor HOME is set",
+            "choose one with --spool FOLDER",
         )
     })?;
     Ok(state.join("looptax/spool"))

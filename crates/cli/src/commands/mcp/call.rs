@@ -33,7 +33,7 @@ pub(super) fn run(call: &Call, keeps_records: bool, stop: &AtomicBool) -> Value 
     });
     match heard {
         Ok(heard) => result(call, &heard),
-        Err(error) => refused(&format!("looptax cannot be started: {error}")),
+        Err(error) => refused(&format!("cannot start looptax: {error}")),
     }
 }
 
@@ -69,9 +69,9 @@ fn result(call: &Call, heard: &Heard) -> Value {
     };
     let within = call.within.as_secs();
     let cut = match heard.cut {
-        Some(Cut::Time) => format!("ended by its time limit of {within} s"),
-        Some(Cut::Size) => format!("ended: its result has more than {MOST_RESULT_BYTES} bytes"),
-        Some(Cut::Stopped) => "ended by its client".to_owned(),
+        Some(Cut::Time) => format!("stopped after its time limit of {within} s"),
+        Some(Cut::Size) => format!("stopped: its result has more than {MOST_RESULT_BYTES} bytes"),
+        Some(Cut::Stopped) => "stopped by its client".to_owned(),
         None if value.is_none() && heard.code.is_none() => "ended by a signal".to_owned(),
         None => String::new(),
     };

@@ -128,7 +128,7 @@ impl Problem {
     }
 
     fn parse() -> Self {
-        Self::new(-32700, "this line is not JSON, or is nested too deeply")
+        Self::new(-32700, "this line is not JSON, or its JSON is nested too deeply")
     }
 
     pub(super) fn too_long() -> Self {
@@ -140,20 +140,20 @@ impl Problem {
     }
 
     pub(super) fn id() -> Self {
-        Self::new(-32600, "a call with this id is running")
+        Self::new(-32600, "a call with this id is already running")
     }
 
     pub(super) fn method() -> Self {
-        Self::new(-32601, "this method is not known, or not in this version of the protocol")
+        Self::new(-32601, "looptax does not know this method, or not in this version of the protocol")
     }
 
     pub(super) fn params(name: &str) -> Self {
-        Self::new(-32602, format!("`{name}` is missing, or not what this server knows"))
+        Self::new(-32602, format!("`{name}` is missing, or looptax does not know its value"))
     }
 
     fn version(requested: &str) -> Self {
         let data = Some(json!({ "supported": versions(), "requested": requested }));
-        Self { data, ..Self::new(-32022, "this version of the protocol is not known") }
+        Self { data, ..Self::new(-32022, "looptax does not support this version of the protocol") }
     }
 
     /// The message that tells it.

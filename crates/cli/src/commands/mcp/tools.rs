@@ -31,9 +31,9 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<Check, Listed<Checked>>(
             "check",
             "Would the switch work?",
-            "Says whether one program's connection could go over the server's Unix socket: path, permissions, \
-             account, backlog, and what to change. `target` is the connection's address, the application's configuration \
-             file, or its process. Opens a few connections to that server, and logs in where the \
+            "Checks whether one program's connection would work over the server's Unix socket: path, permissions, \
+             account, backlog, and the changes to make. `target` is the connection's address, the application's \
+             configuration file, or its process. Opens a few connections to that server, and logs in where the \
              password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
         ),
         tool::<Dsn, Listed<Vec<Spelling>>>(
@@ -52,7 +52,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
             "show",
             "List of runs",
             "Lists the runs that were measured and kept on this machine, the newest first. With `run` it judges the \
-             saved record of one again and shows its verdicts.",
+             saved record of that run again and shows its verdicts.",
         ),
         tool::<DiffOf, Differences>(
             "diff",
@@ -121,7 +121,7 @@ impl Tool {
     pub(super) fn call(&self, arguments: Value) -> Result<Call, String> {
         let arguments = if arguments.is_null() { json!({}) } else { arguments };
         check_strings(&arguments)?;
-        (self.call)(arguments).map_err(|why| format!("{why}; `{}` takes what its inputSchema says", self.name))
+        (self.call)(arguments).map_err(|why| format!("{why}; see the inputSchema of `{}`", self.name))
     }
 }
 
@@ -159,9 +159,8 @@ fn check_strings(value: &Value) -> Result<(), String> {
         Value::String(text) if text.len() > MOST_BYTES => Err(format!("a string has more than {MOST_BYTES} bytes")),
         Value::String(text) if text.chars().any(char::is_control) => Err("a string has a control character".to_owned()),
         Value::String(text) if !secrets_in(text).is_empty() => {
-            Err("an argument has a password in it, and tools do not accept passwords: leave it out \
-                 (mysql://user@127.0.0.1/db); a \
-             person can put it into LOOPTAX_PASSWORD in the environment that `looptax mcp` is started with"
+            Err("an argument contains a password, and tools do not accept passwords: leave it out \
+                (mysql://user@127.0.0.1/db); a person can set LOOPTAX_PASSWORD in the environment of `looptax mcp`"
                 .to_owned())
         }
         Value::Array(values) => values.iter().try_for_each(check_strings),
@@ -196,12 +195,12 @@ fn list<T: ToString>(name: &str, values: &[T]) -> Option<String> {
 fn check_word(word: &str) -> Result<(), String> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_+.:".contains(it);
     let is_word = !word.is_empty() && word.chars().all(is_plain);
-    is_word.then_some(()).ok_or_else(|| "a name has other characters than letters, digits and - _ + . :".to_owned())
+    is_word.then_some(()).ok_or_else(|| "a name can only have letters, digits and - _ + . :".to_owned())
 }
 
 fn check_range(name: &str, value: u32, range: std::ops::RangeInclusive<u32>) -> Result<(), String> {
     let is_in = range.contains(&value);
-    is_in.then_some(()).ok_or_else(|| format!("`{name}` is from {} to {}", range.start(), range.end()))
+    is_in.then_some(()).ok_or_else(|| format!("`{name}` has to be from {} to {}", range.start(), range.end()))
 }
 
 /// A list as an object: older versions of the protocol have no other results.
@@ -383,16 +382,16 @@ impl Arguments for Compare {
         let kind = self.target.strip_prefix("private:").unwrap_or("");
         let is_private = !kind.is_empty() && kind.chars().all(|it| it.is_ascii_lowercase() || it == '-');
         if !is_private && self.target != "echo" {
-            return Err("`target` is a private server (private:redis, ...) or echo".to_owned());
+            return Err("`target` has to be a private server (private:redis, ...) or echo".to_owned());
         }
         if self.connections.len() > 4 {
-            return Err("`connections` has at most 4 numbers".to_owned());
+            return Err("`connections` can have at most 4 numbers".to_owned());
         }
         self.connections.iter().try_for_each(|it| check_range("connections", *it, 1..=256))?;
         self.arms.iter().chain(&self.workload).try_for_each(|it| check_word(it))?;
         // A script is a file, and a storm opens as many connections as the machine has.
         if self.workload.iter().any(|it| it.starts_with("script") || it == "storm") {
-            return Err("`workload` is one of the built-in ones, and not a storm".to_owned());
+            return Err("`workload` has to be a built-in one, and not a storm".to_owned());
         }
         let seconds = self.seconds.unwrap_or(120);
         check_range("seconds", seconds, 10..=600)?;
@@ -474,8 +473,8 @@ mod tests {
         let with = |name: &str, value: Value| json!({"target": "echo", name: value});
         check_refused("compare", &with("workload", json!("script:qZ7.sql")), "built-in");
         check_refused("compare", &with("workload", json!("storm")), "built-in");
-        check_refused("compare", &with("workload", json!("get,script:qZ7")), "other characters");
-        check_refused("compare", &with("arms", json!(["../qZ7"])), "other characters");
+        check_refused("compare", &with("workload", json!("get,script:qZ7")), "can only have letters");
+        check_refused("compare", &with("arms", json!(["../qZ7"])), "can only have letters");
         check_refused("compare", &with("connections", json!([100_000])), "from 1 to 256");
         check_refused("compare", &with("seconds", json!(601)), "from 10 to 600");
         check_refused("compare", &with("yes", json!(true)), "unknown");

@@ -14,7 +14,7 @@ use crate::terminal::{self, Terminal};
 pub(super) fn kept() -> Result<Kept, Failure> {
     let Some(data) = data_folder() else {
         return Err(Failure::usage(
-            "there is no place for the old file: neither XDG_DATA_HOME nor HOME is set",
+            "looptax has no place for the old file: neither XDG_DATA_HOME nor HOME is set",
             "set one of them",
         ));
     };
@@ -78,8 +78,8 @@ impl Doing<'_> {
         let is_silent = self.args.json.is_printed() || !terminal::can_ask();
         if is_silent && !self.args.yes {
             return Err(Failure::usage(
-                "there is no terminal to ask on",
-                "--yes does it without a question, --dry-run only says what would be done",
+                "without a terminal looptax cannot ask you",
+                "--yes does it without asking, --dry-run only shows what it would do",
             ));
         }
         Ok(())

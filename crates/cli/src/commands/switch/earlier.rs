@@ -65,7 +65,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let fixes = { others.iter() }.filter(|it| it.fix.is_some() && switch.fix.is_none());
     let stay = fixes.map(|it| {
         let (id, title) = (&it.id, &it.title);
-        format!("note: {title} stays; back with: looptax switch --undo {id}\n")
+        format!("note: {title} stays; to undo it: looptax switch --undo {id}\n")
     });
     let is_said = switch.fix.is_some() || doing.is_silent();
     let done = is_said.then(|| "undone\n".to_owned());
@@ -86,8 +86,8 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     }
     let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
     Err(Failure::usage(
-        format!("{} closes its socket at a restart, so the application has to read its old file before", of.name),
-        format!("the whole way back: looptax switch --undo {} --yes --restart{reload}", switch.id),
+        format!("{} closes its socket at a restart, so the application has to read its old file first", of.name),
+        format!("to undo both: looptax switch --undo {} --yes --restart{reload}", switch.id),
     ))
 }
 
@@ -96,7 +96,7 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     let Some(of) = switch.server().filter(|_| args.restart.is_none() && !args.yes) else {
         return args.may_restart();
     };
-    let words = format!("Restart {} afterwards (`{}`), so that it gives {} up?", of.name, of.restart, of.gain());
+    let words = format!("Restart {} afterwards (`{}`), so that it gives up {}?", of.name, of.restart, of.gain());
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
@@ -107,7 +107,7 @@ fn is_of_application(switch: &Switch) -> bool {
 
 fn question(switch: &Switch) -> String {
     match switch.stack() {
-        _ if switch.fix.is_some() => "Take that back?".to_owned(),
+        _ if switch.fix.is_some() => "Undo that?".to_owned(),
         Some(stack) => format!("Put the old files back, and reload {}?", stack.titles()),
         None => "Put the old files back?".to_owned(),
     }
@@ -122,10 +122,10 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         });
         told.next_back()
     };
-    let then = reload_of(switch).or_else(told).map_or_else(String::new, |it| format!("; then it was: {it}"));
+    let then = reload_of(switch).or_else(told).map_or_else(String::new, |it| format!("; at the switch it was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
-        words: format!("reload the application, which is over the socket until then{then}"),
+        words: format!("reload the application, which uses the socket until then{then}"),
     }
 }
 
@@ -143,8 +143,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
         return Ok(());
     }
     let hint = match others.last() {
-        Some(it) => format!("the last one in effect is {} ({}): looptax switch --undo {}", it.id, it.title, it.id),
-        None => "no other is in effect; looptax switch --list shows all".to_owned(),
+        Some(it) => format!("the last switch in effect is {} ({}): looptax switch --undo {}", it.id, it.title, it.id),
+        None => "no other switch is in effect; looptax switch --list shows all".to_owned(),
     };
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
@@ -162,7 +162,7 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     }
     Err(Failure::usage(
         format!("{} was made before {}, whose application may need it", switch.id, later.join(", ")),
-        "undo those first, or take it back all the same with --force",
+        "undo those first, or undo it anyway with --force",
     ))
 }
 
@@ -182,7 +182,7 @@ fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     if args.yes || !is_of_application(switch) {
         return None;
     }
-    terminal::agrees(&format!("Run `{command}` afterwards, as then?")).then_some(command)
+    terminal::agrees(&format!("Run `{command}` afterwards, as at the switch?")).then_some(command)
 }
 
 /// Writes what is left to be written.
@@ -192,7 +192,7 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     if switch.standing != SwitchStanding::Interrupted {
         return Err(Failure::usage(
             format!("{} was not interrupted", switch.id),
-            "looptax switch --list shows the state of each",
+            "looptax switch --list shows the state of each switch",
         ));
     }
     if args.dry_run {
@@ -206,7 +206,7 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     outputs::show(&listed, &args.json, || {
         report::switches(std::slice::from_ref(&listed), terminal.style())
             + &restart_first(&switch)
-            + "reload the application, and look with `looptax find` whether it has moved\n"
+            + "reload the application, and check with `looptax find` whether it has moved\n"
     })?;
     Ok(Exit::Invalid)
 }
@@ -238,9 +238,9 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     for switch in all.into_iter().filter(is_open) {
         let (id, is_fix) = (switch.id.clone(), switch.fix.is_some());
         let how = if is_fix {
-            format!("`looptax switch --undo {id} --admin DSN` takes it back")
+            format!("`looptax switch --undo {id} --admin DSN` undoes it")
         } else {
-            format!("`looptax switch --undo {id}` puts the old files back, `--finish {id}` writes what is left")
+            format!("`looptax switch --undo {id}` puts the old files back, `--finish {id}` writes the rest")
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);

@@ -74,11 +74,11 @@ fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     };
     let names: Vec<String> = titles.iter().map(|it| format!("--as '{it}'")).collect();
     let hint = if names.is_empty() {
-        "--as NAME says whose file it is; nothing was changed".to_owned()
+        "pass the application with --as NAME; nothing was changed".to_owned()
     } else {
-        format!("say {}; nothing was changed", names.join(" or "))
+        format!("pass {}; nothing was changed", names.join(" or "))
     };
-    Err(Failure::usage("name the application before anything is fixed", hint))
+    Err(Failure::usage("looptax fixes nothing before it knows the application", hint))
 }
 
 fn mend_account(
@@ -111,7 +111,8 @@ fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<Option<String>, Fai
     };
     let path = fix.edited.original.path().display().to_string();
     let place = { fix.above }.map_or_else(|| "at the end".to_owned(), |it| format!("above line {it}"));
-    let text = format!("{path}, {place}:\n  + {}\n  then     the server reads it again, without a restart\n", fix.line);
+    let text =
+        format!("{path}, {place}:\n  + {}\n  then     the server reloads the file, without a restart\n", fix.line);
     doing.show(&cleaned(&text, doing.terminal.style()))?;
     if !agrees(doing, "Write it?") {
         return Ok(None);
@@ -128,7 +129,7 @@ fn done(
     let kept = kept()?;
     let work = named(title, |named| run(&kept, named))?;
     let id = work.id().to_owned();
-    doing.show(&format!("  done     prepared; back with: looptax switch --undo {id}\n\n"))?;
+    doing.show(&format!("  done     prepared; to undo it: looptax switch --undo {id}\n\n"))?;
     Ok(Some(id))
 }
 
@@ -152,10 +153,10 @@ pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
         let is_for = |protocol| { planned.found.address.as_ref() }.is_some_and(|it| it.protocol == protocol);
         let has = |place| has_step(planned, place);
         if is_for(Protocol::Mysql) && has(StepPlace::Sql) && !doing.args.fix_account {
-            text += "  or       --fix-account --admin DSN runs the statements, and --undo takes them back\n";
+            text += "  or       --fix-account --admin DSN runs the statements, and --undo undoes them\n";
         }
         if is_for(Protocol::Postgres) && has(StepPlace::HbaLine) && !doing.args.fix_hba {
-            text += "  or       --fix-hba writes the line and has the server read it; --undo takes it back\n";
+            text += "  or       --fix-hba writes the line and reloads the server; --undo undoes it\n";
         }
     }
     text

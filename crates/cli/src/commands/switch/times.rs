@@ -35,7 +35,7 @@ impl Times {
         match begun {
             Ok(watch) => Some(Self { watch, time: args.times_over }),
             Err(error) => {
-                let why = format!("requests are not timed before and after: {error:#}\n");
+                let why = format!("looptax does not time requests before and after: {error:#}\n");
                 doing.terminal.words(&why);
                 None
             }
@@ -60,7 +60,7 @@ impl Times {
         stop: &AtomicBool,
     ) -> Result<WatchedDiff, Failure> {
         let Some(after) = self.watch.look_for(self.time, stop)? else {
-            return Err(Failure::new("it was ended too early"));
+            return Err(Failure::new("it ended too early"));
         };
         let mut diff = watched_diff((None, before), (None, &after))?;
         let is_moved =

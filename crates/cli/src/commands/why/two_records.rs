@@ -32,8 +32,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     };
     if let Some(server) = words.iter().find_map(|it| target::parse(it).ok()) {
         return Err(Failure::usage(
-            format!("`{record}` is a record and `{}` a server: `why` takes servers, or two records", server.name()),
-            format!("`looptax why {record} LATER`; `looptax show {record}` shows the layers of one"),
+            format!("`{record}` is a record and `{}` is a server: `why` needs servers, or two records", server.name()),
+            format!("`looptax why {record} LATER` compares two; `looptax show {record}` shows the layers of one"),
         ));
     }
     refuse_options(&args.typed)?;
@@ -58,12 +58,12 @@ fn is_record(word: &str) -> bool {
 
 fn not_two(record: &str, n_words: usize) -> Failure {
     let given = match n_words {
-        1 => "there is one".to_owned(),
-        n => format!("there are {n} words"),
+        1 => "only one was given".to_owned(),
+        n => format!("{n} words were given"),
     };
     Failure::usage(
         format!("`{record}` is a record, and `why` compares two records, an earlier and a later one; {given}"),
-        format!("`looptax why {record} LATER`; `looptax show {record}` shows the layers of one"),
+        format!("`looptax why {record} LATER` compares two; `looptax show {record}` shows the layers of one"),
     )
 }
 
@@ -77,8 +77,8 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
         _ => "do",
     };
     Err(Failure::usage(
-        format!("{} {verb} not work with two records, which are only compared", all.join(", ")),
-        "--json does; `looptax show` makes pages, formats and call chains of one record",
+        format!("{} {verb} not work with two records, which `why` only compares", all.join(", ")),
+        "only --json works; `looptax show` makes pages, formats and call chains of one record",
     ))
 }
 
@@ -86,7 +86,7 @@ fn sampled(word: &str, terminal: Terminal) -> Result<Record, Failure> {
     let (record, _) = record_of(word)?.told(terminal);
     if record.comparisons.iter().all(|it| it.why.is_empty()) {
         return Err(Failure::usage(
-            format!("`{word}` holds no samples"),
+            format!("`{word}` has no samples"),
             "`looptax why TARGET -o FILE` writes such records; `looptax diff` compares everything else",
         ));
     }

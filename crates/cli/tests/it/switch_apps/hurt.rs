@@ -281,7 +281,7 @@ fn a_url_that_cannot_be_moved_is_told_and_left_alone() {
     let before = app.bytes();
     let run = switch(&app, &[]).run();
     run.expect_code(1);
-    for words in ["junixsocket", "these lines are yours to write"] {
+    for words in ["junixsocket", "write these lines yourself"] {
         if !run.stdout.contains(words) {
             run.fail(words);
         }

@@ -56,7 +56,7 @@ fn the_requests_of_django_are_timed_before_the_move_and_after() {
     let switched: Value = serde_json::from_str(&run.stdout).unwrap();
     check_fits("switch", &switched);
     if switched["requests"].is_null() {
-        assert!(run.stderr.contains("requests are not timed"), "{}", run.stderr);
+        assert!(run.stderr.contains("looptax does not time requests"), "{}", run.stderr);
         skip("eyes: the kernel does not let us count");
         return;
     }

@@ -282,7 +282,7 @@ impl Shop {
         self.expect_as_before(&before);
         let run = self.switch();
         run.expect_code(0);
-        expect_said(&run, "moved, and proved");
+        expect_said(&run, "moved and proved");
         self.expect_page();
         assert!(!self.is_port_open(), "somebody still listens at the port");
         for (name, line) in self.files.iter().zip(moved) {

@@ -178,7 +178,7 @@ fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
     let before = shop.files();
     let run = shop.switch(&[]);
     run.expect_code(0);
-    expect_said(&run, "moved, and proved");
+    expect_said(&run, "moved and proved");
     shop.expect_page();
     assert!(!shop.is_port_open(), "somebody still listens at the port");
     let [site, pool] = ["sites/shop", "pool.d/www.conf"].map(|it| fs::read_to_string(shop.place.path(it)).unwrap());
@@ -286,7 +286,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let page = shop.url("/");
     let run = shop.switching(&["--yes", "--url", &page]).run();
     run.expect_code(1);
-    let words = "--force writes it all the same";
+    let words = "--force writes it anyway";
     assert!(run.stderr.contains(words), "{}", run.stderr);
     is_over.store(true, Ordering::Relaxed);
     other.join().unwrap();
@@ -373,7 +373,7 @@ fn a_page_that_fails_over_the_socket_brings_both_files_back() {
     let n_failed =
         visits.split_once(" failed, within ").and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok());
     assert!(n_failed.is_some_and(|it: u32| it > 5), "{visits}");
-    assert!(visits.contains("not moved: all is as it was before"), "{visits}");
+    assert!(visits.contains("not moved: everything is as it was before"), "{visits}");
     shop.expect_as_before(&before);
 }
 

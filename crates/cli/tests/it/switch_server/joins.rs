@@ -61,7 +61,7 @@ fn a_user_joins_the_servers_group_and_leaves_it_with_the_undo() {
     let told: String = ["moved", "undone", "moved-again", "undone-again"].map(read).concat();
     let told = told + &String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{told}");
-    assert!(told.contains("www-data joins the group redis") && told.contains("moved, and proved"), "{told}");
+    assert!(told.contains("www-data joins the group redis") && told.contains("moved and proved"), "{told}");
     let in_group = |name: &str| read(name).split_whitespace().any(|it| it == "redis");
     assert!(in_group("groups-moved") && !in_group("groups-undone"), "{told}");
     assert!(told.contains("www-data is in the group redis") && in_group("groups-kept"), "{told}");

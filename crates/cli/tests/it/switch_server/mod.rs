@@ -197,7 +197,7 @@ fn moved_and_back(kind: &'static str) {
     let files = [&*scene.app, &scene.own];
     let moved = scene.switch(files).run();
     moved.expect_code(0);
-    assert!(moved.words().contains("moved, and proved"), "{}", moved.stdout);
+    assert!(moved.words().contains("moved and proved"), "{}", moved.stdout);
     assert!(!moved.words().contains("beware"), "nothing of it is in these files: {}", moved.stdout);
     scene.expect_only_the_socket();
 
@@ -344,7 +344,7 @@ fn r49_pgpool_s_queue_is_said_as_the_kernel_has_it() {
     stays.expect_code(1);
     let words = stays.words();
     assert!(words.contains(&format!("too small for {n} connections")), "{words}");
-    assert!(words.contains("raise `net.core.somaxconn` (its socket takes 10,000 of that at most)"), "{words}");
+    assert!(words.contains("raise `net.core.somaxconn` (its socket uses at most 10,000 of it)"), "{words}");
     scene.expect_as_before();
 }
 

@@ -181,7 +181,7 @@ fn a_server_and_its_application_are_taken_back_together() {
     let quiet = scene.switch([&scene.app, &scene.own]).args(["-q"]).run();
     quiet.expect_code(0);
     assert!(
-        quiet.stdout.starts_with("moved, and proved") && quiet.stderr.is_empty(),
+        quiet.stdout.starts_with("moved and proved") && quiet.stderr.is_empty(),
         "{}{}",
         quiet.stdout,
         quiet.stderr
@@ -216,7 +216,7 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
         n += 1;
         (n > N_MORE).then_some(())
     });
-    run.wait_for_stderr("the old files are being put back");
+    run.wait_for_stderr("looptax is putting the old files back");
     fs::write(&go, "").unwrap();
     let run = run.wait();
     run.expect_code(130);

@@ -59,7 +59,7 @@ fn an_application_that_is_not_there_is_told() {
 
 #[test]
 fn an_application_that_is_no_program_is_told() {
-    refused(&[], &["./page.php"], &["page.php", "may you execute it?"]);
+    refused(&[], &["./page.php"], &["page.php", "the right to execute it?"]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn flipped_on_mariadb(server: &Server, place: &Place, per_page: u64, command: &[
         &format!("at {} -> {}", server.it.tcp, server.socket()),
         "its pages open connections to mariadbd: one process",
         "over TCP over the socket the socket saves",
-        &format!("connections per page: mariadbd {per_page}; moved were {n} of {n} in the socket's turns, 0 of"),
+        &format!("connections per page: mariadbd {per_page}; moved: {n} of {n} in the socket's turns, 0 of"),
     ]);
 }
 

@@ -49,19 +49,25 @@ impl Abilities {
         if !self.has_ttl {
             lacks.push(match keep_days {
                 Some(days) => {
-                    format!("rows do not go by themselves (no TTL): drop partitions older than {days} days, by month")
+                    format!(
+                        "the engine does not delete old rows (no TTL): drop partitions older than {days} days, by month"
+                    )
                 }
-                None => "rows do not go by themselves (no TTL): drop partitions by month".to_owned(),
+                None => "the engine does not delete old rows (no TTL): drop partitions by month".to_owned(),
             });
         }
         if !self.has_checks {
             lacks.push(
-                "lengths of texts are not checked by the engine (no constraints): looptax cuts them before it sends"
+                "the engine does not check the length of texts (no constraints): looptax cuts them before it sends"
                     .to_owned(),
             );
         }
         if !self.has_async_insert {
-            lacks.push("small inserts are not gathered (no async_insert): with thousands of machines let them report at random times (--jitter)".to_owned());
+            lacks.push(
+                "the engine does not batch small inserts (no async_insert): with thousands of machines let them report \
+                 at random times (--jitter)"
+                    .to_owned(),
+            );
         }
         lacks
     }

@@ -122,9 +122,9 @@ impl Http {
     fn failed(&self, error: ureq::Error) -> FleetError {
         use ureq::Error;
         match error {
-            Error::BodyExceedsLimit(limit) => self.strange(&format!("more than {limit} bytes came")),
-            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => self.strange("its answer is not HTTP's"),
-            Error::LargeResponseHeader(..) => self.strange("the head of its answer has no end"),
+            Error::BodyExceedsLimit(limit) => self.strange(&format!("its answer has more than {limit} bytes")),
+            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => self.strange("its answer is not HTTP"),
+            Error::LargeResponseHeader(..) => self.strange("the header of its answer is too long"),
             Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
                 self.away(cleaned(&error.to_string()))
             }

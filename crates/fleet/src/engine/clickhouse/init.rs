@@ -60,7 +60,7 @@ fn keep(engine: &Server, site: &Site<'_>, days: u32, done: &mut Vec<String>) -> 
         );
         if ask(engine, &as_wanted)? == 0 {
             execute(engine, &site.keep(table, days))?;
-            done.push(format!("rows of {local} go after {days} days"));
+            done.push(format!("rows of {local} are deleted after {days} days"));
         }
     }
     Ok(())
@@ -79,7 +79,7 @@ fn ask(engine: &Server, sql: &str) -> Result<u32, FleetError> {
     let answer = engine.http.run(sql, &[], &[], FEW_BYTES)?;
     let text = String::from_utf8_lossy(&answer);
     let number = text.trim().parse();
-    number.map_err(|_| engine.http.strange("it answers no number where one was asked for"))
+    number.map_err(|_| engine.http.strange("its answer is not the expected number"))
 }
 
 /// `table findings` of the statement that makes it.

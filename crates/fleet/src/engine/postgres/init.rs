@@ -28,12 +28,13 @@ pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<Collect
     options.check()?;
     let mut lacks = Vec::new();
     if options.cluster.is_some() {
-        lacks.push("--cluster is ClickHouse's, and means nothing here".to_owned());
+        lacks.push("--cluster is only for ClickHouse and was ignored".to_owned());
     }
     let encoding = engine.column("SHOW server_encoding")?.concat();
     if encoding != "UTF8" {
         return Err(engine.strange(format!(
-            "its database is in {encoding}, and names of programs need UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+            "its database has the encoding {encoding}, but names of programs need UTF8: CREATE DATABASE … ENCODING \
+             'UTF8' TEMPLATE template0"
         )));
     }
     let mut done = Vec::new();
@@ -59,7 +60,7 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
         return Err(
-            engine.strange(format!("its tables are of version {from_version}, and this looptax knows {VERSION}"))
+            engine.strange(format!("its tables have version {from_version}, but this looptax supports only {VERSION}"))
         );
     }
     if from_version < VERSION {
@@ -94,7 +95,7 @@ fn partitions(
     for month in engine.column(&months)? {
         let mut parts = month.split(' ');
         let (Some(ending), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(engine.strange("it names no months".to_owned()));
+            return Err(engine.strange("its list of months cannot be parsed".to_owned()));
         };
         for table in by_month() {
             let name = format!("{}_{ending}", table.name);
@@ -104,7 +105,7 @@ fn partitions(
             match partition(engine, table, [ending, from, to]) {
                 Ok(()) => made.push(name),
                 Err(FleetError::Refused { what, .. }) => {
-                    lacks.push(format!("no partition {name}: {what}"));
+                    lacks.push(format!("cannot make the partition {name}: {what}"));
                 }
                 Err(error) => return Err(error),
             }
@@ -141,7 +142,7 @@ fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(),
     );
     for name in engine.column(&over)? {
         engine.execute(&format!("DROP TABLE {name}"))?;
-        done.push(format!("rows of {name} are gone"));
+        done.push(format!("rows of {name} deleted"));
     }
     let others = by_month().map(|it| format!("{}_other", it.name));
     let whole = { TABLES.into_iter() }.filter(|it| !ddl::is_by_month(it));
@@ -151,7 +152,7 @@ fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(),
         let n_gone =
             engine.execute(&format!("DELETE FROM {schema}.{table} WHERE received < now() - interval '{days} days'"))?;
         if n_gone > 0 {
-            done.push(format!("{n_gone} rows of {table} are gone"));
+            done.push(format!("{n_gone} rows of {table} deleted"));
         }
     }
     Ok(())
@@ -159,7 +160,7 @@ fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(),
 
 fn number(engine: &mut Session, sql: &str) -> Result<u32, FleetError> {
     let found = engine.column(sql)?.concat().parse();
-    let strange = "it answers no number where one was asked for";
+    let strange = "its answer is not the expected number";
     found.map_err(|_| engine.strange(strange.to_owned()))
 }
 

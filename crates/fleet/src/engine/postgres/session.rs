@@ -77,7 +77,7 @@ impl Session {
             return Err(FleetError::Refused {
                 to: session.to,
                 refusal: Refusal::NoTables,
-                what: "the account may use no schema of its search_path".to_owned(),
+                what: "the account may not use any schema of its search_path".to_owned(),
             });
         }
         session.execute(&ddl::own_names())?;
@@ -177,7 +177,7 @@ fn broken(error: &rustls::Error) -> FleetError {
 
 fn connect(at: &PostgresAt, limits: Limits, to: &str) -> Result<Link, FleetError> {
     let away = |what: String| FleetError::Away { to: to.to_owned(), what: cleaned(&what) };
-    let mut last = away("it has no address".to_owned());
+    let mut last = away("its host name has no address".to_owned());
     for endpoint in endpoints(at).map_err(|error| away(error.to_string()))? {
         match Link::open(&endpoint, limits) {
             Ok(link) => return Ok(link),

@@ -44,10 +44,10 @@ pub(super) fn nothing_in_common(before: &[Comparison], after: &[Comparison]) -> 
     let pairs = pairs.flat_map(|one| after.iter().map(move |it| differences(one, it)));
     let nearest = pairs.min_by_key(Vec::len);
     let nearest = nearest
-        .map_or_else(String::new, |it| format!("; what is nearest differs in {}", in_words(&it, ["in A", "in B"])));
+        .map_or_else(String::new, |it| format!("; the nearest two differ in {}", in_words(&it, ["in A", "in B"])));
     Failure::usage(
         format!(
-            "the runs have nothing in common that could be compared: A measured {}; B measured {}{nearest}",
+            "the runs have no common comparison: A measured {}; B measured {}{nearest}",
             names(before),
             names(after)
         ),
@@ -70,7 +70,7 @@ fn differences(one: &Comparison, other: &Comparison) -> Vec<Difference> {
     found.compare("client", [one, other].map(|it| it.client.to_string()));
     let likes = [one, other].map(|it| it.client_like.as_ref());
     if likes[0] != likes[1] {
-        found.add("client that is stood for", likes.map(|it| of_option(it.map(|it| &it.library))));
+        found.add("imitated client", likes.map(|it| of_option(it.map(|it| &it.library))));
     }
     of_load(one, other, &mut found);
     found.compare("whole commands", [one, other].map(|it| it.commands.is_some()));
@@ -143,7 +143,7 @@ mod tests {
             comparison
         };
         let told = nothing_in_common(&[echo(64)], &[other_client(), echo(4_096)]).to_string();
-        let words = "; what is nearest differs in bytes of a request: 64 in A, 4096 in B";
+        let words = "; the nearest two differ in bytes of a request: 64 in A, 4096 in B";
         assert!(told.ends_with(words), "{told}");
         let told = nothing_in_common(&[echo(64)], &[]).to_string();
         assert!(told.ends_with("B measured nothing"), "{told}");

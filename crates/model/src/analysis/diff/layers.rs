@@ -53,7 +53,7 @@ pub(super) fn left_out(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
         }
         for (run, of_run) in [("A", before), ("B", after)] {
             let invalid = of_run.why.iter().flat_map(|it| &it.invalid);
-            lines.extend(invalid.map(|it| format!("nothing follows from the layers of {run}: {it}")));
+            lines.extend(invalid.map(|it| format!("the layers of {run} cannot be used: {it}")));
         }
         let sees = |it: &Comparison| it.why.first().map(|it| it.sampling.sees_kernel);
         if let (Some(one), Some(other)) = (sees(before), sees(after))
@@ -61,7 +61,7 @@ pub(super) fn left_out(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
         {
             let [run, rest] = if one { ["A", "B"] } else { ["B", "A"] };
             lines.push(format!(
-                "{run} saw the kernel's part of the CPU time and {rest} did not: their layers are not the same things"
+                "{run} saw the kernel's part of the CPU time and {rest} did not, so their layers mean different things"
             ));
         }
     }
@@ -242,7 +242,7 @@ mod tests {
         after.why[0].invalid = vec!["samples were lost".to_owned()];
         assert_eq!(layers(&before, &after), []);
         let told = left_out(&[(&before, &after)]);
-        assert_eq!(told, ["nothing follows from the layers of B: samples were lost"]);
+        assert_eq!(told, ["the layers of B cannot be used: samples were lost"]);
         after.why.clear();
         let told = left_out(&[(&before, &after)]);
         assert!(told[0].starts_with("only A was sampled"), "{told:?}");

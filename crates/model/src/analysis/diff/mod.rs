@@ -27,7 +27,7 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
                 "the runs were measured by different methods (version {} and {}), so their figures mean different things",
                 before.method_version, after.method_version
             ),
-            "CHANGELOG.md says under Method what changed; measure both with one looptax",
+            "CHANGELOG.md lists the changes under Method; measure both with the same looptax",
         ));
     }
     let pairs: Vec<(&Comparison, &Comparison)> = before
@@ -60,7 +60,7 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
 
 fn same_run(before: &Record, after: &Record) -> Vec<String> {
     let is_same = !before.id.is_empty() && before.id == after.id;
-    let words = "A and B are the same run: nothing in it can have changed";
+    let words = "A and B are the same run, so nothing can have changed";
     is_same.then(|| words.to_owned()).into_iter().collect()
 }
 
@@ -70,8 +70,8 @@ fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let sentence = |run: &str, comparison: &Comparison| {
         comparison.tax.iter().any(is_withheld).then(|| {
             format!(
-                "{run} has no verdict on {}, because it was disturbed, drifted or is invalid: a change shown here may be \
-                 nothing else",
+                "{run} has no verdict on {}, because it was disturbed, drifted or is invalid: a change shown here may \
+                 be only that",
                 name(comparison)
             )
         })

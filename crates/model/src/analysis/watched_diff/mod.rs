@@ -42,7 +42,7 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
         if it.hops.iter().any(|hop| hop.looks.len() > MOST_LOOKS) {
             let name = name.unwrap_or("it");
             return Err(Failure::usage(
-                format!("{name} has more than {MOST_LOOKS} snapshots of one client, which looptax never saves"),
+                format!("{name} has more than {MOST_LOOKS} snapshots of one client, more than looptax ever saves"),
                 "count again with `looptax watch --save NAME`",
             ));
         }
@@ -77,7 +77,7 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
     if hops.is_empty() {
         return Err(Failure::usage(
             "no client made requests to the same server in both counts",
-            "the same programs have to make requests during both: `looptax watch` shows which do",
+            "the same programs have to make requests during both: `looptax watch` shows which programs do",
         ));
     }
     let tested: Vec<f64> = chances.iter().copied().flatten().collect();
@@ -90,8 +90,8 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
     Ok(WatchedDiff { before: span(before), after: span(after), hops, notes })
 }
 
-const SEND_IS_NOT_IN_IT: &str = "times begin when a request has arrived at the server: the client's own send, which is \
-                                 longer over TCP, is not in them, so a move to the socket saves a little more";
+const SEND_IS_NOT_IN_IT: &str = "times begin when a request has arrived at the server: they exclude the client's own \
+    send, which is longer over TCP, so a move to the socket saves a little more";
 
 fn moved(it: &WatchedChange) -> bool {
     it.before.way.is_tcp() != it.after.way.is_tcp()
@@ -118,8 +118,8 @@ fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
     groups.retain(|it| n_requests(it) > 0);
     groups.sort_by_key(|it| std::cmp::Reverse(n_requests(it)));
     let n_more = groups.len().saturating_sub(MOST_NAMED);
-    let named = groups.iter().take(MOST_NAMED).map(|it| format!("only in the {which} one: {}", named(it)));
-    let more = (n_more > 0).then(|| format!("only in the {which} one: {n_more} more"));
+    let named = groups.iter().take(MOST_NAMED).map(|it| format!("only in the {which} count: {}", named(it)));
+    let more = (n_more > 0).then(|| format!("only in the {which} count: {n_more} more"));
     named.chain(more).collect()
 }
 
@@ -215,7 +215,7 @@ fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> 
     let differs = |one: f64, other: f64| one.max(other) > OTHER_SIZE * one.min(other);
     (differs(asked, asked_after) || differs(answered, answered_after)).then(|| {
         format!(
-            "these are not the same requests: {asked:.0} bytes asked and {answered:.0} answered on average before, \
+            "these are not the same requests: on average {asked:.0} bytes sent and {answered:.0} received before, \
              {asked_after:.0} and {answered_after:.0} after"
         )
     })
@@ -226,8 +226,8 @@ fn other_rate([before, after]: [f64; 2]) -> Option<String> {
     let (least, most) = (before.min(after), before.max(after));
     (least > 0.0 && most >= OTHER_RATE * least).then(|| {
         format!(
-            "this is not the same load: {before:.1} requests/s before and {after:.1} after, and at another load a request \
-             takes another time"
+            "this is not the same load: {before:.1} requests/s before and {after:.1} after; the time of a request \
+             depends on the load"
         )
     })
 }

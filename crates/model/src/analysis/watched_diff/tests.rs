@@ -127,7 +127,7 @@ fn of_two_servers_one_that_was_restarted_is_known_by_its_address() {
     let after = vec![hop(("mariadbd", 12), SOCKET.0, SOCKET.1, &[200.0; 20]), other()];
     let found = diff(before, after).unwrap();
     assert_eq!(found.hops.len(), 1);
-    assert!(found.notes[0].starts_with("only in the later one: php-fpm -> mariadbd at /run"), "{:?}", found.notes);
+    assert!(found.notes[0].starts_with("only in the later count: php-fpm -> mariadbd at /run"), "{:?}", found.notes);
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) const MARIADB: Facts = Facts {
         is_usual: true,
         lacks: &[(
             Arm::Abstract,
-            "MariaDB has one socket, which is the one with a path here; PostgreSQL and echo have both",
+            "MariaDB has only one socket, and looptax gives it a path; PostgreSQL and echo have both",
         )],
     }),
     ..FAMILY

@@ -20,7 +20,7 @@ pub(super) const MEMCACHED: Facts = Facts {
     spellings: &[Spelling::new(Kind::Memcached, "", Form::After("memcached "))],
     usual_backlog: Some(1024),
     how_to_raise_the_backlog: "set `-b`",
-    how_to_add_a_socket: "start it with `-s PATH`; that turns TCP off, so other hosts need a second one",
+    how_to_add_a_socket: "start it with `-s PATH`; that turns TCP off, so other hosts need a second memcached",
     private: Some(Private {
         programs: &["memcached"],
         prints: |text| {
@@ -35,7 +35,8 @@ pub(super) const MEMCACHED: Facts = Facts {
             TLS_UNIX,
             (
                 Arm::Proxy,
-                "memcached knows its clients only by their addresses, and sees the proxy's: nothing could be proved",
+                "memcached identifies its clients only by address, and sees only the proxy's: looptax could prove \
+                 nothing",
             ),
             TLS,
         ],
@@ -56,7 +57,7 @@ pub(super) const FERRETDB: Facts = Facts {
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv")),
     ],
     usual_backlog: None,
-    how_to_raise_the_backlog: "raise `net.core.somaxconn`, which it takes, and restart it",
+    how_to_raise_the_backlog: "raise `net.core.somaxconn`, which it uses, and restart it",
     how_to_add_a_socket: "set `Environment=FERRETDB_LISTEN_UNIX=PATH` in [Service] of its unit (or start it with `--listen-unix PATH`) and restart it; TCP stays",
     private: Some(Private {
         programs: &["ferretdb"],

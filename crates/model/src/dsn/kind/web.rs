@@ -40,7 +40,7 @@ pub(super) const HTTP: Facts = Facts {
     name: "http",
     title: "HTTP",
     protocol: Some(Protocol::Http),
-    how_to_add_a_socket: "bind it to a path, as its server spells that, and restart it",
+    how_to_add_a_socket: "bind it to a path, in the way of its server, and restart it",
     private: Some(Private { is_usual: false, ..OURS }),
     ..FAMILY
 };
@@ -49,7 +49,7 @@ pub(super) const ECHO: Facts = Facts {
     name: "echo",
     title: "echo",
     protocol: Some(Protocol::Echo),
-    how_to_add_a_socket: "restart it: it always has one",
+    how_to_add_a_socket: "restart it: it always has a socket",
     private: Some(OURS),
     ..FAMILY
 };

@@ -24,7 +24,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     let whose = if many { format!(", if it is {}", change.title) } else { String::new() };
     let place = match answer.line {
         Some(_) => answer.source.clone(),
-        None => format!("what sets {} (unit, container, shell)", answer.source),
+        None => format!("the place that sets {} (unit, container, shell)", answer.source),
     };
     let mut text = wrapped(&format!("  do    {when}change {place}{whose}:\n"), style);
     for edit in &change.edits {
@@ -42,7 +42,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
         let _ = writeln!(rest, "        beware: {trap}");
     }
     if !change.is_read {
-        let _ = writeln!(rest, "        how we know: generally known, not read in its source: try it on a copy");
+        let _ = writeln!(rest, "        how we know: from general knowledge, not from its source: try it on a copy");
     }
     text + &wrapped(&rest, style)
 }

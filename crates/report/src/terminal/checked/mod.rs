@@ -62,7 +62,7 @@ impl Told {
             }
         }
         if !topics.is_empty() {
-            let line = format!("  fine  {} (how that is known: --verbose)\n", topics.join(", "));
+            let line = format!("  fine  {} (--verbose shows how we know)\n", topics.join(", "));
             text += &wrapped(&line, self.style);
         }
         text
@@ -137,13 +137,13 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
         SwitchVerdict::WouldNotWork if has(PointCode::ReachesNothing) => "does not work as it is".to_owned(),
         SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there => format!(
             "on the socket already, {}: {} point{}",
-            if n_failed > 0 { "and does not work" } else { "whether it works is not known" },
+            if n_failed > 0 { "and does not work" } else { "it is not known whether it works" },
             n_failed.max(n_open),
             plural(n_failed.max(n_open))
         ),
         SwitchVerdict::WouldWork if n_open == 0 => "would work".to_owned(),
         SwitchVerdict::WouldWork => {
-            format!("would work, as far as is known; {n_open} point{} open", plural(n_open))
+            format!("would work, as far as looptax knows; {n_open} point{} open", plural(n_open))
         }
         SwitchVerdict::WouldNotWork => {
             format!("would not work as things are: {n_failed} cause{}", plural(n_failed))

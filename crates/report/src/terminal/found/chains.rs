@@ -19,7 +19,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     if chains.is_empty() {
         return;
     }
-    lines.heading(0, "what a page goes through");
+    lines.heading(0, "the servers behind a page");
     let mut n_left_out = 0;
     for chain in chains {
         n_left_out += write_chain(chain, found, most.of(Part::Hops), lines);
@@ -62,7 +62,7 @@ fn asked_from_elsewhere(chain: &FoundChain, found: &Found, text: Text) -> Option
     let (name, server) = asked_first(chain, found)?;
     let n_remote = server.map_or(0, |it| it.n_remote);
     (n_remote > 0)
-        .then(|| format!("{} is asked from elsewhere: {}", shown(name, text), counted(n_remote, "connection")))
+        .then(|| format!("{} gets requests from elsewhere: {}", shown(name, text), counted(n_remote, "connection")))
 }
 
 /// `nginx 812 -> php-fpm8.2 901 -> mariadbd 640 + redis-server 650`.
@@ -174,7 +174,7 @@ fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     let kinds: BTreeSet<&String> =
         chain.kinds_without_cost.iter().chain(&chain.kinds_without_connection_cost).collect();
     let without = if kinds.is_empty() { String::new() } else { format!(" without {}", listed(kinds, text)) };
-    Some(format!("in all{without}: {sum} ms/s lost"))
+    Some(format!("total{without}: {sum} ms/s lost"))
 }
 
 /// Servers that the chain may go on to.
@@ -199,11 +199,11 @@ impl Words<'_> {
         let names = nonempty(listed(unseen.collect::<BTreeSet<_>>(), self.text))?;
         Some(if self.found.sees_all {
             format!(
-                "who asks {names} is not seen: no client is connected now, and over a Unix socket what was closed \
-                 leaves no trace"
+                "looptax does not see which program sends requests to {names}: no client is connected now, and closed \
+                 connections over a Unix socket leave no trace"
             )
         } else {
-            format!("who asks {names} is seen by root only")
+            format!("only root sees which program sends requests to {names}")
         })
     }
 
@@ -211,7 +211,8 @@ impl Words<'_> {
         let mut hops = self.chains.iter().flat_map(|it| &it.hops);
         let is_printed =
             |hop: &FoundHop| hop.closed_per_s.is_some() && rates(hop).iter().any(|it| it.ends_with("closed"));
-        hops.any(is_printed).then(|| "a closed connection counts as one request: it had one or more".to_owned())
+        hops.any(is_printed)
+            .then(|| "a closed connection counts as one request, though it may have had more".to_owned())
     }
 
     /// The kinds of servers whose cost was not measured.
@@ -223,8 +224,12 @@ impl Words<'_> {
         let short = nonempty(short).map(|it| format!("a connection for each request to {it}"));
         let open: Vec<String> = kept.into_iter().chain(short).collect();
         let costs = if open.len() > 1 { "cost" } else { "costs" };
-        (self.found.rates_over_s.is_some() && !open.is_empty())
-            .then(|| format!("what {} {costs} over TCP was not measured here, and is in no sum", open.join(", and ")))
+        (self.found.rates_over_s.is_some() && !open.is_empty()).then(|| {
+            format!(
+                "looptax did not measure on this machine what {} {costs} over TCP, so no total includes it",
+                open.join(", and ")
+            )
+        })
     }
 
     fn missing(&self) -> Option<String> {
@@ -235,7 +240,7 @@ impl Words<'_> {
         });
         let named = nonempty(named.collect::<Vec<_>>().join(", "))?;
         Some(format!(
-            "perhaps: within the last minute connections were closed whose owner was not seen, to {named}; a hop may be missing"
+            "perhaps: within the last minute unseen owners closed connections to {named}; a hop may be missing"
         ))
     }
 
@@ -246,7 +251,7 @@ impl Words<'_> {
         let names = hops.map(|hop| format!("{} -> {}", client(hop, self.text), shown(&hop.server, self.text)));
         let names: BTreeSet<String> = names.collect();
         let names = nonempty(names.into_iter().take(MOST_NAMES).collect::<Vec<_>>().join(", "))?;
-        Some(format!("what {names} costs is shared with others by parts that are not known, and is in no sum"))
+        Some(format!("others share the cost of {names} in unknown parts, so no total includes it"))
     }
 }
 

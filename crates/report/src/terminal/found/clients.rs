@@ -56,16 +56,16 @@ impl Clients {
 
     pub(super) fn write(&self, found: &Found, most: Most, lines: &mut Lines) {
         self.paying.write("over TCP: these pay the loopback tax", Part::Paying, "programs over TCP", most, lines);
-        let heading = "over TCP to a process that only root sees: these pay if it is a database";
+        let heading = "over TCP to a process that only root sees: these pay if that process is a database";
         self.open.write(heading, Part::Open, "programs that may pay", most, lines);
         self.on_socket.write("on the socket already", Part::OnSocket, "programs on the socket", most, lines);
         let is_empty = [&self.paying, &self.open, &self.on_socket].iter().all(|it| it.each.is_empty());
         if is_empty && !found.servers.is_empty() {
             let is_open = { found.servers.iter() }.any(|it| it.endpoints.is_empty());
             let words = match (found.sees_all, is_open) {
-                (true, _) => "no client on this machine is connected just now",
-                (false, false) => "no connection of this machine to these sockets is open just now",
-                (false, true) => "which connections lead to a server whose sockets are not known is seen by root only",
+                (true, _) => "no client on this machine is connected at present",
+                (false, false) => "no connection of this machine to these sockets is open at present",
+                (false, true) => "only root sees which connections lead to a server with unknown sockets",
             };
             lines.wrapped(0, words);
             lines.blank();

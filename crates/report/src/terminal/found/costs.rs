@@ -38,21 +38,23 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         if !was_measured && !has_source(found, &kinds) {
             lines.item(
                 0,
-                "what that costs is not known: no run in the history has a figure; --measure takes ten seconds, --record names a run",
+                "the cost is not known: no run in the history has a figure; measure it with --measure (ten seconds) or \
+                 pass a run with --record",
             );
         }
         return;
     }
     lines.item(
         0,
-        "CPU time lost: requests/s times what TCP costs a request, as measured at full speed (probably more below that):",
+        "CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably more at lower \
+         rates):",
     );
     for source in lines.first_of(&used, most.of(Part::Sources), "costs") {
         let Some(cost) = source.cpu_us_per_request.known() else {
             continue;
         };
         let uncertain = match (source.is_size_uncertain, source.is_undecided) {
-            (true, _) => "; the size is uncertain, for it differed within that run",
+            (true, _) => "; the size is uncertain, because it differed within that run",
             (false, true) => "; that run decided nothing, so the interval is wide",
             (false, false) => "",
         };

@@ -56,9 +56,9 @@ fn write_words(found: &Found, notes: &[String], most: Most, lines: &mut Lines) {
     let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();
     if n_remote > 0 {
         let others = if found.sees_all {
-            "from other machines (or through rewritten addresses)"
+            "from other machines (or with rewritten addresses)"
         } else {
-            "from other machines, containers that root sees, or through rewritten addresses,"
+            "from other machines, from containers that only root sees, or with rewritten addresses,"
         };
         let line = format!("{} {others} left out", counted(n_remote, "connection"));
         lines.item(0, &line);
@@ -73,11 +73,12 @@ fn next(peer: &FoundPeer, text: Text) -> Option<String> {
     let pid = peer.pid?;
     if !peer.asks_by_its_files {
         return Some(format!(
-            "next: looptax check {pid} says whether the switch to the socket would work for that one"
+            "next: looptax check {pid} shows whether the switch to the socket would work for that process"
         ));
     }
     let program = shown(peer.program.as_deref()?, text);
     Some(format!(
-        "next: looptax check FILE says whether the switch to the socket would work for {program} {pid}; FILE is the configuration, its own or that of its pages, that names the server"
+        "next: looptax check FILE shows whether the switch to the socket would work for {program} {pid}; FILE is the \
+         configuration that contains the server's address, its own or that of its pages"
     ))
 }

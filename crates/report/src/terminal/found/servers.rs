@@ -32,9 +32,9 @@ const LONGEST_ADDRESSES: usize = 46;
 pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     if found.servers.is_empty() {
         let words = if found.sees_all {
-            "no database server is running here, as far as we can see"
+            "looptax sees no database server on this machine"
         } else {
-            "no process of a database server is seen; that says nothing of those that only root sees"
+            "looptax sees no process of a database server; only root sees all processes"
         };
         lines.wrapped(0, words);
         if !found.listeners.is_empty() {
@@ -113,9 +113,9 @@ fn below(server: &FoundServer, endpoints: Vec<Vec<String>>, text: Text) -> Vec<V
     let first = [named(server, text), version_of(server, text), shown(&server.user, text), place(server, text)];
     if endpoints.is_empty() {
         let words = match (server.is_hidden, &server.home) {
-            (false, _) => "nothing that we see",
+            (false, _) => "nothing that looptax sees",
             (true, Some(_)) => "sockets that only root sees",
-            (true, None) => "sockets that only root can tell as its own",
+            (true, None) => "only root sees which sockets are its own",
         };
         let unseen = [words.to_owned(), dash()];
         return vec![[first.to_vec(), unseen.to_vec()].concat()];
@@ -151,7 +151,7 @@ pub(super) fn write_listeners(found: &Found, most: Most, lines: &mut Lines) {
     if rows.len() == 0 {
         return;
     }
-    lines.heading(0, "listening too, the process behind is not seen");
+    lines.heading(0, "also listening, process not seen");
     Table::new(&LISTENERS, rows.collect()).write(lines);
     lines.blank();
 }

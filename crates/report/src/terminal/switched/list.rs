@@ -16,12 +16,12 @@ pub fn switches(all: &[ListedSwitch], style: Style) -> String {
 fn switch(listed: &ListedSwitch, style: Style) -> String {
     let standing = match listed.standing {
         SwitchStanding::Planned => "planned, and nothing was written",
-        SwitchStanding::UnderWay => "under way just now",
+        SwitchStanding::UnderWay => "running now",
         SwitchStanding::Interrupted => "INTERRUPTED: --finish or --undo it",
-        SwitchStanding::Moved => "moved, and proved",
+        SwitchStanding::Moved => "moved and proved",
         SwitchStanding::Prepared => "the server was prepared",
-        SwitchStanding::Unproved => "moved, and not proved",
-        SwitchStanding::PutBack => "put back, since it did not work",
+        SwitchStanding::Unproved => "moved, but not proved",
+        SwitchStanding::PutBack => "put back, because it did not work",
         SwitchStanding::Undone => "undone",
     };
     let at = listed.at.get(..16).unwrap_or(&listed.at).replace('T', " ");
@@ -36,9 +36,9 @@ fn switch(listed: &ListedSwitch, style: Style) -> String {
         let holds = match file.holds {
             FileHolds::Old => "as it was before",
             FileHolds::New => "as it was written",
-            FileHolds::Other => "changed by somebody since",
-            FileHolds::Nothing => "not there, or not to be read",
-            FileHolds::Foreign => "not the file that was written: a link, or another user's",
+            FileHolds::Other => "changed since the switch",
+            FileHolds::Nothing => "missing or not readable",
+            FileHolds::Foreign => "not the written file: a link, or another user's file",
         };
         text += &wrapped(&format!("  {}: {holds}\n", file.path), style);
     }

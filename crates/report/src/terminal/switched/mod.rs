@@ -74,19 +74,19 @@ fn why(connection: &SwitchConnection) -> String {
     match connection.fate {
         SwitchFate::Moves => String::new(),
         SwitchFate::IsThere => ": on the socket already".to_owned(),
-        SwitchFate::Unwanted => ": left as it is, as --only says".to_owned(),
-        SwitchFate::Blocked => ": stays, since it would not work as things are".to_owned(),
-        SwitchFate::Open => ": stays, since something is not known".to_owned(),
+        SwitchFate::Unwanted => ": unchanged, because of --only".to_owned(),
+        SwitchFate::Blocked => ": stays, because it would not work at present".to_owned(),
+        SwitchFate::Open => ": stays, because looptax cannot determine something".to_owned(),
         SwitchFate::WhichApplication => {
             let names = connection.may_be.iter();
             let names: Vec<String> = names.map(|it| format!("--as '{it}'")).collect();
             if names.is_empty() {
-                return ": stays, since no application with such a file is known: --as NAME says whose it is"
+                return ": stays, because looptax knows no application with such a file: pass it with --as NAME"
                     .to_owned();
             }
-            format!(": which application is it? Say {}", names.join(" or "))
+            format!(": which application is it? Pass {}", names.join(" or "))
         }
-        SwitchFate::ByHand => ": these lines are yours to write".to_owned(),
+        SwitchFate::ByHand => ": write these lines yourself".to_owned(),
     }
 }
 
@@ -111,7 +111,7 @@ fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> Str
     }
     for remark in &file.remarks {
         let word = if remark.forbids { "FAIL" } else { "note" };
-        let more = if remark.wants_a_word { "; it is written only with --force" } else { "" };
+        let more = if remark.wants_a_word { "; looptax writes it only with --force" } else { "" };
         text += &labelled(word, &format!("{}{more}", remark.words), style);
     }
     text
@@ -196,7 +196,7 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let undo = labelled("undo", &undo, style);
     let mut seen = { moved.iter() }.filter(|it| !is_in_container(it)).peekable();
     if seen.peek().is_none() {
-        let words = "none: connections to a container's server are not visible from here; the new file stays";
+        let words = "none: looptax cannot see connections to a server in a container; the new file stays";
         return text + &labelled("proof", words, style) + &undo;
     }
     if moved.iter().all(|it| it.check.product == "php-fpm") {
@@ -207,7 +207,8 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let mut whom = whom;
     whom.dedup();
     let words = format!(
-        "within {} s the server must see {} over the socket, and nothing of the application over TCP{page}; else {back}",
+        "within {} s the server has to see {} over the socket, and nothing of the application over TCP{page}; \
+         otherwise {back}",
         proof.within_s,
         whom.join(" and ")
     );
@@ -218,7 +219,8 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
 fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(
-        "within {} s the kernel must show what is behind on the socket and nothing at the port any more, with {page} as it is now; else both old files come back",
+        "within {} s the kernel has to show the upstream on the socket and nothing at the port any more, with {page} \
+         as it is now; otherwise both old files come back",
         proof.within_s
     )
 }

@@ -51,19 +51,20 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
         }
         SwitchOutcome::Planned => "nothing was changed".to_owned(),
         SwitchOutcome::NothingToDo => "nothing to do: it is on the socket already".to_owned(),
-        SwitchOutcome::NotDone => "nothing was changed: see above for what it takes".to_owned(),
-        SwitchOutcome::Moved => format!("moved, and proved; back with: looptax switch --undo {id}"),
+        SwitchOutcome::NotDone => "nothing was changed: the reason is above".to_owned(),
+        SwitchOutcome::Moved => format!("moved and proved; to undo it: looptax switch --undo {id}"),
         SwitchOutcome::Unproved => format!(
-            "moved, and not proved: use the application, and look again with `looptax find`; back with: looptax switch --undo {id}"
+            "moved, but not proved: use the application, and check with `looptax find`; to undo it: looptax switch \
+             --undo {id}"
         ),
         SwitchOutcome::PutBack if is_unseen(switched) => {
-            "not moved: the old file is back, and the application is still to be looked after".to_owned()
+            "not moved: the old file is back, but the application still needs attention".to_owned()
         }
-        SwitchOutcome::PutBack => "not moved: all is as it was before".to_owned(),
+        SwitchOutcome::PutBack => "not moved: everything is as it was before".to_owned(),
         SwitchOutcome::Undone => "undone".to_owned(),
     };
     let prepared = { switched.prepared.iter() }
-        .map(|it| format!("the server stays prepared; back with: looptax switch --undo {it}\n"));
+        .map(|it| format!("the server stays prepared; to undo that: looptax switch --undo {it}\n"));
     super::wrapped(&format!("{words}\n{}", prepared.collect::<String>()), style)
 }
 

@@ -12,26 +12,26 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
             figures.iter().fold(words.clone(), |words, figure| filled(&words, figure))
         }
         ReproductionReason::HoldsNoDifference => {
-            "too wide to say: the interval holds the published figure and no difference at all".to_owned()
+            "too wide: the interval contains both the published figure and no difference at all".to_owned()
         }
         ReproductionReason::HoldsFarEffects => {
-            "too wide to say: the interval holds the published figure, and also less than \
-                                          half or more than twice of that effect"
+            "too wide: the interval contains the published figure, but also less than half or more than twice that \
+             effect"
                 .to_owned()
         }
         ReproductionReason::NoFigure { na } => format!("no figure: {na}"),
         ReproductionReason::Withheld(it) => {
-            format!("compare gives no verdict: {}", withheld(it, text))
+            format!("`compare` gives no verdict: {}", withheld(it, text))
         }
-        ReproductionReason::Warned { warning } => format!("compare warns: {warning}"),
+        ReproductionReason::Warned { warning } => format!("`compare` warns: {warning}"),
         ReproductionReason::Ended { interrupted, n_epochs, planned } => {
             let why = if *interrupted { "interrupted" } else { "ended when its time was over" };
             format!("{why}, after {n_epochs} of {planned} epochs")
         }
         ReproductionReason::PortProxy { program } => format!("the port proxy here is {program}"),
         ReproductionReason::PageVersions { wordpress, php, mariadb } => format!(
-            "WordPress {wordpress}, PHP {php} and MariaDB {mariadb} here; nothing is pinned, the scheduler decides where \
-             PHP and MariaDB run"
+            "measured with WordPress {wordpress}, PHP {php} and MariaDB {mariadb}; nothing is pinned, the scheduler \
+             places PHP and MariaDB"
         ),
         ReproductionReason::FirstPages { added_pct } => {
             let decides = if holds_zero(added_pct) { ", which decides nothing" } else { "" };
@@ -57,8 +57,8 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
             )
         }
         ReproductionFinding::SampledByTimer => {
-            "functions are sampled by a timer: what the kernel does with interrupts off \
-                                          shows where it switches them on again, as in finish_task_switch"
+            "functions are sampled by a timer: kernel work with interrupts off appears at the place that switches them \
+             on again, as in finish_task_switch"
                 .to_owned()
         }
         ReproductionFinding::ShareOfPort { what, in_all_us, shares } => {
@@ -66,24 +66,24 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
             let [tcp, bridge, proxy] =
                 shares.map(|it| format!("{} ({:.0} %)", text.signed_micros_interval(&it.us), it.pct));
             format!(
-                "{what}: of the {all} that the published port adds, loopback TCP has {tcp}, the bridge {bridge} and the \
-                 port proxy {proxy}"
+                "{what}: of the {all} that the published port adds, loopback TCP takes {tcp}, the bridge {bridge} and \
+                 the port proxy {proxy}"
             )
         }
         ReproductionFinding::Near { published_us, trials } if trials.is_empty() => {
-            format!("none of the attempts comes near {published_us:.0} µs per message over TCP")
+            format!("no attempt comes near {published_us:.0} µs per message over TCP")
         }
         ReproductionFinding::Near { published_us, trials } => format!(
-            "within a factor of two of {published_us:.0} µs per message over TCP comes: {}; that shows what can make \
-             such a figure, not what made it",
+            "within a factor of two of {published_us:.0} µs per message over TCP: {}; this shows a possible cause of \
+             such a figure, not the actual one",
             trials.join("; ")
         ),
         ReproductionFinding::Page { queries, page_us, share_pct, added_pct } => {
             let added = added(added_pct);
             let whole = if holds_zero(added_pct) {
-                format!("whether the page as a whole is slower for it is not decided: {added}")
+                format!("not decided whether the whole page is slower for it: {added}")
             } else {
-                format!("the page as a whole takes {added} over TCP")
+                format!("the whole page takes {added} over TCP")
             };
             format!(
                 "a page of {queries} queries takes {:.1} ms over TCP, {share_pct:.1} % of it in queries; {whole}",
@@ -155,11 +155,11 @@ mod tests {
             published_us: 1_133.4,
             trials: trials.iter().map(|it| (*it).to_owned()).collect(),
         };
-        check(&near(&[]), &["none of the attempts", "1133 µs"]);
-        check(&near(&["two", "three"]), &["comes: two; three; "]);
+        check(&near(&[]), &["no attempt comes near", "1133 µs"]);
+        check(&near(&["two", "three"]), &["over TCP: two; three; "]);
         let page =
             |pct| ReproductionFinding::Page { queries: 54, page_us: 8_000.0, share_pct: 4.0, added_pct: exact(pct) };
-        check(&page(0.5), &["8.0 ms", "not decided: +0.5 % [-0.5, 1.5]"]);
+        check(&page(0.5), &["8.0 ms", "slower for it: +0.5 % [-0.5, 1.5]"]);
         check(&page(2.0), &["takes +2.0 % [1.0, 3.0] over TCP"]);
     }
 
@@ -175,7 +175,7 @@ mod tests {
             &port,
             &[
                 "get: of the +20.0 µs [19.0, 21.0] that the published port adds",
-                "loopback TCP has +2.0 µs [1.0, 3.0] (10 %)",
+                "loopback TCP takes +2.0 µs [1.0, 3.0] (10 %)",
                 "the bridge +1.0 µs [0.0, 2.0] (5 %)",
                 "the port proxy +17.0 µs [16.0, 18.0] (85 %)",
             ],

@@ -45,7 +45,7 @@ impl Client {
         if let Some(pid) = pid {
             let Some(found) = process(pid) else {
                 return Err(Failure::usage(
-                    format!("process {pid} does not exist, or looptax may not inspect it"),
+                    format!("process {pid} does not exist, or you may not inspect it"),
                     "`looptax find` lists the clients",
                 ));
             };

@@ -40,7 +40,7 @@ pub(super) fn keep(
         let arrived = open(destination, access).and_then(|mut it| it.send(batches));
         arrived.map_err(|error| lost(error.into()))?;
         count(&mut sent, batches);
-        sent.notes.push(format!("{unkept}: this report was sent without being kept first"));
+        sent.notes.push(format!("{unkept}: looptax sent this report without keeping it first"));
     }
     Ok(sent)
 }
@@ -61,7 +61,7 @@ pub(super) fn waiting(spool: &Spool, destination: &Destination, access: &Access)
     let n_broken = spool.n_broken()?;
     if n_broken > 0 {
         reported.notes.push(format!(
-            "{n_broken} files of the spool are not reports: they are there as *.broken, and can be removed"
+            "{n_broken} files of the spool are not reports: looptax renamed them to *.broken; you can remove them"
         ));
     }
     match sent {
@@ -114,7 +114,7 @@ fn send_alone(
         Err(error) if error.is_of_rows() => {
             let aside = spool.put_refused_aside(path)?;
             let aside = aside.display();
-            let words = format!("a report was refused and is in {aside} now: {error}");
+            let words = format!("the collector rejected a report, which is now in {aside}: {error}");
             reported.notes.push(words);
             Ok(())
         }
@@ -184,12 +184,12 @@ fn kept(error: FleetError, reported: &Reported) -> Failure {
     let failure = Failure::from(error);
     let words = match reported.waiting {
         0 => return failure,
-        1 => "the report is kept and will be sent later".to_owned(),
-        n => format!("{n} reports are kept and will be sent later"),
+        1 => "looptax keeps the report to send it later".to_owned(),
+        n => format!("looptax keeps {n} reports to send them later"),
     };
     let first = match failure.hint() {
         Some(hint) => format!("{hint}; "),
         None => String::new(),
     };
-    failure.with_hint(format!("{first}{words}: the next `looptax fleet send` sends them"))
+    failure.with_hint(format!("{first}{words}, with the next `looptax fleet send`"))
 }

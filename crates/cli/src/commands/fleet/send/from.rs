@@ -19,7 +19,7 @@ const MOST_TOLD: u64 = 5;
 /// Reports of a folder end in this.
 const ENDING: &str = "jsonl";
 
-const HINT: &str = "--from takes a file of JSON lines, a folder with such files (.jsonl), or -";
+const HINT: &str = "pass --from a file of JSON lines, a folder with such files (.jsonl), or -";
 
 /// The result of sending, and how the run ends: with [`Exit::No`] if a file was not a report, or was refused.
 pub(super) type Sent = (Reported, Exit);
@@ -39,7 +39,7 @@ pub(super) fn run(args: &SendArgs, source: &Path, destination: &Destination, acc
     sending.flush()?;
     if sending.n_bad > MOST_TOLD {
         let more = sending.n_bad - MOST_TOLD;
-        sending.reported.notes.push(format!("{more} more were left out"));
+        sending.reported.notes.push(format!("{more} more left out"));
     }
     let exit = if sending.n_bad == 0 { Exit::Done } else { Exit::No };
     Ok((sending.reported, exit))
@@ -128,8 +128,10 @@ impl Sending {
 
 fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     let words = match reported.reports {
-        0 => "the same command again sends what is there".to_owned(),
-        n => format!("{n} reports arrived before; the same command again sends all, and what arrived counts once"),
+        0 => "run the same command again to send the reports".to_owned(),
+        n => {
+            format!("{n} reports arrived before; run the same command again to send all: each report counts only once")
+        }
     };
     let failure = Failure::from(error);
     let hint = match failure.hint() {
@@ -145,7 +147,7 @@ fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !read::is_folder(source) {
         return Ok(vec![source.to_owned()]);
     }
-    let failed = |error: io::Error| Failure::new(format!("cannot look into `{}`: {error}", source.display()));
+    let failed = |error: io::Error| Failure::new(format!("cannot list `{}`: {error}", source.display()));
     let mut dated = Vec::new();
     for path in read::list(source).map_err(failed)? {
         let is_report = path.extension().is_some_and(|it| it == ENDING) && read::is_file(&path);

@@ -32,8 +32,8 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let is_printed = matches!(destination.place, Place::Output);
     if is_printed && args.json.is_printed() {
         return Err(Failure::usage(
-            "the reports and --json cannot both be printed",
-            "--json=FILE gives what was sent a file",
+            "the reports and --json cannot both go to standard output",
+            "write the summary to a file with --json=FILE",
         ));
     }
     let eyes = if args.from.is_none() { find::eyes() } else { None };
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     };
     if !seen.sees_all {
         reported.notes.push(
-            "processes of other users cannot be looked into: clients are missing in this report, and root sees them all"
+            "looptax cannot inspect processes of other users: clients are missing in this report; root sees all"
                 .to_owned(),
         );
     }
