@@ -167,7 +167,7 @@ mod tests {
         assert!(proof(Arm::UnixTcp, tcp()));
         assert!(!proof(Arm::UnixUnix, tcp()));
         assert!(!proof(Arm::UnixTcp, Some(SeenAs::Socket)));
-        assert!(!proof(Arm::UnixTcp, None)); // nobody was asked
+        assert!(!proof(Arm::UnixTcp, None)); // no server was asked
         assert!(!proof(Arm::Unix, tcp())); // a pooler where none should be
         assert!(!proof(Arm::TcpTcp, tcp())); // the first hop is a socket
     }

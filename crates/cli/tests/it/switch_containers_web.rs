@@ -19,7 +19,7 @@ const POOL: &str = "[www]\nuser = www-data\npm = static\npm.max_children = 2\nli
 
 const SOCKET: &str = "/run/php/php-fpm.sock";
 
-/// What the images have beside it: from before 2026-01-09, and since.
+/// The other files of the images: those made before 2026-01-09, and later ones.
 const IMAGES: [[(&str, &str); 3]; 2] = [
     [
         ("www.conf", "[www]\nuser = www-data\nlisten = 127.0.0.1:9000\npm = static\npm.max_children = 1\n"),
@@ -49,7 +49,8 @@ impl Scene {
         ["docker-compose.yml", "site.conf", "pool.conf"].map(|it| self.text(it))
     }
 
-    /// Where the pool listens, by the program itself, if the image has these files and the project's has that name.
+    /// The address at which the pool listens, as the program reports it, if the image has these files and the project's
+    /// file has that name.
     fn listens(&self, fpm: &Path, image: &[(&str, &str)], name: &str) -> String {
         let folder = self.scratch.file("php-fpm.d");
         fs::create_dir_all(&folder).unwrap();
@@ -271,7 +272,7 @@ fn other_shapes_of_the_same_are_written() {
     let dos = POOL.replace('\n', "\r\n").replace("listen.mode = 0600\r\n", "");
     let [_, _, pool] = run(COMPOSE, SITE, &dos);
     assert_eq!(pool, dos.replace("listen = 9000 ", &format!("listen = {SOCKET}\r\nlisten.mode = 0666")));
-    // Where both have the folder already, only the files change, which Compose does not see.
+    // If both mount the folder already, only the files change, and Compose does not see that.
     let volumes = COMPOSE.replace(":ro\n", ":ro\n      - run:/run/php\n") + "volumes: {run: }\n";
     let shared = scene(&volumes, SITE, POOL);
     let plan = shared.switch(&["--containers", "--yes"]);

@@ -1,6 +1,6 @@
 //! One arm of a comparison: its address, the proof of it, its figures.
 //!
-//! The figures stand only for the arm; its cost over another is in [`crate::record::Tax`].
+//! The figures are those of the arm only; its cost over another is in [`crate::record::Tax`].
 
 use crate::stats::range::{Amount, Count, ProcessId};
 use schemars::JsonSchema;

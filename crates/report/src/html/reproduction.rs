@@ -6,7 +6,7 @@ use super::data::tone_word;
 use super::head;
 use super::markup::{Markup, TEXT};
 use super::sweep::sweep;
-use crate::words::reproduction::{CLAIM_HEAD, ClaimStory, PartStory, head as machine, part_stories};
+use crate::words::reproduction::{ALSO, CLAIM_HEAD, ClaimStory, PartStory, head as machine, part_stories};
 
 /// One page with all parts of a reproduction; it needs nothing outside itself.
 pub fn reproduction_page(reproduction: &Reproduction) -> String {
@@ -49,7 +49,7 @@ fn summary(parts: &[PartStory], out: &mut Markup) {
             for claim in published {
                 let mut cells = vec![part.name.clone()];
                 cells.extend(claim.cells.iter().cloned());
-                cells.push(why(claim));
+                cells.push(differences(claim));
                 out.row(true, &cells);
             }
         }
@@ -58,10 +58,9 @@ fn summary(parts: &[PartStory], out: &mut Markup) {
     out.close("section");
 }
 
-fn why(claim: &ClaimStory) -> String {
-    let whys = claim.sentences.iter().filter(|(word, _)| *word == "why");
-    let whys: Vec<&str> = whys.map(|(_, sentence)| sentence.as_str()).collect();
-    whys.join("; ")
+fn differences(claim: &ClaimStory) -> String {
+    let also = claim.sentences.iter().filter(|(word, _)| *word == ALSO);
+    also.map(|(_, sentence)| sentence.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 fn section(measured: &ReproductionPart, part: &PartStory, out: &mut Markup) {

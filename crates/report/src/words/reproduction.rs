@@ -13,6 +13,11 @@ use looptax_model::record::{
 use super::Tone;
 use crate::format::{GLUE, Text, amount, rate};
 
+/// Before another difference between the published and the measured run, which may be the cause.
+pub(crate) const ALSO: &str = "also";
+/// Before such a difference if the figures agree.
+const NOTE: &str = "note";
+
 /// Titles of the columns of claims.
 pub(crate) const CLAIM_HEAD: [&str; 5] = ["", "arms", "published", "measured here", "verdict"];
 /// Titles of the columns of a sweep.
@@ -61,7 +66,7 @@ impl PartStory {
             let mut sentences = Vec::new();
             let mut has_again = false;
             for (word, sentence) in &claim.sentences {
-                let is_reason = ["why", "note"].contains(word);
+                let is_reason = [ALSO, NOTE].contains(word);
                 if !is_reason || given.insert(sentence.as_str()) {
                     sentences.push((*word, sentence.as_str()));
                 } else if !has_again {
@@ -179,7 +184,7 @@ fn claim(row: &ReproductionRow, text: Text) -> ClaimStory {
     sentences.push(("measured", format!("{baseline}, {other}")));
     // It is not proved to be the cause.
     let differs = !matches!(row.verdict, None | Some(ReproductionVerdict::AsPublished));
-    let word = if differs { "also" } else { "note" };
+    let word = if differs { ALSO } else { NOTE };
     sentences.extend(row.reasons.iter().map(|why| (word, facts::reason(why, text))));
     let proof = proof(&row.proof);
     if !proof.is_empty() {

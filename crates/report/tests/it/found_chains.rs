@@ -119,7 +119,8 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
       (not seen) -> php-fpm8.2 7
         (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed
       looptax did not measure on this machine what a request to redis, and a
-        connection for each request to php-fpm cost over TCP, so no total includes it
+        connection for each request to php-fpm cost over TCP, so no total includes
+        it
       looptax does not see which program sends requests to php-fpm8.2: no client is
         connected now, and closed connections over a Unix socket leave no trace
       a closed connection counts as one request, though it may have had more

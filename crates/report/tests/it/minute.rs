@@ -144,11 +144,12 @@ fn a_row_that_is_too_long_goes_on_below_its_own_beginning() {
     let text = narrow.not_measured("postgres", why);
     let plain = text.replace("\u{1b}[33m", "").replace("\u{1b}[0m", "");
     let expected = [
-        "  postgres            not measured: half a minute was over;\n",
-        "                      looptax compare private:postgres\n",
+        "  postgres            not measured: the half minute was\n",
+        "                      over; measure it with looptax compare\n",
+        "                      private:postgres\n",
     ];
     assert_eq!(plain, expected.concat());
-    assert_eq!(text.matches("\u{1b}[33m").count(), 2, "{text:?}");
+    assert_eq!(text.matches("\u{1b}[33m").count(), 3, "{text:?}");
     // A name may be longer than the terminal is wide.
     assert!(narrow.not_measured(&"x".repeat(99), why).lines().count() > 1);
 }

@@ -187,6 +187,8 @@ fn the_page_begins_with_all_claims_in_one_table() {
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
+    let all = page.split("</table>").next().unwrap_or_default();
+    assert!(all.contains("both ends share one core here"), "no other difference in the first table: {page}");
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn several_arms_have_a_tax_each_and_name_both_sides() {
 fn counts_modes_and_totals_stand_beside_the_verdict() {
     let mut it = one();
     it.arms[0].syscalls_per_query = Some(Syscalls { send: 1.0, receive: 1.9, wait: 0.9 });
-    it.client = Client::Block; // one client alone shows its counts only where they explain something
+    it.client = Client::Block; // the counts of a single client are shown only if they explain something
     let found = &mut it.tax[0].diagnostics;
     found.modes.push(RateModes { arm: "unix".to_owned(), low_per_s: 5e4, high_per_s: 1.05e5 });
     found.totals_disagree = Some(true);

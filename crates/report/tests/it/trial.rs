@@ -161,9 +161,9 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
       only redis: connections per start: mysql 1, redis 1; moved: 400 of 400 in the
         socket's turns, 0 of 400 in TCP's turns
       only redis: looptax itself took 210 µs of a page's time when it moved
-        connections, 61.0 µs when it left them; without that the difference is +1.35
-        ms [0.54, 2.15] per page, an estimate for an application that is configured
-        for the socket
+        connections, 61.0 µs when it left them; without that the difference is
+        +1.35 ms [0.54, 2.15] per page, an estimate for an application that is
+        configured for the socket
       requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in
         them, 12 % of it
       1 page of 801 differed from the first ones, and no figure includes them

@@ -210,7 +210,7 @@ struct Listed<T> {
     result: T,
 }
 
-/// What `show` gives: the list of runs, or one of them.
+/// The answer of `show`: the list of runs, or one of them.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for its schema")]
@@ -219,7 +219,7 @@ enum Shown {
     Run(Box<Record>),
 }
 
-/// What `diff` gives: of two runs, or of two looks.
+/// The answer of `diff`: for two runs, or for two looks at a machine.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for its schema")]
@@ -369,7 +369,7 @@ struct Compare {
     /// Ways to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, redirect. Default: unix and tcp.
     #[serde(default)]
     arms: Vec<String>,
-    /// What is asked: point-select, read-write, tpcb, get, set, ping, ... Default: the kind's own.
+    /// The requests: point-select, read-write, tpcb, get, set, ping, ... Default: the kind's own.
     workload: Option<String>,
     /// Time limit; what was measured until then is the result. Default: 120.
     #[schemars(range(min = 10, max = 600))]

@@ -113,7 +113,8 @@ impl Spelling {
 }
 
 /// Why a private server without TLS on its socket does not have the arm `tls-unix`.
-pub(super) const TLS_UNIX: (Arm, &str) = (Arm::TlsUnix, "the server does not support TLS on its socket; MySQL and MariaDB do");
+pub(super) const TLS_UNIX: (Arm, &str) =
+    (Arm::TlsUnix, "the server does not support TLS on its socket; MySQL and MariaDB do");
 /// Why a private server without TLS does not have the arm `tls`.
 pub(super) const TLS: (Arm, &str) = (Arm::Tls, "the private server has no TLS");
 /// Why a private server that knows only paths does not have the arm `abstract`.
