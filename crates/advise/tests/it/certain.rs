@@ -44,7 +44,7 @@ fn what_php_sets_under_a_condition_in_a_function_or_a_loop_is_open() {
         ("define('DB_HOST', A ? '127.0.0.1' : 'localhost');", "an expression"),
         ("define('DB_HOST', getenv('X') ? getenv('X') : '127.0.0.1');", "an expression"),
         ("define('DB_HOST', getenv('X') ?: '127.0.0.1');", "the environment variable X"),
-        ("include 'local.php'; define('DB_HOST', '127.0.0.1');", "perhaps set by 'local.php' as well"),
+        ("include 'local.php'; define('DB_HOST', '127.0.0.1');", "perhaps also set by 'local.php'"),
     ] {
         check_open("wp-config.php", &format!("<?php\n{text}"), why);
     }
@@ -89,7 +89,7 @@ fn a_file_that_is_read_besides_and_sets_something_else_leaves_no_doubt() {
     assert_eq!(doubt("<?php $settings['x'] = 1;"), None);
     let sure = doubt("<?php $databases['default']['default'] = ['driver' => 'mysql', 'host' => 'db'];");
     let sure = sure.unwrap();
-    assert!(sure.contains("set by __DIR__ . '/more.php' as well") && !sure.contains("perhaps"), "{sure}");
+    assert!(sure.contains("also set by __DIR__ . '/more.php'") && !sure.contains("perhaps"), "{sure}");
     for text in ["<?php $databases = [];", "<?php include 'third.php';", "<?php extract($_GET);"] {
         assert!(doubt(text).is_some(), "{text}");
     }

@@ -399,7 +399,7 @@ fn r20_what_is_no_dsn_is_told_how_one_looks_without_the_words_of_a_library() {
 fn r20_a_folder_is_the_record_in_it_or_no_record() {
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch).args(["show", "."]).run();
-    run.expect_error(2, &["`.` is a folder", "looptax show"]);
+    run.expect_error(2, &["the folder `.` contains no", "looptax show"]);
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
     fs::copy(records.join("record.json"), scratch.file("record.json")).unwrap();
     Looptax::new(exe(), &scratch).args(["show", "."]).run().expect_code(0);

@@ -331,7 +331,7 @@ fn a_check_of_nothing_asks_for_every_program_that_uses_tcp_here() {
     let process = Idle::start(&scratch, &script, &[]);
     let run = check(&scratch, &["--json"]);
     let answers = answers(&run);
-    let source = format!("bash {}: its connections now", process.pid());
+    let source = format!("bash {}: its current connections", process.pid());
     let Some(seen) = answers.iter().find(|it| it["source"] == source) else {
         run.fail(&format!("nothing from {source}"))
     };
@@ -457,7 +457,7 @@ fn what_holds_no_connection_ends_with_what_was_looked_for() {
     let run = check(&scratch, &[folder.to_str().unwrap()]);
     run.expect_code(0);
     assert_eq!(run.stdout, "none of 1 files names a server that looptax knows\n");
-    expect(&["site/wp-config.php"], &["none of the settings", "DB_HOST"]);
+    expect(&["site/wp-config.php"], &["no setting that looptax looked for", "DB_HOST"]);
     write(&scratch, "what.ever", "x");
     expect(&["what.ever"], &["no application", "wp-config.php"]);
     expect(&["nothing.there"], &["cannot read"]);

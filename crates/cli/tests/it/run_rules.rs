@@ -152,14 +152,14 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let url = format!("postgres://bob:right@{}/postgres", ruled.server.it.tcp);
     let found = ruled.run().env("DATABASE_URL", &url).args(["--dry-run"]).run();
     found.expect_code(1);
-    assert!(found.stdout.contains("says `local all all trust`"), "{}", found.stdout);
+    assert!(found.stdout.contains("line 2 applies (`local all all trust`)"), "{}", found.stdout);
     let told = |words: &str, code| {
         let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
         dry.expect_code(code);
         assert!(dry.stdout.contains(words), "{}", dry.stdout);
     };
     told("stays on TCP: in ", 1);
-    told("says `local all all trust`", 1);
+    told("line 2 applies (`local all all trust`)", 1);
     // If others are only refused, the known login counts.
     let mut ruled = ruled;
     ruled.rule("local all bob scram-sha-256\nhost all all samehost scram-sha-256\n");

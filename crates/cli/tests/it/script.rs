@@ -121,7 +121,7 @@ fn what_fails_while_it_runs_names_its_place() {
         postgres,
         "SELECT 1;\nSELECT nothing FROM nowhere;\n",
         &[],
-        &["error: the server refuses the statement at my.sql:2:1", "nowhere", "hint: fix it"],
+        &["error: the server refuses the statement at my.sql:2:1", "nowhere", "hint: correct the statement"],
     );
     check_refused(postgres, "\\set x 1 / 0\nSELECT :x;\n", &[], &["my.sql:1:", "division by zero"]);
     check_refused(postgres, "SELECT 1;\n\\sleep 5 ms\n", &[], &["use --think to pause between transactions"]);

@@ -92,7 +92,7 @@ fn a_page_is_not_written_over_its_record() {
     let scratch = measured();
     let before = fs::read(scratch.file("r.json")).unwrap();
     let run = show(&scratch, &["r.json", "--html", "./r.json"]).run();
-    run.expect_error(2, &["over the record", "a separate file"]);
+    run.expect_error(2, &["overwrite the record", "a separate file"]);
     assert_eq!(fs::read(scratch.file("r.json")).unwrap(), before);
 }
 

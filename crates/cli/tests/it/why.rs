@@ -238,7 +238,7 @@ fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
     let enough = plan("18");
     assert!(enough.contains("judged by 6 of 18 epochs"), "{enough}");
     assert!(!enough.contains("warning"), "{enough}");
-    assert!(plan("1s").contains("--fixed 18 gives one"));
+    assert!(plan("1s").contains("pass --fixed 18 to get one"));
 }
 
 /// Expects `why` with these arguments to be refused.

@@ -244,8 +244,8 @@ fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     let redis = "private:redis";
     let mariadb = "private:mariadb";
     check_refused(&[mariadb, "--workload", "lpush"], &["`lpush` is not a workload for MySQL", "read-write", "--list"]);
-    check_refused(&[mariadb, "--pipeline", "4"], &["--pipeline 4 is not for MySQL", "Redis"]);
-    check_refused(&[mariadb, "--protocol", "text", "--pipeline", "4"], &["--pipeline 4 is not for MySQL"]);
+    check_refused(&[mariadb, "--pipeline", "4"], &["--pipeline 4 does not apply to MySQL", "Redis"]);
+    check_refused(&[mariadb, "--protocol", "text", "--pipeline", "4"], &["--pipeline 4 does not apply to MySQL"]);
     check_refused(&[redis, "--protocol", "text"], &["--protocol text does not apply to Redis"]);
     check_refused(&[redis, "--workload", "mixed:0:0"], &["`mixed:0:0` contains no valid proportion", "mixed:9:1"]);
     check_refused(&[redis, "--workload", "incr", "--value-size", "9"], &["--value-size does not apply to `incr`"]);

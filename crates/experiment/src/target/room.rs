@@ -119,7 +119,7 @@ mod tests {
     fn what_does_not_fit_is_refused_with_figures() {
         let refused = refuse_more(7, 3_000_000_000, Some(2_500_000_000), "free memory");
         let words = refused.unwrap_err().to_string();
-        assert_eq!(words, "--rows 7 needs about 3.5 GB of free memory, and 2.5 GB are there");
+        assert_eq!(words, "--rows 7 needs about 3.5 GB of free memory, but only 2.5 GB are available");
         assert!(refuse_more(7, 1, Some(SPARE_BYTES + 1), "free memory").is_ok());
         assert!(refuse_more(7, 1, None, "free memory").is_ok());
         assert!(refuse_more(7, 0, Some(0), "free memory").is_ok());

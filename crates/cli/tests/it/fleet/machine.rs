@@ -52,7 +52,7 @@ fn names_can_be_left_out() {
     let rows = lines(&run.stdout);
     let host = rows.last().unwrap()["host"].as_str().unwrap().to_owned();
     assert!(host.len() == 12 && host.bytes().all(|it| it.is_ascii_hexdigit()), "{host}");
-    for (bytes, words) in [("\n", "it is empty"), ("secret", "16 and more")] {
+    for (bytes, words) in [("\n", "it is empty"), ("secret", "at least 16")] {
         fs::write(scratch.file("key"), bytes).unwrap();
         let anonymous = ["fleet", "send", "-", "--anonymous", "--key-file", "key"];
         looptax(&scratch, &anonymous).expect_error(2, &["key", words]);

@@ -210,7 +210,7 @@ fn another_site_at_the_port_of_an_upstream_is_named_and_nothing_is_done() {
     let Some(shop) = Shop::with(&NGINX_UPSTREAM, &GUNICORN, &[("sites/other", other)]) else {
         return;
     };
-    shop.refused(&["sites/other line 4 goes to"]);
+    shop.refused(&["sites/other line 4 leads to"]);
 }
 
 #[test]

@@ -502,7 +502,7 @@ fn another_site_at_the_same_port_is_named_and_nothing_is_done() {
     let before = shop.files();
     let run = shop.switch(&[]);
     run.expect_code(1);
-    expect_said(&run, "sites/other line 4 goes to");
+    expect_said(&run, "sites/other line 4 leads to");
     shop.expect_as_before(&before);
 }
 

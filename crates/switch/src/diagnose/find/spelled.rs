@@ -111,7 +111,7 @@ mod tests {
             "php-fpm8.2",
             nginx,
             Some(
-                "`looptax dsn fastcgi://127.0.0.1:9000 --socket /run/php/site.sock --for nginx,php-fpm` spells it, \
+                "`looptax dsn fastcgi://127.0.0.1:9000 --socket /run/php/site.sock --for nginx,php-fpm` shows how to write it, \
                  and `looptax switch SITE POOL --url PAGE` moves both files together",
             ),
         );
