@@ -358,8 +358,8 @@ pub(crate) struct CompareArgs {
     /// Cores of client and server: same, split, free, client-pinned.
     ///
     /// same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned:
-    /// only looptax's own threads are pinned. Default: same, with a short run of the others beside it; on a running
-    /// server, same as root (not for Redis), otherwise split with one connection.
+    /// only looptax's own threads are pinned. Default: same, and a short run of each of the others. On a running
+    /// server: same if looptax runs as root (not for Redis), otherwise split with one connection.
     #[arg(long, value_delimiter = ',', value_name = "WHERE,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, all.

@@ -45,7 +45,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
     if text.contains(',') && has_more {
-        return Err("looptax has not tested its driver with a list of hosts beside other settings".to_owned());
+        return Err("it names several hosts together with a socket or `hostaddr`, and looptax has not tested how its driver reads that".to_owned());
     }
     let text = one_of(app, text)?;
     if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {

@@ -72,17 +72,17 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
     let (code, outcome, becomes) = if clients.is_empty() {
-        let words = "; then connect(2) fails with EAGAIN for a client that does not wait, while TCP tries again";
+        let words = "; beyond that, connect(2) fails with EAGAIN for a client that does not wait, while TCP tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
-        let words = format!("; then clients get EAGAIN, while TCP tries again ({})", on_full_socket(clients));
+        let words = format!("; beyond that, clients get EAGAIN, while TCP tries again ({})", on_full_socket(clients));
         (PointCode::BacklogShort, Outcome::Fail, words)
     };
     let what = format!(
-        "the queue is too small for {n} connections at once ({from}): {room} may wait on the socket while the server \
-         does not accept{becomes}"
+        "the queue is too small for {n} connections at once ({from}): only {room} can wait on the socket until \
+         the server accepts them{becomes}"
     );
     point(code, outcome, what).with_next(match somaxconn {
         Some(most) if most < n => format!(

@@ -47,7 +47,7 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
         "placement",
         "Cores of client and server: same, split, free, client-pinned",
         "same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned: \
-         only looptax's own threads are pinned. Default: same; on a running server, same as root (not for Redis), \
+         only looptax's own threads are pinned. Default: same; on a running server, same if looptax runs as root (not for Redis), \
          otherwise split with one connection",
     ),
     (

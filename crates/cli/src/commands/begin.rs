@@ -18,7 +18,7 @@ use crate::terminal::{Terminal, claim};
 /// Between two looks at clock, load and file. The load of a minute does not change faster.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
 
-/// Comes back when a run may begin, with its turn; `None` if a signal ends the waiting.
+/// Waits until a run may begin and returns its turn, or `None` if a signal ended the wait.
 ///
 /// # Errors
 /// It may not begin now, and `--wait` was not given; or the machine's load is not known.

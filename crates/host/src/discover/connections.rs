@@ -66,7 +66,8 @@ pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> V
     clients
 }
 
-/// The clients behind a proxy, in its place; empty for a process that is not one, or that no program uses just now.
+/// The clients behind a proxy, listed instead of the proxy. Empty if the process is not a proxy, or if no program uses
+/// it now.
 fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     let Some(process) = &proxy.peer.process else {
         return Vec::new();

@@ -34,7 +34,7 @@ pub enum Client {
     Block,
     /// Few threads with epoll.
     Event,
-    /// As it likes: a whole command or an application that somebody else wrote.
+    /// A whole command or another application, which waits in its own way.
     Command,
 }
 

@@ -174,7 +174,7 @@ fn in_place(slices: &[Slice], side: Side) -> impl Iterator<Item = &Slice> {
     slices.iter().filter(move |slice| slice.side == side && slice.is_in_place)
 }
 
-/// Requests per second of a slice's active window; a slice without any counts as half a request.
+/// Requests per second in a slice's active window; if no request was completed, half a request is assumed.
 ///
 /// NaN or infinite for a window of no length, which no experiment makes.
 pub fn rate_per_s(slice: &Slice) -> f64 {

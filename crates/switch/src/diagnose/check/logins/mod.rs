@@ -298,8 +298,7 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Resu
     })
 }
 
-/// With the client's rights, by a thread that takes them; with our own where the client does not reach
-/// the socket.
+/// Logs in over the socket, in a thread with the client's rights; with our own if the client cannot reach the socket.
 fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let client = sides.is_reachable.then_some(sides.client);
     let rights = client.and_then(|client| client.rights.as_ref());
