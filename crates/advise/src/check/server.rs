@@ -72,7 +72,8 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
     let (code, outcome, becomes) = if clients.is_empty() {
-        let words = "; beyond that, connect(2) fails with EAGAIN for a client that does not wait, while TCP tries again";
+        let words =
+            "; beyond that, connect(2) fails with EAGAIN for a client that does not wait, while TCP tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
