@@ -5,7 +5,7 @@
 use std::mem::zeroed;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::program::{Coin, settle};
+use super::program::{Coin, settle, settle_surely};
 use super::{data, options};
 use crate::raw;
 
@@ -163,7 +163,7 @@ fn take_greeting(fd: i32, is_no_family: bool) {
     }
     let mut byte = [0_u8];
     while byte != *b"\n" {
-        settle(fd, libc::POLLIN);
+        settle_surely(fd, libc::POLLIN);
         let place = byte.as_mut_ptr().cast();
         if unsafe { libc::recv(fd, place, 1, libc::MSG_DONTWAIT) } <= 0 {
             return;

@@ -88,3 +88,8 @@ fn work(world: &Mutex<World>, turns: &Receiver<Turn>, tell: &Sender<String>) {
 pub(super) fn settle(fd: i32, events: i16) {
     raw::poll(fd, events, 300);
 }
+
+/// Waits for something that always comes, however late on a loaded machine.
+pub(super) fn settle_surely(fd: i32, events: i16) {
+    raw::poll(fd, events, 10_000);
+}
