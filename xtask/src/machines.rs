@@ -18,7 +18,7 @@ const HEAD: &str = "\
 
 `cargo xtask docs` makes this page from the files below `docs/src/results/machines`, each written by `looptax show RECORD… --publish FILE` on one machine.
 They hold the kernel with its preemption model, the CPU with its mitigations, versions of servers and the figures, but no name of a host, path, label or user; [their schema](../result-schemas.md) explains each field.
-To add your machine: run `looptax` or `looptax compare` when the machine is quiet, then the line above, and put the file there, named by CPU and kernel.
+To add your machine: run `looptax` or `looptax compare` when the machine is quiet, then the command above, and put the file into that folder, named by CPU and kernel.
 A figure of one machine at one time is not a constant, and figures of different machines are not averaged here.
 
 ";

@@ -17,18 +17,18 @@ const DRIVERS: &str = "\
 # Strings for drivers
 
 `cargo xtask docs` makes this page from `crates/advise/data/proved.toml`, which `cargo lab dialects --write` writes.
-The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`, which follow them with the programs themselves, one path each.
+The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`, which try one path of each with the programs themselves.
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
 Each driver got the output of `looptax dsn` for awkward URLs, as a person pastes it, and the private server reported the connection: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or a key that only the process with the socket holds.
 The URLs have passwords with marks of a URL, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators; a user with `@` and Unicode on an IPv6 host with an awkward database; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, capitals, marks and a comma.
-If `dsn` prints only the path, and for memcached, only URLs with different paths count.
-\"Refused\" is a text that looptax itself says cannot be written for that URL, and that indeed did not connect.
+For memcached, and if `dsn` prints only the path, only URLs with different paths count.
+\"Refused\" counts texts of which looptax itself says that they cannot be written for that URL, and which did not connect.
 A wrong password was refused every time, and `localhost` and `127.0.0.1` meant what `--explain` says; so did a missing host, if the driver's text can leave it out.
 
 Missing drivers are not proved: no package registry that was tried has them, or they need more than a driver.
 Missing are .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
-These drivers were not tried with MySQL's own server, and so not with caching_sha2_password and a cold cache.
+The drivers below were not tried with MySQL's own server, and so not with caching_sha2_password and a cold cache.
 
 | dialect | driver | language | server | connected | refused with a warning | of | date |
 |---|---|---|---|---|---|---|---|
@@ -40,8 +40,8 @@ const TRACES: &str = "\
 `cargo xtask docs` makes this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `crates/advise/data/clients.toml`.
 [The method](../method.md#how-the-client-waits) explains the models, and `clients/README.md` how the clients are traced.
 
-A row has the most frequent sequence of system calls of a request on that arm, from the send on: a point select by primary key or a get.
-\"(nothing)\" is a call that found nothing, `out` a wait for room to write; the share is that of the requests that did exactly this.
+A row has the most frequent sequence of system calls of a request on that arm, from the send on; the request is a point select by primary key or a get.
+\"(nothing)\" marks a call that found nothing, and `out` a wait for room to write; the share is that of the requests with exactly this sequence.
 Calls of `futex` are left out; they come from run-times with their own threads.
 
 | client | arm | system calls | share, % | model |

@@ -32,9 +32,9 @@ pub(super) use Cell::{Right, Untried};
 pub(super) const COMMANDS: [&str; 10] =
     ["private", "running", "find", "check", "watch", "switch", "run", "trial", "why", "dsn"];
 
-const ONE_WAY: &str = "a memcached serves a port or a socket, not both: nothing is moved";
-const NO_LIST: &str = "it has no list of its connections to compare with";
-const IN_FRONT: &str = "a web server is not a private server, so it is not measured here";
+const ONE_WAY: &str = "a memcached serves a port or a socket, not both, so nothing is moved";
+const NO_LIST: &str = "the server has no list of its connections to compare with";
+const IN_FRONT: &str = "nginx is not a private server of looptax, so it is not measured here";
 
 /// A column's server and the looptax that is tried.
 pub(super) struct Trial<'a> {
@@ -239,7 +239,7 @@ impl Trial<'_> {
         let socket = self.rig.socket.display().to_string();
         let mut words = vec!["check", &url, "--user", "www-data"];
         match self.rig.kind {
-            Kind::Http => return Ok(Untried("it has no upstream's file of its own here: see switch")),
+            Kind::Http => return Ok(Untried("nginx has no separate file of an upstream here: see switch")),
             Kind::PhpFpm | Kind::Memcached => words.extend(["--socket", &socket]),
             _ => {}
         }
@@ -458,7 +458,7 @@ impl Trial<'_> {
     /// The layers are those of the ways: a socket's own in one, TCP's in the other.
     fn why(&self) -> Result<Cell> {
         if self.rig.kind == Kind::Memcached && self.rig.version == "1.6.9" {
-            return Ok(Untried("too old for a private server"));
+            return Ok(Untried("this memcached is too old for a private server"));
         }
         let name = self.rig.kind.name();
         let target = format!("private:{name}");
@@ -478,7 +478,7 @@ impl Trial<'_> {
             words.extend(["--socket", &socket]);
         }
         if self.rig.kind == Kind::Http {
-            return Ok(Untried("its line is that of PHP-FPM"));
+            return Ok(Untried("nginx's line is that of PHP-FPM"));
         }
         let output = self.output(&words)?;
         right(&output, 0)?;
