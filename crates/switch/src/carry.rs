@@ -220,7 +220,7 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tel
 /// Has the old files read, and waits until they are.
 fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for (idx, line) in reloads.iter().enumerate() {
-        let said = run(line, within, stop);
+        let said = run(&proof.reload_now(idx, line), within, stop);
         tell(said.unwrap_or_else(|failed| failed));
         proof.after_old_reload(idx, idx + 1 == reloads.len());
     }

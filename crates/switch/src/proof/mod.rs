@@ -26,6 +26,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::SwitchStep;
 
 use crate::journal::Step;
+use crate::line::Line;
 
 pub use application::{Application, Kin};
 pub(crate) use page::Differs;
@@ -116,6 +117,11 @@ pub trait Proof {
 
     /// The old files are back and about to be read; a peer is not waited for longer than `limit`.
     fn old_files_are_back(&mut self, _limit: Option<Duration>) {}
+
+    /// The command that reloads the old files, for the processes as they run now: a reload may have replaced them.
+    fn reload_now(&self, _idx: usize, line: &Line) -> Line {
+        line.clone()
+    }
 
     /// Waits, after a reload of the old files, for what the next one needs, or for the end of the last one.
     fn after_old_reload(&mut self, _idx: usize, _is_last: bool) {}

@@ -69,11 +69,6 @@ impl Sides {
         reloads.push(self.front.reload(&self.front_master).map_err(by_hand)?);
         Ok(Commands { tests, reloads, ..Commands::default() })
     }
-
-    /// Whether what is behind stays the process that it is.
-    fn is_told_by_signal(&self) -> bool {
-        { self.back.reload(&self.back_master) }.is_ok_and(|it| it.starts_with("kill "))
-    }
 }
 
 /// The connections of a text, as that application's, with what would be written for a socket.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::diagnose::check::Client;
 use crate::diagnose::check::reach::reach;
 use looptax_advise::check::End as WayEnd;
-use looptax_host::discover::{Place, Process, is_listened_at};
+use looptax_host::discover::{Process, is_listened_at};
 use looptax_host::waiting;
 use looptax_model::failure::Failure;
 use looptax_model::record::{StepCode, SwitchStep};
@@ -22,7 +22,7 @@ use super::front::{self, has_new_workers};
 use super::{Sides, back, program};
 use crate::clock::Since;
 use crate::journal::{ProgramOf, StackOf, Step};
-use crate::line::Commands;
+use crate::line::{Commands, Line};
 use crate::proof::{Judged, Page, Proof};
 use crate::step::{step, stopped};
 
@@ -46,6 +46,10 @@ pub(crate) struct Way {
     worker: Process,
     /// Whether the file of what is behind changes too.
     pool_moves: bool,
+    /// The program behind as it ran before the switch.
+    back_before: ProgramOf,
+    /// The command that reloads it, if it is a signal to its process.
+    signal: Option<String>,
     /// Where the pages will go.
     socket: PathBuf,
     /// Since when no connection over TCP came.
@@ -56,7 +60,10 @@ pub(crate) struct Way {
 
 impl Way {
     pub(super) fn new(sides: &Sides, worker: Process, pool_moves: bool, (tcp, socket): (SocketAddr, PathBuf)) -> Self {
-        Self { eyes: Eyes::open(sides, tcp), worker, pool_moves, socket, quiet: Since::now(), before: Vec::new() }
+        let back_before = program::found_again_by(&sides.back_master, sides.back.name());
+        let signal = { sides.back.reload(&sides.back_master).ok() }.filter(|it| it.starts_with("kill "));
+        let (eyes, quiet, before) = (Eyes::open(sides, tcp), Since::now(), Vec::new());
+        Self { eyes, worker, pool_moves, back_before, signal, socket, quiet, before }
     }
 
     /// The way of an earlier switch as both programs run now, and what has them read their files.
@@ -89,9 +96,8 @@ impl Way {
         };
         while self.eyes.on(&self.socket).is_none() {
             go_on()?;
-            // A service's manager may have another one started.
-            let runs = looptax_host::discover::process(back.pid).is_some();
-            if !runs && self.sides().is_told_by_signal() {
+            // A service's manager may start another one, and one in the background reads its files as a new process.
+            if !self.runs() && self.signal.is_some() && !self.runs() {
                 return gone("has ended".to_owned());
             }
             if start.elapsed() > TAKEN {
@@ -113,6 +119,13 @@ impl Way {
             thread::sleep(PAUSE);
         }
         Ok(())
+    }
+
+    /// Whether the program behind runs, as the process that it was or as another one of the same file.
+    fn runs(&self) -> bool {
+        let (sides, before) = (self.sides(), &self.sides().back_master);
+        let is_it = |it: &Process| sides.back.is_it(it) && it.program_name() == before.program_name();
+        looptax_host::discover::process(before.pid).is_some() || !program::masters(is_it).is_empty()
     }
 
     /// Returns the proof, if this process listens on the socket.
@@ -224,6 +237,17 @@ impl Proof for Way {
         self.before = before;
     }
 
+    fn reload_now(&self, idx: usize, line: &Line) -> Line {
+        let is_of_back = idx == 0 && self.pool_moves && self.signal.as_deref() == Some(line.text());
+        if !is_of_back {
+            return line.clone();
+        }
+        let back = self.sides().back;
+        let found = back::find_again(back, &self.back_before.words, self.eyes.tcp, &self.socket);
+        let reload = found.and_then(|it| back.reload(&it).ok());
+        reload.map_or_else(|| line.clone(), |it| Line::from(&*it))
+    }
+
     /// Judges the server behind first: the web server is reloaded once that listens at its port.
     fn after_old_reload(&mut self, idx: usize, is_last: bool) {
         let (front, master) = (self.sides().front, &self.sides().front_master);
@@ -281,15 +305,7 @@ impl Sides {
             None => (back::ALL[0], front_master.clone()),
             Some(of) => {
                 let back = back::by_name(&of.name)?;
-                let is_there = |place: &Place| match place {
-                    Place::Path { path, .. } => *path == stack.socket,
-                    place => place.takes(stack.tcp),
-                };
-                let again = || {
-                    let all = program::masters(|it| back.is_it(it));
-                    all.into_iter().find(|it| words(it, of))
-                };
-                (back, back::find(back, is_there).or_else(again)?)
+                (back, back::find_again(back, &of.words, stack.tcp, &stack.socket)?)
             }
         };
         Some(Self { front, front_master, back, back_master })

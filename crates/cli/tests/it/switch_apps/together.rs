@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use looptax_testkit::patience;
 use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::{Finished, Looptax};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::shop::NGINX_MAIN;
 use crate::application::php::program;
@@ -384,6 +385,41 @@ fn a_reload_that_fails_brings_both_files_back() {
     let run = shop.switch(&["--reload", "echo no such unit; exit 7"]);
     run.expect_code(1);
     expect_said(&run, "no such unit");
+    shop.expect_as_before(&before);
+}
+
+/// Ends a program by its pid file.
+struct Background(PathBuf);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let pid = fs::read_to_string(&self.0).ok().and_then(|it| it.trim().parse().ok());
+        if let Some(pid) = pid.and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
+/// It reads its files as a new process.
+#[test]
+fn r52_a_php_fpm_in_the_background_is_moved_and_brought_back() {
+    let Some(mut shop) = Shop::open() else { return };
+    let global = GLOBAL.replace("daemonize = no", "daemonize = yes\npid = «folder»/fpm.pid");
+    shop.place.write(&[("fpm.conf", &global)]);
+    let fpm = program("php-fpm").expect("it runs");
+    shop.restart_fpm_by(&fpm, &["-n", "-D", "-y", "«folder»/fpm.conf"]);
+    let _background = Background(shop.place.path("fpm.pid"));
+    let before = shop.files();
+    // It is chance which looptax sees first: the end of the old process, or the new one's socket.
+    for _ in 0..4 {
+        shop.switch(&[]).expect_code(0);
+        shop.expect_undone(&before);
+    }
+    let url = shop.url("/");
+    let mut running = shop.switching(&["--yes", "--url", &*url]).spawn();
+    running.wait_for("the new process", || UnixStream::connect(shop.socket()).ok());
+    running.signal(Signal::INT);
+    running.wait().expect_code(130);
     shop.expect_as_before(&before);
 }
 

@@ -9,6 +9,7 @@ mod known;
 mod puma;
 mod uwsgi;
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_host::discover::{Place, Process, listens_on};
@@ -27,6 +28,16 @@ pub(super) fn by_name(name: &str) -> Option<&'static dyn BackProgram> {
 pub(super) fn find(program: &dyn BackProgram, is_there: impl Fn(&Place) -> bool) -> Option<Process> {
     let mut all = masters(|it| program.is_it(it)).into_iter();
     all.find(|it| listens_on(it).iter().any(|it| is_there(&it.place)))
+}
+
+/// The one that listens on the socket or at the address; else the one with this command line.
+pub(super) fn find_again(program: &dyn BackProgram, words: &str, tcp: SocketAddr, socket: &Path) -> Option<Process> {
+    let is_there = |place: &Place| match place {
+        Place::Path { path, .. } => path == socket,
+        place => place.takes(tcp),
+    };
+    let same = || masters(|it| program.is_it(it)).into_iter().find(|it| it.arguments().join(" ") == words);
+    find(program, is_there).or_else(same)
 }
 
 pub(super) fn listens(master: &Process, socket: &Path) -> bool {
