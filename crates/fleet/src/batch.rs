@@ -5,7 +5,7 @@ use looptax_model::record::{Found, Host, Record};
 use crate::anonymous::Names;
 use crate::column::{Row, Table};
 use crate::sent::Sender;
-use crate::sent::findings::{self, FINDINGS};
+use crate::sent::findings::{self, FINDINGS, FallenClient};
 use crate::sent::reports::{self, Extent, REPORTS};
 use crate::sent::verdicts::{self, VERDICTS};
 
@@ -31,8 +31,8 @@ pub struct Seen<'a> {
     pub machine: &'a Host,
     /// The result of `find`.
     pub found: &'a Found,
-    /// Processes like those of a switch that are over TCP again.
-    pub fallen: &'a [u32],
+    /// Clients that a switch moved and that are over TCP again.
+    pub fallen: &'a [FallenClient],
     /// Records that were not sent yet.
     pub records: &'a [Record],
 }

@@ -14,6 +14,9 @@ pub enum FleetError {
     /// A report could not be written to the spool.
     #[error("cannot keep a report in `{}`", path.display())]
     Keep { path: PathBuf, source: io::Error },
+    /// A report could not be written to the folder that is its destination.
+    #[error("cannot write a report to the folder `{}`", path.display())]
+    Folder { path: PathBuf, source: io::Error },
     /// A report in the spool could not be read or removed.
     #[error("cannot read or remove the report `{}`", path.display())]
     Take { path: PathBuf, source: io::Error },
@@ -111,6 +114,9 @@ impl Explain for FleetError {
             Self::Spool { .. } | Self::Keep { .. } | Self::Take { .. } => {
                 Some("choose a folder that you can write with --spool FOLDER".to_owned())
             }
+            Self::Folder { .. } => Some(
+                "pass another folder as the destination, or run looptax as a user who may write to this one".to_owned(),
+            ),
             Self::Full { .. } => Some(
                 "is the collector down? looptax sends the waiting reports when it is back; it deleted none of them"
                     .to_owned(),

@@ -31,4 +31,5 @@ pub use gathered::Gathered;
 pub use identity::host_id;
 pub use lines::{from_lines, line_schema, to_lines};
 pub use overview::{Answers, Limits, Listed, Machines, Measured, Payer, hosts, machines, overview};
+pub use sent::findings::FallenClient;
 pub use spool::{Spool, Waiting};

@@ -15,6 +15,8 @@ pub struct Fallen {
     /// The process: `php-fpm8.2 812`.
     pub who: String,
     pub pid: u32,
+    /// The server that it was moved on: the same process may use others over TCP as before.
+    pub server_pid: u32,
 }
 
 /// Finds them among the clients that are connected now.
@@ -30,6 +32,7 @@ pub fn fallen_back(switches: &[Switch], survey: &Survey) -> Vec<Fallen> {
                     title: switch.title.clone(),
                     who: format!("{} {}", process.program_name(), process.pid),
                     pid: process.pid,
+                    server_pid: survey.servers[client.server_idx].process.pid,
                 })
             }));
         }

@@ -12,7 +12,7 @@ use looptax_report::found_openmetrics;
 use looptax_report::terminal as report;
 use looptax_store::save_for_all;
 use looptax_switch::diagnose::find::{cost, listing::listing, notes};
-use looptax_switch::{Kept, Switch, fallen_back};
+use looptax_switch::{Fallen, Kept, Switch, fallen_back};
 
 use crate::args::FindArgs;
 use crate::earlier_runs::{data_folder, latest_records};
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
 pub(super) struct Looked {
     pub(super) found: Found,
     /// Processes like those of a switch that are over TCP again.
-    pub(super) fallen: Vec<u32>,
+    pub(super) fallen: Vec<Fallen>,
 }
 
 /// Returns the counters in the kernel between two looks, if we may load them; to be called before rights are given up.
@@ -94,10 +94,9 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     let Some((second, counted)) = second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop) else {
         return Ok(None);
     };
-    let fallen = fallen_back(&switches(), &second);
     Ok(Some(Looked {
         found: listing(Some(&first), &second, counted.as_ref(), &sources),
-        fallen: fallen.into_iter().map(|it| it.pid).collect(),
+        fallen: fallen_back(&switches(), &second),
     }))
 }
 

@@ -49,7 +49,7 @@ impl Engine for Folder {
 
     fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
         batches.iter().try_for_each(|batch| {
-            self.write(batch).map_err(|source| FleetError::Keep { path: self.path.clone(), source })
+            self.write(batch).map_err(|source| FleetError::Folder { path: self.path.clone(), source })
         })
     }
 
@@ -71,5 +71,27 @@ impl Engine for Printed {
 
     fn ask(&mut self, _: &Question<'_>) -> Result<Rows, FleetError> {
         Err(FleetError::NoEngine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use looptax_model::failure::Explain;
+    use looptax_testkit::scratch::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn a_destination_that_cannot_be_written_is_not_taken_for_the_spool() {
+        let scratch = Scratch::new();
+        fs::write(scratch.file("file"), "").unwrap();
+        let mut folder = Folder::new(&scratch.file("file").join("reports"));
+        let batch = Batch { report_id: "r".to_owned(), rows: [Vec::new(), Vec::new(), Vec::new()] };
+        let error = folder.send(&[batch]).unwrap_err();
+        assert!(matches!(error, FleetError::Folder { .. }), "{error:?}");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("another folder as the destination") && !hint.contains("--spool"), "{hint}");
     }
 }

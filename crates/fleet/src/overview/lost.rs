@@ -1,9 +1,11 @@
 //! The cost of a fleet's requests over TCP, and the best first move: per kind of server, the measurements predict the
-//! cost of the other machines of that kind.
+//! cost of the other machines of that kind. A kind that no machine measured has no cost.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use looptax_model::record::{FleetHost, FleetList, FleetLost, FleetMove, FleetMover, FleetPair, FleetUnlike};
+use looptax_model::record::{
+    FleetHost, FleetList, FleetLost, FleetMove, FleetMover, FleetPair, FleetUnlike, FleetUnmeasured,
+};
 use looptax_model::stats::meta::{
     self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost, groups, without_each,
 };
@@ -22,8 +24,9 @@ const FALSE_SHARE: f64 = 0.05;
 pub(super) struct Kinds<'a> {
     /// The index of a kind's prior.
     by_name: HashMap<&'a str, usize>,
-    /// The last one is for kinds without a measurement: the prior of all together.
     priors: Vec<Prior>,
+    /// Kinds that at least one machine measured.
+    measured: HashSet<&'a str>,
     /// The effect that a machine measured on its own server.
     own: HashMap<(&'a str, &'a str), Effect>,
 }
@@ -38,19 +41,19 @@ impl<'a> Kinds<'a> {
             own.entry((it.host_id.as_str(), it.server.as_str())).or_insert(it.effect);
         }
         let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
-        let found = groups(&effects, Spread::PauleMandel, ALPHA);
+        // Where each kind was measured once, its prior would be that of all kinds together.
+        let found = groups(&effects, Spread::PauleMandel, ALPHA).filter(|it| it.common.freedom > 0.0);
         let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
         let known = by_kind.keys().enumerate();
         let known = known.filter_map(|(idx, name)| Some((*name, prior(idx)?)));
-        let (names, mut priors): (Vec<_>, Vec<_>) = known.unzip();
+        let (names, priors): (Vec<_>, Vec<_>) = known.unzip();
         let by_name = { names.into_iter() }.zip(0..).collect();
-        priors.extend(found.and_then(|it| it.all.prior()));
-        Self { by_name, priors, own }
+        let measured = by_kind.keys().copied().collect();
+        Self { by_name, priors, measured, own }
     }
 
     fn prior_idx(&self, server: &str) -> Option<usize> {
-        let named = self.by_name.get(server).copied();
-        named.or_else(|| self.priors.len().checked_sub(1))
+        self.by_name.get(server).copied()
     }
 
     fn own<'p>(&'p self, payer: &'p Payer) -> Option<&'p Effect> {
@@ -109,6 +112,21 @@ impl<'a> Kinds<'a> {
         })
     }
 
+    /// Kinds of server that no machine measured, those with the most requests first.
+    pub(super) fn not_measured<'p>(&self, payers: impl Iterator<Item = &'p Payer>) -> Vec<FleetUnmeasured> {
+        let mut by_kind: BTreeMap<&str, f64> = BTreeMap::new();
+        for payer in payers {
+            if !self.measured.contains(payer.server.as_str()) {
+                *by_kind.entry(&payer.server).or_default() += payer.requests_per_s;
+            }
+        }
+        let kinds = by_kind.into_iter();
+        let kinds = kinds.map(|(server, requests_per_s)| FleetUnmeasured { server: server.to_owned(), requests_per_s });
+        let mut kinds: Vec<FleetUnmeasured> = kinds.collect();
+        kinds.sort_by(|one, other| other.requests_per_s.total_cmp(&one.requests_per_s));
+        kinds
+    }
+
     /// Programs and kinds of server, those first that lose most; if that is not known, those with most requests.
     pub(super) fn pairs(&self, payers: &[Payer]) -> Vec<FleetPair> {
         let mut by_pair: BTreeMap<(&str, &str), Vec<&Payer>> = BTreeMap::new();
@@ -147,12 +165,14 @@ impl<'a> Kinds<'a> {
         let mut hosts: Vec<FleetHost> = by_host
             .into_values()
             .filter_map(|payers| {
+                let not_measured = self.not_measured(payers.iter().copied()).into_iter();
                 Some(FleetHost {
                     host: payers.first()?.host.clone(),
                     pairs: payers.len() as u64,
                     connections: payers.iter().map(|it| it.connections).sum(),
                     requests_per_s: payers.iter().map(|it| it.requests_per_s).sum(),
                     cores: { self.total(payers.iter().copied()) }.map(|it| saved(&it.cores)),
+                    not_measured: not_measured.map(|it| it.server).collect(),
                 })
             })
             .collect();
@@ -181,7 +201,8 @@ impl<'a> Kinds<'a> {
         movers.collect()
     }
 
-    /// Lists the machines' clients with the largest gain from moving.
+    /// Lists the machines' clients with the largest gain from moving. A request whose cost is not known counts as
+    /// 1 µs.
     pub(super) fn first(&self, payers: &Listed<Payer>, n_top: usize) -> FleetList<FleetMove> {
         let known = payers.rows.iter().map(|payer| (payer, self.posterior(payer)));
         let mut known: Vec<(&Payer, Option<Posterior>)> = known.collect();
@@ -245,7 +266,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// Returns the key that lists are ordered by: cores, or requests if those are not known.
+/// Returns the key that lists are ordered by: cores, or requests at 1 µs if those are not known.
 fn weight_of(cores: Option<&looptax_model::record::Estimate>, requests_per_s: f64) -> f64 {
     cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

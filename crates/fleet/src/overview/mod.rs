@@ -44,6 +44,7 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
         hosts_over_tcp: over_tcp.len() as u64,
         tcp_requests_per_s: payers.rows.iter().map(|it| it.requests_per_s).sum(),
         lost: kinds.lost(&payers.rows),
+        not_measured: list(kinds.not_measured(payers.rows.iter()), payers.is_cut, limits.rows),
         pairs: list(kinds.pairs(&payers.rows), payers.is_cut, limits.first),
         first: kinds.first(payers, limits.first),
         effects: effects::by_condition(&answers.measured.rows),

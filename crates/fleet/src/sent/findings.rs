@@ -56,7 +56,7 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "fell_back",
             kind: Kind::Flag,
-            doc: "Whether processes of this program are over TCP again after a switch to the socket.",
+            doc: "Whether a switch moved this program and server to the socket, and they are over TCP again.",
         },
     ],
 };
@@ -64,9 +64,17 @@ pub const FINDINGS: Table = Table {
 /// Most findings of a report: those with the most requests.
 const MOST: usize = 2_000;
 
-/// The rows, those with the most requests first; and how many are left out. `fallen` are processes like those of a switch
-/// that are over TCP again.
-pub fn rows(sender: &Sender, found: &Found, fallen: &[u32], names: &Names) -> (Vec<Row>, usize) {
+/// A client that a switch moved to the socket of one server and that is over TCP again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FallenClient {
+    pub pid: u32,
+    /// The server's process; the client's connections to other servers did not fall back.
+    pub server_pid: u32,
+}
+
+/// The rows, those with the most requests first; and how many are left out. `fallen` are the clients that a switch
+/// moved and that are over TCP again.
+pub fn rows(sender: &Sender, found: &Found, fallen: &[FallenClient], names: &Names) -> (Vec<Row>, usize) {
     let server_of = |client: &FoundClient| found.servers.iter().find(|it| it.pid == client.server_pid);
     let mut pairs: Vec<(&FoundClient, &FoundServer)> =
         { found.clients.iter() }.filter_map(|client| Some((client, server_of(client)?))).collect();
@@ -82,7 +90,7 @@ fn row(
     sender: &Sender,
     n: usize,
     (client, server): (&FoundClient, &FoundServer),
-    fallen: &[u32],
+    fallen: &[FallenClient],
     names: &Names,
 ) -> Row {
     let peer = &client.peer;
@@ -105,7 +113,8 @@ fn row(
         Value::Number(peer.p50_us.filter(|it| it.is_finite())),
     ]);
     row.extend(with_ends(client.cpu_ms_per_s.as_ref()));
-    let has_fallen = peer.pid.is_some_and(|pid| fallen.contains(&pid));
+    let server_pid = server.pid;
+    let has_fallen = peer.pid.is_some_and(|pid| fallen.contains(&FallenClient { pid, server_pid }));
     row.push(Value::Flag(peer.way.is_tcp() && has_fallen));
     row
 }

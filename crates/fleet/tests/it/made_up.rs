@@ -1,7 +1,7 @@
 //! A made-up machine with hostile names.
 
 use looptax_fleet::sent::Sender;
-use looptax_fleet::{Batch, Names, Seen};
+use looptax_fleet::{Batch, FallenClient, Names, Seen};
 use looptax_model::record::{
     Client, Comparison, CpuTax, Diagnostics, Direction, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found,
     FoundClient, FoundEndpoint, FoundPeer, FoundServer, Hex64, Host, HowKnown, Latency, Placement, PlacementUsed,
@@ -152,7 +152,7 @@ pub(crate) fn batch(rng: &mut Xoshiro256PlusPlus, n: u64, names: &Names) -> Batc
         name: &name(rng),
         machine: &Host::default(),
         found: &found(rng, n_clients),
-        fallen: &[100],
+        fallen: &[FallenClient { pid: 100, server_pid: 1 }],
         records: &[record("r", Verdict::Difference)],
     };
     Batch::new(&sender(n), seen, names)

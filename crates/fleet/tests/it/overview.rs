@@ -1,6 +1,6 @@
 //! The report of a made-up fleet, compared with what it was made of.
 
-use looptax_fleet::{Answers, Limits, Listed, Machines, Measured, Payer, overview};
+use looptax_fleet::{Answers, Limits, Listed, Machines, Measured, Payer, hosts, overview};
 use looptax_model::record::Fleet;
 use looptax_model::stats::Estimate;
 use looptax_model::stats::meta::Effect;
@@ -87,7 +87,9 @@ fn covers(estimate: &looptax_model::record::Estimate, truth: f64) -> bool {
 fn the_sum_is_that_of_the_fleet() {
     let n_covered = (1..=40).filter(|seed| {
         let (answers, truth) = made_up(300, 60, *seed);
-        let lost = said(answers).lost.unwrap();
+        let fleet = said(answers);
+        assert_eq!(fleet.not_measured.n, 0);
+        let lost = fleet.lost.unwrap();
         assert_eq!((lost.n_measured, lost.n_predicted), (180, 720));
         covers(&lost.cores, truth)
     });
@@ -154,14 +156,45 @@ fn one_of_a_few_machines_that_is_far_off_does_not_hide_behind_itself() {
 fn without_measurements_there_are_requests_and_no_cores() {
     let (answers, _) = made_up(30, 0, 1);
     let fleet = said(answers);
-    assert_eq!(fleet.lost, None);
+    assert_eq!((fleet.lost.is_none(), fleet.not_measured.n), (true, 3));
     assert!(fleet.tcp_requests_per_s > 0.0 && fleet.hosts_over_tcp == 30);
     assert!(fleet.effects.is_empty() && fleet.unlike.n == 0);
     let rates = fleet.first.rows.iter();
     assert!(rates.map(|it| it.requests_per_s).is_sorted_by(|one, next| one >= next));
     assert!(fleet.pairs.rows.iter().all(|it| it.cores.is_none()));
+    // One measurement of each kind says nothing of how much machines differ.
     let (answers, _) = made_up(30, 1, 1);
+    let fleet = said(answers);
+    assert_eq!((fleet.lost.is_none(), fleet.not_measured.n), (true, 0));
+    let (answers, _) = made_up(30, 2, 1);
     assert!(said(answers).lost.is_some_and(|it| it.cores.value > 0.0));
+}
+
+#[test]
+fn a_kind_that_no_machine_measured_has_no_cost_and_is_named() {
+    let (mut answers, _) = made_up(12, 3, 1);
+    answers.measured.rows.retain(|it| it.server == "redis");
+    let hosts = hosts(&answers, 100);
+    let fleet = said(answers);
+    let lost = fleet.lost.as_ref().unwrap();
+    assert_eq!((lost.n_measured, lost.n_predicted), (3, 9));
+    assert!(fleet.pairs.rows.iter().all(|it| it.cores.is_some() == (it.server == "redis")), "{:?}", fleet.pairs);
+    for it in &fleet.first.rows {
+        let is_known = it.server == "redis";
+        assert_eq!((it.cores.is_some(), it.top_probability.is_some()), (is_known, is_known), "{it:?}");
+    }
+    let sum: f64 = fleet.pairs.rows.iter().filter_map(|it| it.cores.as_ref()).map(|it| it.value).sum();
+    assert!((sum / lost.cores.value - 1.0).abs() < 1e-9, "{sum} of {lost:?}");
+    let unknown = &fleet.not_measured.rows;
+    let mut kinds: Vec<&str> = unknown.iter().map(|it| it.server.as_str()).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["mariadb", "postgres"]);
+    assert!(unknown.is_sorted_by(|one, next| one.requests_per_s >= next.requests_per_s));
+    let of_redis = fleet.pairs.rows.iter().filter(|it| it.server == "redis").map(|it| it.requests_per_s);
+    let all = of_redis.chain(unknown.iter().map(|it| it.requests_per_s)).sum::<f64>();
+    assert!((all / fleet.tcp_requests_per_s - 1.0).abs() < 1e-9, "{all}");
+    assert_eq!(hosts.rows.len(), 12);
+    assert!(hosts.rows.iter().all(|it| it.cores.is_some() && it.not_measured.len() == 2), "{hosts:?}");
 }
 
 #[test]

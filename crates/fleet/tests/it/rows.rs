@@ -1,7 +1,7 @@
 //! Rows against their tables, lines against their rows.
 
 use looptax_fleet::sent::{findings, verdicts};
-use looptax_fleet::{FleetError, Names, TABLES, Value, from_lines, to_lines};
+use looptax_fleet::{FallenClient, FleetError, Names, TABLES, Value, from_lines, to_lines};
 use looptax_model::record::Verdict;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -86,10 +86,34 @@ fn a_large_machine_sends_its_busiest_pairs() {
 fn who_fell_back_is_told_of_tcp_alone() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(29);
     let found = found(&mut rng, 40);
-    let fallen: Vec<u32> = (100..140).collect();
+    let fallen = (100..140).flat_map(|pid| [1, 2].map(|server_pid| FallenClient { pid, server_pid }));
+    let fallen: Vec<FallenClient> = fallen.collect();
     let (rows, _) = findings::rows(&sender(1), &found, &fallen, &Names::default());
     let at = |name: &str| findings::FINDINGS.columns.iter().position(|it| it.name == name).unwrap();
     assert!(rows.iter().all(|row| row[at("fell_back")] == row[at("is_tcp")]));
+}
+
+#[test]
+fn who_fell_back_on_one_server_did_not_on_the_others() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(31);
+    let mut found = found(&mut rng, 2);
+    for (server, kind) in found.servers.iter_mut().zip(["mysql", "redis"]) {
+        kind.clone_into(&mut server.kind);
+    }
+    // One process, over TCP to both servers; the switch moved only the connections to the first one.
+    for (client, server_pid) in found.clients.iter_mut().zip([1, 2]) {
+        client.peer.pid = Some(100);
+        client.peer.way = looptax_model::record::Way::Loopback;
+        client.server_pid = server_pid;
+    }
+    let fallen = [FallenClient { pid: 100, server_pid: 1 }];
+    let (rows, _) = findings::rows(&sender(1), &found, &fallen, &Names::default());
+    let at = |name: &str| findings::FINDINGS.columns.iter().position(|it| it.name == name).unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let is_moved = row[at("server")] == Value::Text("mysql".to_owned());
+        assert_eq!(row[at("fell_back")], Value::Flag(is_moved), "{row:?}");
+    }
 }
 
 #[test]

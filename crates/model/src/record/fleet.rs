@@ -36,6 +36,8 @@ pub struct Fleet {
     pub tcp_requests_per_s: f64,
     /// CPU time that they cost more than over the socket; `null` where too little was measured.
     pub lost: Option<FleetLost>,
+    /// Kinds of server that no machine measured, those with the most requests first: they are not in `lost`.
+    pub not_measured: FleetList<FleetUnmeasured>,
     /// Programs and kinds of server over all machines, those first that lose most.
     pub pairs: FleetList<FleetPair>,
     /// Clients of one machine, in the order in which moving them pays.
@@ -94,6 +96,17 @@ pub struct FleetLost {
     pub error_of_means: f64,
 }
 
+/// A kind of server that no machine measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetUnmeasured {
+    /// The server's kind.
+    pub server: String,
+    /// Requests per second over TCP.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub requests_per_s: f64,
+}
+
 /// A program and a kind of server, over all machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetPair {
@@ -113,7 +126,7 @@ pub struct FleetPair {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Cores lost, at 95 %.
+    /// Cores lost, at 95 %; `null` where no machine measured this kind of server.
     pub cores: Option<Estimate>,
 }
 
@@ -136,11 +149,11 @@ pub struct FleetMove {
     pub connections: u64,
     /// Whether the server has a socket.
     pub has_socket: bool,
-    /// Cores lost, at 95 %.
+    /// Cores lost, at 95 %; `null` where no machine measured this kind of server.
     pub cores: Option<Estimate>,
     /// Whether this machine measured it itself.
     pub is_measured: bool,
-    /// How probably it is among the first twenty.
+    /// How probably it is among the first twenty of those whose cost is known; `null` where its own is not.
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub top_probability: Option<f64>,
@@ -305,8 +318,10 @@ pub struct FleetHost {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Cores lost, at 95 %.
+    /// Cores lost, at 95 %, without the kinds in `not_measured`.
     pub cores: Option<Estimate>,
+    /// Kinds of server that no machine measured, those with the most requests first.
+    pub not_measured: Vec<String>,
 }
 
 /// One machine, as its newest report says.

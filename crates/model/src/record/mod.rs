@@ -71,7 +71,7 @@ pub use finding::{Finding, FindingLevel, Region, Replacement, SourceFile, TextPl
 pub use fleet::{
     FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding, FleetGroup, FleetHost,
     FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetMovers, FleetPair, FleetSilent,
-    FleetUnlike,
+    FleetUnlike, FleetUnmeasured,
 };
 pub use found::{
     CostSource, CountedBy, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found,

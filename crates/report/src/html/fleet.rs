@@ -94,7 +94,7 @@ fn sentence(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use looptax_model::record::{
-        Estimate, FLEET_SCHEMA_VERSION, FleetEffects, FleetGroup, FleetList, FleetLost, FleetMove,
+        Estimate, FLEET_SCHEMA_VERSION, FleetEffects, FleetGroup, FleetList, FleetLost, FleetMove, FleetUnmeasured,
     };
 
     use super::*;
@@ -132,6 +132,11 @@ mod tests {
                 error_of_predicted: 0.1,
                 error_of_means: 0.1,
             }),
+            not_measured: FleetList {
+                rows: vec![FleetUnmeasured { server: HOSTILE.to_owned(), requests_per_s: 2540.0 }],
+                n: 2,
+                has_more_than_n: false,
+            },
             pairs: nothing(),
             first: FleetList {
                 rows: vec![FleetMove {
@@ -170,6 +175,9 @@ mod tests {
         // A command is made of a machine's name, and this is not one.
         assert!(!page.contains("ssh"));
         assert!(page.contains("and 6 more"));
+        // A kind of server that no machine measured, neither.
+        assert!(!page.contains("<code>$(reboot)"), "{page}");
+        assert!(page.contains("(2.54K/s), and 1 more."), "{page}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The report about a fleet: sentences and tables, the same for a terminal and a page.
 
+use std::collections::BTreeSet;
+
 use looptax_model::record::{Estimate, Fleet, FleetEffects, FleetGroup, FleetHost, FleetList, FleetMachine};
 
 use crate::format::{GLUE, Text, counted, fixed, rate};
@@ -40,19 +42,31 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     )];
     let Some(lost) = &fleet.lost else {
         lines.push(
-            "the cost for all of them is not known: that needs at least two machines that measured it with `looptax \
-             compare`, better some dozens of each kind of server, chosen at random"
+            "the cost for all of them is not known: that needs at least two machines that measured the same kind of \
+             server with `looptax compare`, better some dozens of each kind, chosen at random"
                 .to_owned(),
         );
+        lines.extend(not_measured(fleet, "not measured on any machine", text));
         return lines;
     };
     lines.push(format!("together they cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
     lines.push(format!(
-        "{} of {} on these machines measured it, for the others looptax predicts it from their kind",
+        "{} of {} in this sum measured it, for the others looptax predicts it from their kind",
         lost.n_measured,
         counted(lost.n_measured + lost.n_predicted, "server"),
     ));
+    lines.extend(not_measured(fleet, "not measured on any machine, not in the sum", text));
     lines
+}
+
+/// Returns the line about kinds of server without a cost: `postgres (2.54K/s), mariadb (1.78K/s)`.
+fn not_measured(fleet: &Fleet, words: &str, text: Text) -> Option<String> {
+    let list = &fleet.not_measured;
+    // On a page, text between backticks is a command.
+    let kind = |server: &str| text.clean(server).replace('`', "'");
+    let kinds = list.rows.iter().map(|it| format!("{} ({})", kind(&it.server), rate(it.requests_per_s)));
+    let kinds: Vec<String> = kinds.chain(more(list)).collect();
+    (!list.rows.is_empty()).then(|| format!("{words}: {}", kinds.join(", ")))
 }
 
 /// All lists of a report, in the order of what to do first.
@@ -261,6 +275,13 @@ fn conditions(fleet: &Fleet, text: Text) -> Section {
 }
 
 pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
+    let kinds: BTreeSet<&String> = hosts.rows.iter().flat_map(|it| &it.not_measured).collect();
+    let kinds: Vec<String> = kinds.into_iter().map(|it| text.clean(it)).collect();
+    let lines = if kinds.is_empty() {
+        Vec::new()
+    } else {
+        vec![format!("not measured on any machine, not in the cores: {}", kinds.join(", "))]
+    };
     let rows = hosts.rows.iter().map(|it| {
         vec![
             text.clean(&it.host),
@@ -272,7 +293,7 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     });
     Section {
         title: "Machines with clients over TCP".to_owned(),
-        lines: Vec::new(),
+        lines,
         head: vec!["machine", "pairs", "connections", "over TCP", "cores lost"],
         closing: more(hosts),
         is_of_effects: false,
@@ -434,6 +455,25 @@ mod tests {
         for name in ["", "a; reboot", "$(reboot)", "-oProxyCommand=reboot", "a b", "a\nb", "1f3c5a7b9d0e"] {
             assert!(!is_host_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_kind_that_no_machine_measured_is_named_above_the_list_of_machines() {
+        let host = |kinds: &[&str]| FleetHost {
+            host: "web1".to_owned(),
+            pairs: 1,
+            connections: 1,
+            requests_per_s: 9.0,
+            cores: None,
+            not_measured: kinds.iter().map(|it| (*it).to_owned()).collect(),
+        };
+        let lines = |rows: Vec<FleetHost>| {
+            let list = FleetList { rows, n: 2, has_more_than_n: false };
+            hosts(&list, Text { is_unicode: true }).lines
+        };
+        assert!(lines(vec![host(&[])]).is_empty());
+        let named = lines(vec![host(&["postgres", "mariadb"]), host(&["mariadb"])]);
+        assert_eq!(named, ["not measured on any machine, not in the cores: mariadb, postgres"]);
     }
 
     #[test]

@@ -119,16 +119,19 @@ def hold_clients(held, clients):
 
 
 def hold_cost(held, over_tcp, measuring):
-    servers = {(host, it.server) for host, it in over_tcp}
+    # Only Redis is measured: no other kind has a cost.
+    servers = {(host, it.server) for host, it in over_tcp if it.server == "redis"}
     measured = {(host, "redis") for host in measuring} & servers
     said = lambda it: {(host, row["server"]) for host, machines in it["machines"].items() for machine in machines for row in machine["measured"]}
     held.same("who measured what", {(host, "redis") for host in measuring}, said)
     held.same("servers that were measured", len(measured), lambda it: it["report"]["lost"]["n_measured"])
     held.same("servers that were not", len(servers - measured), lambda it: it["report"]["lost"]["n_predicted"])
     redis = lambda it: next(group["cpu_us"] for effects in it["report"]["effects"] if effects["condition"] == "server" for group in effects["groups"] if group["label"] == "redis")
+    others = {it.server for _, it in over_tcp} - {"redis"}
+    held.same("kinds that no machine measured", others, lambda it: {row["server"] for row in it["report"]["not_measured"]["rows"]})
     held.same("measurements of Redis that are pooled", len(measuring), lambda it: redis(it)["n"])
-    rate = sum(it.requests_per_s for _, it in over_tcp)
-    # What a request costs times how many there are; of a kind that nobody measured, all kinds' mean.
+    rate = sum(it.requests_per_s for _, it in over_tcp if it.server == "redis")
+    # What a request costs times how many there are.
     any_engine = next(iter(held.answers.values()))
     held.near("cores lost, by what Redis measured", redis(any_engine)["value"] * rate / 1e6, lambda it: it["report"]["lost"]["cores"]["value"])
     held.same("their interval is around that", True, is_around)

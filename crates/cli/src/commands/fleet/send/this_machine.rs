@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use jiff::Timestamp;
 use looptax_experiment::host;
 use looptax_fleet::sent::Sender;
-use looptax_fleet::{Batch, Names, Seen, Spool, host_id};
+use looptax_fleet::{Batch, FallenClient, Names, Seen, Spool, host_id};
 use looptax_host::eyes::Loaded;
 use looptax_host::read;
 use looptax_model::failure::Failure;
@@ -63,12 +63,14 @@ pub(super) fn look(
         host_id,
         at_ms: Timestamp::now().as_millisecond(),
     };
+    let fallen = looked.fallen.iter().map(|it| FallenClient { pid: it.pid, server_pid: it.server_pid });
+    let fallen: Vec<FallenClient> = fallen.collect();
     let uname = rustix::system::uname();
     let seen = Seen {
         name: &uname.nodename().to_string_lossy(),
         machine: &host(),
         found: &looked.found,
-        fallen: &looked.fallen,
+        fallen: &fallen,
         records: &records,
     };
     let batch = Batch::new(&sender, seen, &names);
