@@ -368,7 +368,7 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     let place = place.map_or(folder, String::as_str);
     let within = project.within(server);
     Some(format!(
-        "pg_hba.conf of the existing data in {place} decides, not POSTGRES_INITDB_ARGS: look with `{within} sh -c \
+        "pg_hba.conf of the existing data in `{place}` decides, not POSTGRES_INITDB_ARGS: look with `{within} sh -c \
          'grep ^local \"$PGDATA\"/pg_hba.conf'`; `trust` there lets every program with the socket log in as every role"
     ))
 }
