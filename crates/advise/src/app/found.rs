@@ -95,7 +95,7 @@ impl Found {
     }
 
     /// Whether the kind of its server is known.
-    pub(super) fn has_known_kind(&self) -> bool {
+    pub fn has_known_kind(&self) -> bool {
         self.kind != UNKNOWN_KIND
     }
 

@@ -13,21 +13,30 @@ use super::sources::{FileText, Looked, is_container_unit, text};
 /// How both sides of a file's connections can be written, or why not.
 #[derive(Debug)]
 pub(super) struct Offered {
-    /// By the line of the connection.
-    each: BTreeMap<usize, Option<String>>,
-    /// For a connection at another line.
+    /// By the line of the connection, and the kind of its server.
+    each: BTreeMap<usize, BTreeMap<&'static str, Option<String>>>,
+    /// For any other connection.
     others: Option<String>,
 }
 
 impl Offered {
     pub(super) fn of(&self, found: &Found) -> Option<&str> {
-        let own = found.line.and_then(|it| self.each.get(&it));
+        let of_line = found.line.and_then(|it| self.each.get(&it));
+        // An image may show the kind only to one of the two ways of reading.
+        let own = of_line.and_then(|it| it.get(found.kind).or_else(|| it.values().next().filter(|_| it.len() == 1)));
         own.unwrap_or(&self.others).as_deref()
     }
 }
 
 /// A connection, read container by container, and what its two containers would share.
 type Shared<'a> = (&'a Found, &'a Option<Result<Share, String>>);
+
+/// The line of a connection, and the kind of its server: two connections may be on one line.
+type Place = (usize, &'static str);
+
+fn place_of(found: &Found) -> Option<Place> {
+    Some((found.line?, found.kind))
+}
 
 /// Explains how both sides can be written, or why not, if a file of containers was named without `--containers`.
 pub(super) fn offered(file: &FileText<'_>) -> Option<Offered> {
@@ -43,21 +52,23 @@ pub(super) fn offered(file: &FileText<'_>) -> Option<Offered> {
     let looked = text(&FileText { by_container: true, ..*file }).ok()?;
     let shares = app::shares(&looked.whole, &looked.reading.found, &looked.neighbours);
     let all: Vec<Shared<'_>> = looked.reading.found.iter().zip(&shares).collect();
-    let mut lines: BTreeMap<usize, Vec<Shared<'_>>> = BTreeMap::new();
+    let mut places: BTreeMap<Place, Vec<Shared<'_>>> = BTreeMap::new();
     for shared in &all {
-        if let Some(line) = shared.0.line {
-            lines.entry(line).or_default().push(*shared);
+        if let Some(place) = place_of(shared.0) {
+            places.entry(place).or_default().push(*shared);
         }
     }
-    let mut written: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-    let mut each = BTreeMap::new();
-    for (line, own) in lines {
+    let mut written: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+    let mut each: BTreeMap<usize, BTreeMap<&'static str, Option<String>>> = BTreeMap::new();
+    for ((line, kind), own) in places {
+        let is_known = own.iter().any(|it| it.0.has_known_kind());
         let mut is_written = |name: &str| {
-            let lines = written.entry(name.to_owned()).or_insert_with(|| lines_written(file, name));
-            lines.contains(&line)
+            let places = written.entry(name.to_owned()).or_insert_with(|| places_written(file, name));
+            places.iter().any(|it| it.0 == line && (!is_known || it.1 == kind))
         };
         let offer = plainly(&own, &looked, &plain).or_else(|| named(&own, &plain, &mut is_written));
-        each.insert(line, offer.or_else(|| why_not(&own, &plain)));
+        let offer = offer.or_else(|| why_not(&own, &plain));
+        each.entry(line).or_default().insert(kind, offer);
     }
     let others = plainly(&all, &looked, &plain).or_else(|| why_not(&all, &plain));
     Some(Offered { each, others })
@@ -117,14 +128,14 @@ fn why_not(own: &[Shared<'_>], plain: &str) -> Option<String> {
     Some(format!("`{plain}` does not write it, since {why}"))
 }
 
-/// The lines of the connections that `switch --containers` would write as those of this application.
-fn lines_written(file: &FileText<'_>, application: &str) -> BTreeSet<usize> {
+/// The places of the connections that `switch --containers` would write as those of this application.
+fn places_written(file: &FileText<'_>, application: &str) -> BTreeSet<Place> {
     let Ok(looked) = text(&FileText { by_container: true, application: Some(application), ..*file }) else {
         return BTreeSet::new();
     };
     let shares = app::shares(&looked.whole, &looked.reading.found, &looked.neighbours);
     let moved = looked.reading.found.iter().zip(&shares).filter(|it| is_moved(*it, &looked));
-    moved.filter_map(|it| it.0.line).collect()
+    moved.filter_map(|it| place_of(it.0)).collect()
 }
 
 /// Whether `switch --containers` would write a connection.
