@@ -365,6 +365,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         inside: None,
         pool: None,
         may_be: Vec::new(),
+        sole_reader: None,
         taken: Vec::new(),
         secrets: Vec::new(),
         at_container: None,

@@ -73,6 +73,8 @@ pub struct Found {
     pub at: Option<Range<usize>>,
     /// If a container has the variables and no sign shows whose they are: the applications that read such variables.
     pub may_be: Vec<String>,
+    /// The only one of these that the container's image, command and dependencies do not contradict, if it is only one.
+    pub sole_reader: Option<String>,
     /// Most connections that a process opens, if another setting gives that number.
     pub pool: Option<Pool>,
     /// The files and objects that its container takes some of its settings from, in words: the `env_file` app.env.
@@ -93,7 +95,7 @@ impl Found {
     }
 
     /// Whether the kind of its server is known.
-    pub(super) fn has_known_kind(&self) -> bool {
+    pub fn has_known_kind(&self) -> bool {
         self.kind != UNKNOWN_KIND
     }
 
@@ -190,6 +192,13 @@ impl Found {
                 )
             }
         })
+    }
+
+    /// The name of the setting that gives its server.
+    pub fn named_by(&self) -> Option<&str> {
+        let roles = &self.bound.first()?.roles;
+        let setting = [Role::Url, Role::Host, Role::Socket].iter().find_map(|it| roles.get(it))?;
+        setting.path.first().map(String::as_str)
     }
 
     /// Whether a Secret holds some of its settings.

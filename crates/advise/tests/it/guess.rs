@@ -1,7 +1,7 @@
 //! Files of applications that are not in the table, and files under other names.
 
 use looptax_advise::Takes;
-use looptax_advise::app::{Source, names, read_as};
+use looptax_advise::app::{Source, names, read_as, read_services};
 
 use crate::apps::{fields, reading};
 
@@ -245,4 +245,44 @@ fn forms_of_single_programs_are_read() {
     let receivers = "receivers:\n  mysql/a:\n    endpoint: localhost:3306\n  postgresql:\n    endpoint: localhost:5432\n    transport: unix\n  \
                      redis:\n    endpoint: a:6379\nservice:\n  pipelines:\n    metrics:\n      receivers: [mysql/a, postgresql]\n";
     check("/etc/own.yaml", receivers, &["mysql tcp receivers.mysql/a"]);
+}
+
+/// The names that a connection of a service may have, and whether the only one is known.
+#[track_caller]
+fn check_names(service: &str, neighbours: &[&str], expected: &[&str], sole: Option<&str>) {
+    let text = format!("services:\n  app:\n{service}  cache:\n    image: redis:7\n");
+    let neighbours: Vec<String> = neighbours.iter().map(|it| (*it).to_owned()).collect();
+    let source = Source {
+        path: Some("/srv/compose.yaml"),
+        bytes: text.as_bytes(),
+        included: &[],
+        neighbours: &neighbours,
+        program: None,
+        environment: None,
+    };
+    let found = read_services(&source, None).unwrap().found;
+    assert_eq!(found.len(), 1, "{text}");
+    assert!(found[0].is_guessed, "{text}");
+    assert_eq!((&*found[0].may_be, found[0].sole_reader.as_deref()), (&*owned(expected), sole), "{text}");
+    assert_eq!(found[0].named_by(), Some("REDIS_HOST"), "{text}");
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|it| (*it).to_owned()).collect()
+}
+
+#[test]
+fn what_contradicts_a_name_leaves_it_out() {
+    let variables = "    environment: {REDIS_HOST: cache}\n";
+    let both = ["Laravel (phpredis)", "Mastodon"];
+    let check = |service: &str, neighbours: &[&str], expected: &[&str], sole| {
+        check_names(&format!("{service}{variables}"), neighbours, expected, sole);
+    };
+    check("    image: own\n", &[], &both, None);
+    check("    build: ./api\n", &["library:pip/django"], &both, None);
+    check("    image: php:8\n", &[], &both[..1], Some(both[0]));
+    check("    image: own\n    command: [bundle, exec, puma]\n", &[], &both[1..], Some(both[1]));
+    // Something contradicts each of them: those that fit the variable.
+    check("    image: nextcloud:29\n", &[], &both, None);
+    check("    build: .\n", &["library:pip/django"], &both, None);
 }

@@ -256,9 +256,10 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let scene = Scene::new(&pod_of("  containers:\n  - name: shop\n    image: own\n    ENV", cache));
     let plan = scene.switch(&["--containers", "--dry-run"]);
     assert!(plan.words().contains("which application is it? Pass --as 'Laravel (phpredis)' or"), "{}", plan.stdout);
-    let offered = "--containers --as 'Laravel (phpredis)'` writes both sides, if it is that application";
+    let offered = "--containers` (names: 'Laravel (phpredis)', 'Mastodon')";
     let check =
         |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
+    assert!(check(&scene).contains("not known which application reads REDIS_HOST: pass it with --as to"));
     assert!(check(&scene).contains(offered), "{}", check(&scene));
     assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
     for name in ["laravel", "phpredis", "Laravel (phpredis)"] {
@@ -290,6 +291,64 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     without.switch(&["--containers", "--yes"]).expect_error(2, &words);
     let alone = Scene::new(map.trim_start_matches("---\n"));
     alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that uses them", "looptax check"]);
+}
+
+/// `check` named the application of one connection for all of them, Sidekiq for a project in Python among them.
+#[test]
+fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contradicts_it() {
+    let check =
+        |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
+    let only = "--containers --as 'Laravel (phpredis)'` writes both sides, if it is that application";
+    let cache = "  cache:\n    image: redis:7\n";
+    let php = "services:\n  shop:\n    image: own\n    command: php artisan queue:work\n    environment:\n      REDIS_HOST: cache\n";
+    let words = check(&Scene::new(&format!("{php}{cache}")));
+    assert!(words.contains(only), "{words}");
+    let several = php.replace("image: own\n    command: php artisan queue:work", "build: ./api");
+    let words = check(&Scene::new(&format!("{several}{cache}")));
+    assert!(words.contains("not known which application reads REDIS_HOST: pass it with --as to"), "{words}");
+    assert!(words.contains("(names: 'Laravel (phpredis)', 'Mastodon')"), "{words}");
+    assert!(!words.contains("if it is that application"), "{words}");
+    let django = format!(
+        "services:\n  web:\n    build: .\n    environment:\n      REDIS_URL: redis://cache:6379/0\n      DATABASE_URL: postgres://u:geheim@db:5432/d\n{cache}{POSTGRES}"
+    );
+    let scene = Scene::new(&django);
+    fs::write(scene.scratch.file("requirements.txt"), "Django\ncelery\nredis\ndj-database-url\n").unwrap();
+    let words = check(&scene);
+    assert!(words.contains("not known which application reads REDIS_URL: pass it with --as to"), "{words}");
+    assert!(words.contains("docker-compose.yml --containers` writes both sides, --dry-run"), "{words}");
+    assert!(!words.contains("if it is that application"), "{words}");
+}
+
+/// A plan for Laravel made MariaDB's container a client of Redis, since both had one file of variables.
+#[test]
+fn a_database_server_that_shares_the_variables_is_no_client() {
+    let compose = "services:\n  app:\n    image: nextcloud:29\n    env_file: shop.env\n  db:\n    image: mariadb:11\n    env_file: shop.env\n  cache:\n    image: redis:7\n";
+    let scene = Scene::new(compose);
+    fs::write(scene.scratch.file("shop.env"), "REDIS_HOST=cache\n").unwrap();
+    let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
+    assert!(check.contains("not known which application reads REDIS_HOST: pass it with --as to"), "{check}");
+    assert!(!check.contains("if it is that application"), "{check}");
+    let plan = scene.switch(&["--containers", "--dry-run", "--as", "laravel"]);
+    assert!(plan.stdout.contains("# volumes of app"), "{}", plan.stdout);
+    assert!(!plan.stdout.contains("# volumes of db"), "{}", plan.stdout);
+}
+
+const POSTGRES: &str = "  db:\n    image: postgres:17\n    environment:\n      POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256\n    volumes:\n      - data:/var/lib/postgresql/data\nvolumes:\n  data:\n";
+
+/// The plan said that it moves, and nothing of data that are older than the variable.
+#[test]
+fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
+    let shop = "services:\n  shop:\n    image: own\n    environment:\n      APP_KEY: x\n      DB_CONNECTION: pgsql\n      DB_HOST: db\n      DB_USERNAME: u\n      DB_PASSWORD: geheim\n";
+    let scene = Scene::new(&format!("{shop}{POSTGRES}"));
+    let plan = scene.switch(&["--containers", "--dry-run"]);
+    plan.expect_code(0);
+    let words = "beware pg_hba.conf of the existing data in `data` decides, not POSTGRES_INITDB_ARGS: look with \
+                 `docker compose exec db sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`";
+    assert!(plan.words().contains(words), "{}", plan.stdout);
+    let without = POSTGRES.replace("    volumes:\n      - data:/var/lib/postgresql/data\n", "");
+    let plan = Scene::new(&format!("{shop}{without}")).switch(&["--containers", "--dry-run"]);
+    plan.expect_code(0);
+    assert!(!plan.words().contains("pg_hba.conf of the existing data"), "{}", plan.stdout);
 }
 
 /// With `-q` no line named the command that brings it up, and after the move the volume of both was reported as one's.

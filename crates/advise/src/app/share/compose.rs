@@ -169,6 +169,10 @@ impl Project for File<'_> {
         Ok(places)
     }
 
+    fn within(&self, container: usize) -> String {
+        format!("docker compose exec {}", self.containers[container].title)
+    }
+
     fn named(&self, _: usize, server: usize, _: Option<&str>) -> Named {
         let title = &self.containers[server].title;
         Named {

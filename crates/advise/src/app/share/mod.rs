@@ -14,6 +14,7 @@ mod line;
 mod maps;
 mod pods;
 mod port;
+mod program;
 mod project;
 mod quadlet;
 mod read;
@@ -60,6 +61,8 @@ pub struct Share {
     pub edits: Vec<Edit>,
     /// The command that recreates the containers, and what is lost then.
     pub restart: String,
+    /// Facts that a person must know before writing it.
+    pub traps: Vec<String>,
     /// The lines for the server's own unit; `None` if both are in one file.
     pub beside: Option<Beside>,
     socket: Socket,
@@ -311,6 +314,7 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         restart = restart.replacen("up -d", "up -d --force-recreate", 1);
     }
     restart.push_str(&losses(gives_up_port, is_lost));
+    let traps = data.and_then(|it| old_rules(project, server, address.protocol, it)).into_iter().collect();
     let share = Share {
         server_is: is,
         image: of_server.image.clone().unwrap_or_default(),
@@ -318,6 +322,7 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         folder: socket.mount.clone(),
         edits,
         restart,
+        traps,
         beside,
         socket,
         rewrites,
@@ -347,6 +352,25 @@ fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     let data = folder
         .map(|it| format!("; no line of the file keeps its data in {it}: a new container may start without them"));
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
+}
+
+/// What decides about logins over a `PostgreSQL`'s socket, if its data may be older than its variables.
+///
+/// # Source
+/// docker-library/postgres, docker-entrypoint.sh: `POSTGRES_INITDB_ARGS` is for `initdb`, which runs only without data.
+fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: &str) -> Option<String> {
+    let container = &project.containers()[server];
+    if protocol != Protocol::Postgres || image::is_in_front(container, protocol) {
+        return None;
+    }
+    let mount = container.mounts_at(folder).next()?;
+    let place = [&mount.volume, &mount.from, &mount.target].into_iter().flatten().next();
+    let place = place.map_or(folder, String::as_str);
+    let within = project.within(server);
+    Some(format!(
+        "pg_hba.conf of the existing data in `{place}` decides, not POSTGRES_INITDB_ARGS: look with `{within} sh -c \
+         'grep ^local \"$PGDATA\"/pg_hba.conf'`; `trust` there lets every program with the socket log in as every role"
+    ))
 }
 
 /// The data folder of the images of a server that is changed.

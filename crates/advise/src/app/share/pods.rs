@@ -190,6 +190,10 @@ impl Project for File<'_> {
         })
     }
 
+    fn within(&self, container: usize) -> String {
+        format!("kubectl exec POD -c {} --", self.containers[container].title)
+    }
+
     fn named(&self, _: usize, server: usize, volume: Option<&str>) -> Named {
         let title = &self.containers[server].title;
         let document = &self.documents[self.places[server].0];

@@ -62,6 +62,9 @@ pub(super) trait Project {
         self.containers()[server].mounts_at(folder).next().is_none()
     }
 
+    /// The beginning of a command that runs another command in a container.
+    fn within(&self, container: usize) -> String;
+
     /// Whether a container is in another file than the application.
     fn is_beside(&self, _: usize) -> bool {
         false

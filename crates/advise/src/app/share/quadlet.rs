@@ -163,6 +163,10 @@ impl Project for Pair<'_> {
         container == SERVER
     }
 
+    fn within(&self, container: usize) -> String {
+        format!("podman exec {}", self.containers[container].title)
+    }
+
     fn named(&self, own: usize, server: usize, _: Option<&str>) -> Named {
         let [own, server] = [own, server].map(|it| self.units[it].name);
         Named {

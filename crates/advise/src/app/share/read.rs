@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::maps::{self, Maps};
+use super::program::Program;
 use super::taken::{self, Given, Taken};
 use super::web;
 use crate::app::bind::{bound_of, merged};
@@ -54,7 +55,12 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let is_said = !it.given.problems.is_empty();
         let (mut own, origins) = it.given.with(own, &it.asked);
         doubt_placeholders(&mut own);
-        let mut found = of_container((&it.name, it.elsewhere), &own, &source, wanted.as_deref());
+        // Not the server that shares its variables with the application.
+        let mut found = if it.program.is_a_server() {
+            Vec::new()
+        } else {
+            of_container((&it.name, it.elsewhere), (&own, &it.program), &source, wanted.as_deref())
+        };
         if let (true, false, Some(elsewhere)) = (found.is_empty(), is_said, it.elsewhere) {
             let what = format!(
                 "`{}` gets variables through `{elsewhere}`, which looptax does not read: --containers changes only \
@@ -109,6 +115,7 @@ fn takes_elsewhere(text: &str) -> bool {
 struct Environment {
     name: String,
     settings: Vec<Setting>,
+    program: Program,
     is_built_here: bool,
     /// The key through which it gets variables from elsewhere, which are not read.
     elsewhere: Option<&'static str>,
@@ -162,6 +169,15 @@ fn of_services(whole: &Whole, path: Option<&Path>) -> (Vec<Environment>, Vec<Pro
         };
         let is_shared = |file: &str| path.is_none_or(|it| n_takers(it, whole.own(), file) > 1);
         let given = taken::of_service(name, &settings, whole, &is_shared);
+        let mut program = Program::default();
+        for it in &settings {
+            if let [top, service, path @ ..] = &it.path[..]
+                && top == SERVICES
+                && service == name
+            {
+                program.take(path, it);
+            }
+        }
         Environment {
             elsewhere: (!given.problems.is_empty()).then_some("env_file"),
             asked: settings.iter().filter(is_own).filter_map(asked).collect(),
@@ -169,6 +185,7 @@ fn of_services(whole: &Whole, path: Option<&Path>) -> (Vec<Environment>, Vec<Pro
             at: None,
             own: "environment",
             name: name.to_owned(),
+            program,
             settings: settings.iter().filter(is_own).cloned().collect(),
             is_built_here: settings.iter().any(|it| is_build_of(name, it)),
             is_service: true,
@@ -186,6 +203,7 @@ fn of_unit(name: &str, text: &str) -> (Vec<Environment>, Vec<Problem>) {
         vec![Environment {
             name,
             settings,
+            program: Program::of_unit(text),
             is_built_here: false,
             elsewhere,
             own: "Environment=",
@@ -218,6 +236,7 @@ fn of_manifest(whole: &Whole) -> (Vec<Environment>, Vec<Problem>) {
                 let environment = Environment {
                     name: String::new(),
                     settings: Vec::new(),
+                    program: Program::default(),
                     is_built_here: false,
                     elsewhere: None,
                     own: "env",
@@ -229,6 +248,7 @@ fn of_manifest(whole: &Whole) -> (Vec<Environment>, Vec<Problem>) {
                 containers.push((place, environment));
             }
             let Some((_, container)) = containers.last_mut() else { continue };
+            container.program.take(&setting.path[list + 2..], &setting);
             match (&setting.path[list + 2..], &setting.value) {
                 ([key], Value::Text(name)) if key == "name" => container.name.clone_from(name),
                 ([key, ..], _) if key == "envFrom" => container.elsewhere = Some("envFrom"),
@@ -277,8 +297,8 @@ fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
 
-/// The titles of the applications that would read the variables as the same connection.
-fn readers_of(found: &Found, settings: &[Setting], source: &Source<'_>) -> Vec<String> {
+/// The applications that would read the variables as the same connection.
+fn readers_of(found: &Found, settings: &[Setting], source: &Source<'_>) -> Vec<&'static App> {
     let lines = |found: &Found| found.bound.iter().map(|it| it.anchor).collect::<BTreeSet<usize>>();
     let own = lines(found);
     let all = apps().iter().filter(|it| it.format == Format::Dotenv && it.name != GUESSED && !it.change.is_empty());
@@ -287,14 +307,27 @@ fn readers_of(found: &Found, settings: &[Setting], source: &Source<'_>) -> Vec<S
         let as_this = merged(bound, source, true);
         as_this.iter().any(|it| (!found.has_known_kind() || it.kind == found.kind) && !lines(it).is_disjoint(&own))
     };
-    let mut titles: Vec<String> = all.filter(reads).map(|it| it.title.clone()).collect();
+    all.filter(reads).collect()
+}
+
+fn titles_of(readers: &[&App]) -> Vec<String> {
+    let mut titles: Vec<String> = readers.iter().map(|it| it.title.clone()).collect();
     titles.dedup();
     titles
 }
 
+/// Lists the applications that may read a connection: without those that something contradicts, unless that is all.
+fn tell_readers(found: &mut Found, (settings, program): (&[Setting], &Program), source: &Source<'_>) {
+    let fitting = readers_of(found, settings, source);
+    let is_left = |it: &&&'static App| !program.contradicts(it, source.neighbours);
+    let left = titles_of(&fitting.iter().filter(is_left).copied().collect::<Vec<&App>>());
+    found.sole_reader = left.first().filter(|_| left.len() == 1).cloned();
+    found.may_be = if left.is_empty() { titles_of(&fitting) } else { left };
+}
+
 fn of_container(
     (name, elsewhere): (&str, Option<&str>),
-    settings: &[Setting],
+    (settings, program): (&[Setting], &Program),
     source: &Source<'_>,
     wanted: Option<&[&'static App]>,
 ) -> Vec<Found> {
@@ -333,7 +366,7 @@ fn of_container(
         let guessed = guess::connections(settings, Format::Containers, &lines, &is_known);
         found.extend(merged(guessed, &source, true));
         for found in found.iter_mut().filter(|it| it.is_guessed) {
-            found.may_be = readers_of(found, settings, &source);
+            tell_readers(found, (settings, program), &source);
         }
     }
     for found in found.iter_mut().filter(|it| it.label.is_empty()) {

@@ -2,8 +2,8 @@
 //!
 //! `client` describes the client, `libpq` what its address takes from elsewhere, `rights` takes its place, `reach`
 //! follows its path to the socket, `logins` logs in once over either endpoint and asks. `sources` finds the connections
-//! of a file or a process, `subject` checks them, `answer` reports on each. `looptax_advise::check` puts the facts into
-//! words.
+//! of a file or a process, `subject` checks them, `answer` reports on each, and `offered` names the command that writes
+//! both sides of two containers. `looptax_advise::check` puts the facts into words.
 
 mod absence;
 mod answer;
@@ -13,6 +13,7 @@ mod contained;
 mod container;
 mod libpq;
 mod logins;
+mod offered;
 mod own_file;
 mod question;
 mod queue;

@@ -65,6 +65,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     for change in &mut checked.changes {
         change.edits.extend(share.edits.iter().cloned());
         change.restart.clone_from(&share.restart);
+        change.traps.extend(share.traps.iter().cloned());
         explain_mask(change);
     }
     true

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{self, Found, Included, Inside, Reading, Share, Source, Unit, Whole};
+use looptax_advise::app::{self, Found, Included, Inside, Reading, Source, Unit, Whole};
 use looptax_host::discover::{Process, Survey};
 use looptax_host::{Folder, kernel, read};
 use looptax_model::dsn::{Address, Protocol};
@@ -175,64 +175,6 @@ fn text_with(file: &FileText<'_>, follows: bool) -> Result<Looked, Failure> {
     };
     let both = (file.path, file.path);
     looked(both, file.text.as_bytes(), manner, Files::Ours)
-}
-
-/// Explains how both sides can be written, or why not, if a file of containers was named without `--containers`.
-pub(super) fn offered(file: &FileText<'_>) -> Option<String> {
-    let shown = file.path.display();
-    if file.by_container || file.server_unit.is_some() {
-        return None;
-    }
-    if is_container_unit(file.path) {
-        return Some(writes(&format!("looptax switch {shown} SERVER.container"), ""));
-    }
-    let plain = format!("looptax switch {shown} --containers");
-    if is_written(file, None) {
-        return Some(writes(&plain, ""));
-    }
-    let looked = text(&FileText { by_container: true, ..*file }).ok()?;
-    let mut readers = looked.reading.found.iter().flat_map(|it| &it.may_be);
-    if let Some(reader) = readers.find(|it| is_written(file, Some(it))) {
-        return Some(writes(&format!("{plain} --as '{reader}'"), ", if it is that application"));
-    }
-    let shares = app::shares(&looked.whole, &looked.reading.found, &looked.neighbours);
-    let why = shares.into_iter().flatten().find_map(Result::err)?;
-    Some(format!("`{plain}` does not write it, since {why}"))
-}
-
-fn writes(command: &str, condition: &str) -> String {
-    format!("`{command}` writes both sides{condition}, --dry-run shows them")
-}
-
-/// Whether `switch --containers` would write a connection of the file, as one of this application if it is named.
-fn is_written(file: &FileText<'_>, application: Option<&str>) -> bool {
-    let Ok(looked) = text(&FileText { by_container: true, application, ..*file }) else {
-        return false;
-    };
-    let shares = app::shares(&looked.whole, &looked.reading.found, &looked.neighbours);
-    let is_moved = |(found, share): (&Found, &Option<Result<Share, String>>)| {
-        let (Some(Ok(share)), Some(address)) = (share, &found.address) else {
-            return false;
-        };
-        let moves = found.moves(&share.fields(address, None), looked.whole.text());
-        !found.is_guessed && moves.into_iter().any(|it| it.and_then(|it| share.complete(it)).is_some())
-    };
-    looked.reading.found.iter().zip(&shares).any(is_moved)
-}
-
-/// The same of a file that is not read yet.
-pub(super) fn offered_by(path: &Path) -> Option<String> {
-    let bytes = Files::Ours.read(path).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    offered(&FileText {
-        path,
-        text: &text,
-        pid: None,
-        application: None,
-        environment: &BTreeMap::new(),
-        by_container: false,
-        server_unit: None,
-    })
 }
 
 /// Whose file it is, if that is neither root nor we: a hint for `--user`.

@@ -16,6 +16,7 @@ use looptax_model::record::{CheckedConnection, SwitchVerdict};
 
 use super::answer::{self, Around};
 use super::contained;
+use super::offered::{self, Offered};
 use super::own_ip;
 use super::queue;
 use super::shared;
@@ -138,8 +139,8 @@ pub struct Sources {
     connected: Vec<Address>,
     /// Its TCP connections whose server process is not seen.
     unseen: Vec<Unseen>,
-    /// The command that writes both sides of a file of containers.
-    offered: Option<String>,
+    /// The commands that write both sides of a file of containers.
+    offered: Option<Offered>,
 }
 
 impl Sources {
@@ -163,7 +164,7 @@ impl Sources {
             (None, Some(pid)) => (sources::connected(pid, survey), sources::connected_to_unseen(pid, survey)),
             _ => Default::default(),
         };
-        let offered = app.filter(|_| pid.is_none()).and_then(sources::offered_by);
+        let offered = app.filter(|_| pid.is_none()).and_then(offered::offered_by);
         Ok(Self { looked, connected, unseen, offered })
     }
 
@@ -193,7 +194,7 @@ impl Sources {
                 is_written |= idx == 0
                     && checked.verdict == SwitchVerdict::WouldWork
                     && socket.is_some_and(|it| would_write(place, found, &it));
-                if let Some(command) = &self.offered {
+                if let Some(command) = self.offered.as_ref().and_then(|it| it.of(found)) {
                     shared::offer(&mut checked, command);
                 }
                 taken::hide(&mut checked, found);
@@ -248,7 +249,7 @@ impl Sources {
             None if file.by_container => app::shares(&looked.whole, connections, &looked.neighbours),
             None => Vec::new(),
         };
-        let offered = if file.pid.is_none() { sources::offered(file) } else { None };
+        let offered = if file.pid.is_none() { offered::offered(file) } else { None };
         let mut shares = shares.into_iter();
         for found in &looked.reading.found {
             let (mut checked, socket) = answer::found(&looked, found, around)?;
@@ -271,7 +272,7 @@ impl Sources {
                 moves = own.map(|it| share.complete(it?)).collect();
                 (socket_file, beside) = (Some(share.file()), share.beside.clone());
             }
-            if let Some(command) = &offered {
+            if let Some(command) = offered.as_ref().and_then(|it| it.of(found)) {
                 shared::offer(&mut checked, command);
             }
             taken::hide(&mut checked, found);
@@ -341,11 +342,12 @@ impl Sources {
     pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
         let looked = sources::text_alone(file)?;
         // The file is read again for this, so only if something of it is for containers.
-        let offered = OnceCell::new();
+        let offers = OnceCell::new();
         let all = looked.reading.found.iter().map(|found| {
             let (mut checked, socket) = answer::by_text(&looked, found, socket);
             if shared::is_elsewhere(&checked)
-                && let Some(command) = offered.get_or_init(|| sources::offered(file))
+                && let Some(offers) = offers.get_or_init(|| offered::offered(file))
+                && let Some(command) = offers.of(found)
             {
                 shared::offer(&mut checked, command);
             }
