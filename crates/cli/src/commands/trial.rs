@@ -46,6 +46,9 @@ fn with_copies(args: &TrialArgs, site: &Path, terminal: Terminal) -> Result<Exit
     for (name, text) in copy.files() {
         folder.write(name, text)?;
     }
+    for name in copy.folders() {
+        folder.make_folder(name)?;
+    }
     if let Some(group) = copy.enters() {
         folder.let_enter(group)?;
     }

@@ -39,6 +39,14 @@ impl CopyFolder {
         self.scratch.write(name, text).map(drop)
     }
 
+    /// Makes a folder in it that only the owner can open.
+    ///
+    /// # Errors
+    /// [`ServerError::Scratch`].
+    pub fn make_folder(&self, name: &str) -> Result<(), ServerError> {
+        self.scratch.create_folder(name).map(drop)
+    }
+
     /// Lets a group enter the folder, but not list it, and open what it may read in it: a socket.
     ///
     /// # Errors

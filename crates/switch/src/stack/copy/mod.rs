@@ -46,7 +46,7 @@ const APPLICATION: &str = "nginx_fastcgi";
 const USUAL_PORTS: [u16; 2] = [80, 8000];
 /// How long a program may take to test a copy.
 const PATIENCE: Duration = Duration::from_secs(20);
-const BY_HAND: &str = "copy both by hand: docs/src/trial.md, \"Start a second instance\", has the command";
+const BY_HAND: &str = "copy both by hand, and start the copies: looptax trial --also ADDRESS=SOCKET --url URL -- CMD";
 
 /// A site that is to be copied.
 #[derive(Debug, Clone, Copy)]
@@ -128,6 +128,11 @@ impl SiteCopy {
     /// The names and the texts of the files to write into the folder.
     pub fn files(&self) -> [(&'static str, &str); 2] {
         [(NGINX_CONF, &self.site.text), (FPM_CONF, &self.pool)]
+    }
+
+    /// The names of the folders to make in it, in which nginx has temporary files.
+    pub fn folders(&self) -> &[String] {
+        &self.site.folders
     }
 
     /// The group that has to enter the folder, that of the web server's workers; `None` if the owner is enough.

@@ -83,6 +83,8 @@ pub(super) struct SiteText {
     pub(super) name: Option<String>,
     /// Whether pages are passed to other programs too.
     pub(super) has_others: bool,
+    /// The names of the folders of its temporary files.
+    pub(super) folders: Vec<String>,
 }
 
 /// Leaves only the servers of the site, and nothing of streams and mail.
@@ -138,7 +140,7 @@ pub(super) fn copied(
         rewrites: Vec::new(),
         ports: BTreeMap::new(),
         name: None,
-        n_paths: 0,
+        folders: Vec::new(),
     };
     for it in &whole {
         copy.statement(it);
@@ -155,9 +157,9 @@ pub(super) fn copied(
     let head = format!("daemon off;\nmaster_process on;\npid {folder}/nginx.pid;\nerror_log stderr;\n");
     copy.rewrites.push(Rewrite { at: 0..0, text: head });
     let has_others = has_word(text, &http.block, &["proxy_pass", "uwsgi_pass", "grpc_pass", "scgi_pass"]);
-    let (rewrites, listens, name) = (copy.rewrites, copy.ports.into_values().collect(), copy.name);
+    let Copying { rewrites, ports, name, folders, .. } = copy;
     let text = rewritten(text, &rewrites).ok_or_else(overlap)?;
-    Ok(SiteText { text, listens, name, has_others })
+    Ok(SiteText { text, listens: ports.into_values().collect(), name, has_others, folders })
 }
 
 /// The places of the directives that pass pages to the pool.
@@ -204,7 +206,7 @@ struct Copying<'a> {
     /// By the original's port; 0 for a server that listens only on a socket.
     ports: BTreeMap<u16, Listen>,
     name: Option<String>,
-    n_paths: usize,
+    folders: Vec<String>,
 }
 
 impl Copying<'_> {
@@ -230,8 +232,10 @@ impl Copying<'_> {
     }
 
     fn private_path(&mut self) -> String {
-        self.n_paths += 1;
-        format!("{}/files-{}", self.wanted.folder.display(), self.n_paths)
+        let name = format!("files-{}", self.folders.len() + 1);
+        let path = format!("{}/{name}", self.wanted.folder.display());
+        self.folders.push(name);
+        path
     }
 
     /// Replaces where a server listens.
