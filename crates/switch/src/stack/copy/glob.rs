@@ -26,7 +26,8 @@ fn part_fits(pattern: &[u8], part: &[u8]) -> bool {
         b'*' => (0..=part.len()).any(|n| part_fits(rest, &part[n..])),
         b'?' => !part.is_empty() && part_fits(rest, &part[1..]),
         b'[' => {
-            let (Some(end), Some((byte, behind))) = (rest.iter().skip(1).position(|it| *it == b']'), part.split_first())
+            let (Some(end), Some((byte, behind))) =
+                (rest.iter().skip(1).position(|it| *it == b']'), part.split_first())
             else {
                 return false;
             };

@@ -22,11 +22,11 @@ use looptax_host::program::Variables;
 use looptax_host::read;
 use looptax_model::failure::Failure;
 
+use super::connections;
 use super::front::Front;
 use super::front::nginx::{Nginx, options};
 use super::program::unread;
 use super::rights::User;
-use super::connections;
 use crate::diagnose::check::Switchable;
 use crate::line::{Question, file_of, line};
 use found_pool::FoundPool;
@@ -77,7 +77,7 @@ impl SiteCopy {
     /// Finds both programs, and makes the texts of their copies.
     ///
     /// # Errors
-    /// No nginx reads the file; no PHP-FPM that runs here answers its pages; what of the files cannot be copied.
+    /// No nginx reads the file; no PHP-FPM that runs here answers its pages; the files cannot be copied.
     pub fn plan(wish: CopyWish<'_>) -> Result<Self, Failure> {
         let shown = wish.site.display();
         let cannot = |why: String| Failure::usage(format!("cannot make a copy of {shown}: {why}"), BY_HAND);
@@ -145,7 +145,7 @@ impl SiteCopy {
         &self.also
     }
 
-    /// What the copies are, and which files they were made from.
+    /// The lines of a plan: both copies, and the files that they were made from.
     pub fn lines(&self) -> &[String] {
         &self.plan
     }
@@ -265,7 +265,7 @@ fn plan(
     ];
     for Listen { original, has_tls, private, .. } in &site.listens {
         let original = if *original == 0 { "its socket".to_owned() } else { format!("port {original}") };
-        let tls = if *has_tls { ", in plain HTTP; its pages are told that they came over HTTPS" } else { "" };
+        let tls = if *has_tls { ", in plain HTTP; its pages see HTTPS as the original shows it" } else { "" };
         lines.push(format!("    127.0.0.1:{private} instead of {original}{tls}"));
     }
     if site.has_others {

@@ -28,7 +28,7 @@ const DROPPED: [&str; 11] = [
 /// Workers of a pool that starts them when pages come.
 const FEW: u32 = 2;
 
-/// What the copy is made for.
+/// The surroundings of the copy.
 pub(super) struct Wanted<'a> {
     pub(super) pool: SocketAddr,
     pub(super) socket: &'a Path,
@@ -51,7 +51,7 @@ pub(super) struct PoolText {
 /// Makes the copy.
 ///
 /// # Errors
-/// Why there can be none.
+/// Why the pool cannot be copied.
 pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<PoolText, String> {
     let section = Section::find(text, label).ok_or_else(|| format!("pool [{label}] was not found"))?;
     let number = |key: &str| section.value(key).and_then(|it| it.parse::<u32>().ok());
@@ -150,9 +150,8 @@ php_admin_value[memory_limit] = \"128M\"
         let head = "[global]\nerror_log = /proc/self/fd/2\ndaemonize = no\nrlimit_files = 4096\n";
         let rights = "listen.owner = www-data\nlisten.mode = 0600\n";
         let found = copy(POOL, Some("www-data"), 1);
-        let expected = format!(
-            "{head}[shop]\nlisten = 127.0.0.1:9100\n{own}[shop-socket]\nlisten = /f/s\n{rights}{own}"
-        );
+        let expected =
+            format!("{head}[shop]\nlisten = 127.0.0.1:9100\n{own}[shop-socket]\nlisten = /f/s\n{rights}{own}");
         assert_eq!(found.text, expected);
         assert_eq!((found.n_workers, &*found.was), (5, "pm = dynamic, pm.max_children = 50"));
         assert!(!found.has_variables);

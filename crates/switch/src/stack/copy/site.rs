@@ -53,7 +53,7 @@ const PATHS: [&str; 9] = [
 const VARIABLES: [(&str, &str); 3] =
     [("https", "looptax_https"), ("scheme", "looptax_scheme"), ("server_port", "looptax_port")];
 
-/// What the copy is made for.
+/// The surroundings of the copy.
 pub(super) struct Wanted<'a> {
     /// The private folder.
     pub(super) folder: &'a Path,
@@ -225,7 +225,8 @@ impl Copying<'_> {
             self.rewrites.extend(it.words.get(1).map(|at| Rewrite { at: at.clone(), text: path }));
         } else if PATHS.iter().any(|end| name.ends_with(end)) {
             let is_relative = |at: &&Range<usize>| !self.text[(*at).clone()].starts_with(['/', '$']);
-            let known = it.words.last().filter(is_relative).filter(|at| !["off", "on"].contains(&&self.text[(*at).clone()]));
+            let known =
+                it.words.last().filter(is_relative).filter(|at| !["off", "on"].contains(&&self.text[(*at).clone()]));
             let text = format!("{}/", self.wanted.main.display());
             self.rewrites.extend(known.map(|at| Rewrite { at: at.start..at.start, text }));
         }
@@ -313,9 +314,8 @@ impl Copying<'_> {
             }
             text + " }\n"
         };
-        let either = |yes: &'static str, no: &'static str| {
-            move |it: &Listen| if it.has_tls { yes } else { no }.to_owned()
-        };
+        let either =
+            |yes: &'static str, no: &'static str| move |it: &Listen| if it.has_tls { yes } else { no }.to_owned();
         lines += &map(VARIABLES[0].1, "\"\"", &either("on", "\"\""));
         lines += &map(VARIABLES[1].1, "http", &either("https", "http"));
         let original = |it: &Listen| if it.original == 0 { it.private } else { it.original }.to_string();
@@ -324,7 +324,7 @@ impl Copying<'_> {
     }
 }
 
-/// The port of a `listen`; `None` if it has none that is known.
+/// The port of a `listen`; `None` if it is not known.
 fn port(word: &str) -> Option<u16> {
     if word.starts_with("unix:") {
         return None;

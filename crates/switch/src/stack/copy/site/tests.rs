@@ -1,3 +1,5 @@
+//! The texts of nginx's copies: ports, TLS, several servers, quotes. Called by the test runner.
+
 use super::*;
 
 const MAIN: &str = "\
@@ -103,7 +105,7 @@ fn what_cannot_be_copied_is_refused() {
     let both = "upstream php { server 127.0.0.1:9000; server 10.0.0.9:9000; }\nserver { fastcgi_pass php; }\n";
     check(both, "it also passes pages to `php`");
     check("upstream php { server 127.0.0.1:9000; }\n", "it is not part of a server block");
-    check(&format!("server {{ listen $port; {page} }}\n"), "looptax does not know the port of `listen $port`");
+    check(&format!("server {{ listen a:b; {page} }}\n"), "looptax does not know the port of `listen a:b`");
     let lua = "server { content_by_lua_block { x } }\n";
     check(lua, "the files of nginx contain Lua blocks, which looptax cannot copy");
 }
