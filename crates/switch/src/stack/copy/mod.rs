@@ -81,7 +81,12 @@ impl SiteCopy {
     pub fn plan(wish: CopyWish<'_>) -> Result<Self, Failure> {
         let shown = wish.site.display();
         let cannot = |why: String| Failure::usage(format!("cannot make a copy of {shown}: {why}"), BY_HAND);
-        let site = read::real_path(wish.site).map_err(|error| unread(wish.site, &error))?;
+        let site = read::real_path(wish.site).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Failure::usage(format!("there is no {shown}"), "pass a file that the running nginx reads")
+            }
+            _ => unread(wish.site, &error),
+        })?;
         let mut front = Front::find(&Nginx, &site)?;
         refuse_roots(&front.master, "nginx")?;
         let nginx_options = options(&front.master.arguments().join(" "));
