@@ -111,7 +111,7 @@ impl SiteCopy {
             pool: address,
             usual_port: USUAL_PORTS[usize::from(!is_root)],
         };
-        let copied = site::copied(&text, edits.collect(), &wanted, &mut || ports.free()).map_err(cannot)?;
+        let copied = site::copied(&text, &edits.collect::<Vec<_>>(), &wanted, &mut || ports.free()).map_err(cannot)?;
         let socket = wish.folder.join(SOCKET);
         let user = is_root.then(|| User::of(&front.worker).name);
         let of_pool = pool::Wanted { pool: address, socket: &socket, user: user.as_deref(), at_once: wish.at_once };

@@ -73,7 +73,7 @@ pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<Poo
         let _ = writeln!(copy, "{line}");
     }
     let kept: Vec<&str> = lines(text, label).into_iter().filter(|it| key(it).is_some_and(is_kept)).collect();
-    let own: String = kept.iter().map(|it| format!("{}\n", it.replace("$pool", label))).collect();
+    let own = kept.iter().fold(String::new(), |all, it| all + &it.replace("$pool", label) + "\n");
     let backlog = section.value("listen.backlog").map(|it| format!("listen.backlog = {it}\n")).unwrap_or_default();
     let rights = match wanted.user {
         Some(user) => format!("listen.owner = {user}\nlisten.mode = 0600\n"),

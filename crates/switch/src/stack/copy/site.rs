@@ -125,11 +125,11 @@ pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
 /// Why there can be no copy.
 pub(super) fn copied(
     text: &str,
-    edits: Vec<Rewrite>,
+    edits: &[Rewrite],
     wanted: &Wanted<'_>,
     free: &mut dyn FnMut() -> io::Result<u16>,
 ) -> Result<SiteText, String> {
-    let text = &*rewritten(text, &edits).ok_or_else(overlap)?;
+    let text = &*rewritten(text, edits).ok_or_else(overlap)?;
     let whole = statements(text).ok_or("cannot split the files of nginx into directives")?;
     let http = whole.iter().find(|it| it.word(text, 0) == "http").ok_or("the files of nginx have no http block")?;
     let mut copy = Copying {
@@ -156,7 +156,7 @@ pub(super) fn copied(
     let folder = wanted.folder.display();
     let head = format!("daemon off;\nmaster_process on;\npid {folder}/nginx.pid;\nerror_log stderr;\n");
     copy.rewrites.push(Rewrite { at: 0..0, text: head });
-    let has_others = has_word(text, &http.block, &["proxy_pass", "uwsgi_pass", "grpc_pass", "scgi_pass"]);
+    let has_others = has_word(text, http.block.as_deref(), &["proxy_pass", "uwsgi_pass", "grpc_pass", "scgi_pass"]);
     let Copying { rewrites, ports, name, folders, .. } = copy;
     let text = rewritten(text, &rewrites).ok_or_else(overlap)?;
     Ok(SiteText { text, listens: ports.into_values().collect(), name, has_others, folders })
@@ -175,7 +175,7 @@ fn passes(text: &str, http: &Statement, pool: SocketAddr) -> Result<Vec<usize>, 
     };
     let upstreams: Vec<&str> = http.block.iter().flatten().filter(of_pool).map(|it| it.word(text, 1)).collect();
     let mut all = Vec::new();
-    collect(text, &http.block, "fastcgi_pass", &mut all);
+    collect(text, http.block.as_deref(), "fastcgi_pass", &mut all);
     let is_other = |it: &&&Statement| it.word(text, 1) != pool && !upstreams.contains(&it.word(text, 1));
     match all.iter().find(is_other) {
         Some(other) => Err(format!("it also passes pages to `{}`", other.word(text, 1))),
@@ -183,17 +183,20 @@ fn passes(text: &str, http: &Statement, pool: SocketAddr) -> Result<Vec<usize>, 
     }
 }
 
-fn collect<'a>(text: &str, block: &'a Option<Vec<Statement>>, name: &str, into: &mut Vec<&'a Statement>) {
-    for it in block.iter().flatten() {
+fn collect<'a>(text: &str, block: Option<&'a [Statement]>, name: &str, into: &mut Vec<&'a Statement>) {
+    for it in block.into_iter().flatten() {
         if it.word(text, 0) == name {
             into.push(it);
         }
-        collect(text, &it.block, name, into);
+        collect(text, it.block.as_deref(), name, into);
     }
 }
 
-fn has_word(text: &str, block: &Option<Vec<Statement>>, names: &[&str]) -> bool {
-    block.iter().flatten().any(|it| names.contains(&it.word(text, 0)) || has_word(text, &it.block, names))
+fn has_word(text: &str, block: Option<&[Statement]>, names: &[&str]) -> bool {
+    block
+        .into_iter()
+        .flatten()
+        .any(|it| names.contains(&it.word(text, 0)) || has_word(text, it.block.as_deref(), names))
 }
 
 struct Copying<'a> {
@@ -216,7 +219,9 @@ impl Copying<'_> {
         if let Some(block) = &it.block {
             // The words of these are names, and no directives.
             if !["types", "map", "geo", "split_clients"].contains(&name) {
-                block.iter().for_each(|it| self.statement(it));
+                for it in block {
+                    self.statement(it);
+                }
             }
         } else if DROPPED.contains(&name) || DROPPED_KINDS.iter().any(|kind| name.starts_with(kind)) {
             self.rewrites.push(removed(&it.at));

@@ -37,7 +37,7 @@ fn copy(site: &str) -> Result<SiteText, String> {
         next += 1;
         Ok(next)
     };
-    copied(&text, edits.into_iter().collect(), &wanted, &mut free)
+    copied(&text, &edits.into_iter().collect::<Vec<_>>(), &wanted, &mut free)
 }
 
 /// The server blocks of a copy, without needless blanks.
