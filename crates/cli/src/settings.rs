@@ -1,5 +1,6 @@
 //! The meaning of `compare`'s arguments: experiments, one for each workload.
 
+pub(crate) mod site;
 pub(crate) mod trial;
 
 use std::time::Duration;

@@ -52,7 +52,7 @@ pub use plan::{FileToSwitch, Plan, Planned, Restart, Subject, Wish};
 pub use proof::{Application, Judged, Judgement, Kin, Page, Proof, Watch, Watched, Watches};
 pub use reload::usual_reload;
 pub use remark::remarks;
-pub use stack::pool_tests;
+pub use stack::{CopyPage, CopyWish, SiteCopy, pool_tests};
 pub use step::Tell;
 pub use subject::{files_of, look_at};
 pub use work::{Edited, Named, Work};

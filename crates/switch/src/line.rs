@@ -114,7 +114,7 @@ pub(crate) fn file_of(process: &Process) -> PathBuf {
 }
 
 /// Words as a shell takes them.
-fn line(program: &str, words: &[String]) -> String {
+pub(crate) fn line(program: &str, words: &[String]) -> String {
     let words = words.iter().map(|it| &**it);
     let all: Vec<String> = std::iter::once(program).chain(words).map(quoted).collect();
     all.join(" ")

@@ -77,5 +77,5 @@ pub use share::{
 pub use source::Source;
 pub use table::texts_beside;
 pub use text_of_dsn::address_of;
-pub use web::NamedPort;
+pub use web::{NamedPort, Statement, statements};
 pub use whole::Whole;

@@ -12,6 +12,17 @@ use super::{MovingArgs, ResultArgs, TurnArgs};
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct TrialArgs {
+    /// Try private copies of this nginx site and its PHP-FPM.
+    ///
+    /// FILE is a file of the running nginx, such as /etc/nginx/sites-enabled/shop. looptax starts copies of nginx and
+    /// of the pool on free ports, and also moves the connections between the two; there is no CMD then. --url names
+    /// pages of the original site (default: its front page).
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["command", "urls", "ready", "user", "exec_load", "map"]
+    )]
+    pub(crate) site: Option<PathBuf>,
     /// A page of the application; may be repeated.
     ///
     /// An http:// or https:// URL at an address of this machine. Several pages are requested in random order.
@@ -127,7 +138,7 @@ pub(crate) struct TrialArgs {
     /// The application's command: a second instance on its own port.
     ///
     /// It has to stay in the foreground.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD", required = true)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD", required_unless_present = "site")]
     pub(crate) command: Vec<OsString>,
 }
 

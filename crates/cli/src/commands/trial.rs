@@ -1,9 +1,11 @@
 //! `trial`: what the socket would bring an application: plan, turns, record, next step.
 
 use std::io::{self, Read};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use looptax_experiment::comparison::record_begun;
+use looptax_experiment::servers::copies::CopyFolder;
 use looptax_experiment::trial::{Ask, Begun, Program, Server, measure};
 use looptax_host::waiting;
 use looptax_model::failure::Failure;
@@ -11,6 +13,7 @@ use looptax_model::record::WarningCode;
 use looptax_redirect::{Config, Program as Command, Surroundings, Switches, User};
 use looptax_switch::diagnose::check::Client;
 use looptax_switch::diagnose::moving::{self, Candidate, words};
+use looptax_switch::{CopyWish, SiteCopy};
 use rustix::event::PollFlags;
 
 use super::program::check_name;
@@ -19,6 +22,7 @@ use crate::chains;
 use crate::failure::Exit;
 use crate::record_place::RecordPlace;
 use crate::results;
+use crate::settings::site::of_copy;
 use crate::settings::trial as settings;
 use crate::signals::stop_flag;
 use crate::sys;
@@ -27,14 +31,43 @@ use crate::terminal::{self, Terminal, claim, stream};
 
 /// Runs `trial`.
 pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    if let Some(site) = &args.site {
+        return with_copies(args, site, terminal);
+    }
     check_name("trial", &args.command)?;
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
+    run_command(args, &[], terminal)
+}
+
+/// Runs it with private copies of a site, which are gone afterwards.
+fn with_copies(args: &TrialArgs, site: &Path, terminal: Terminal) -> Result<Exit, Failure> {
+    let folder = CopyFolder::create()?;
+    let copy = SiteCopy::plan(CopyWish { site, folder: &folder.path(), at_once: args.clients })?;
+    for (name, text) in copy.files() {
+        folder.write(name, text)?;
+    }
+    for name in copy.folders() {
+        folder.make_folder(name)?;
+    }
+    if let Some(group) = copy.enters() {
+        folder.let_enter(group)?;
+    }
+    copy.test()?;
+    let outcome = run_command(&of_copy(args, &copy)?, copy.lines(), terminal);
+    let removed = folder.remove();
+    let exit = outcome?;
+    removed?;
+    Ok(exit)
+}
+
+/// Runs it with the command of `args`; `copies` describes the private copies that the command starts.
+fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Result<Exit, Failure> {
     chains::refuse(&args.result.formats)?;
     results::announce(&args.result)?;
     sys::require_measurable()?;
     let (candidates, stays) = candidates(args)?;
     let ask = settings::asked(args, servers(args, &candidates)?)?;
-    let plan = settings::plan(&ask, &stays);
+    let plan = settings::plan(&ask, &stays, copies);
     if args.dry_run {
         stream::show_plan(stream::plan_in_words(&plan), args.result.json_stream)?;
         return Ok(Exit::Done);

@@ -175,13 +175,15 @@ fn shown_command(args: &TrialArgs) -> String {
 
 /// Returns the command line, without its secrets.
 pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
-    let n_own = std::env::args_os().count().saturating_sub(args.command.len());
+    // A site's command was not typed.
+    let n_typed = if args.site.is_some() { 0 } else { args.command.len() };
+    let n_own = std::env::args_os().count().saturating_sub(n_typed);
     let is_header = |word: &str| args.header.iter().any(|header| word.ends_with(header.as_str()));
     let own = std::env::args().take(n_own).map(|word| match word.split_once(':') {
         Some((name, _)) if is_header(&word) => format!("{name}: {MASK}"),
         _ => masked(&word),
     });
-    own.chain([shown_command(args)]).collect()
+    own.chain(args.site.is_none().then(|| shown_command(args))).collect()
 }
 
 /// The accounts of `--login`, each with the port of its server.
@@ -213,9 +215,13 @@ pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> 
     Some(Account { protocol, login: Login::default() })
 }
 
-/// The plan, before anything is started; `stays` says of servers that are left on TCP why.
-pub(crate) fn plan(ask: &Ask, stays: &[String]) -> String {
+/// The plan, before anything is started; `stays` says of servers that are left on TCP why, `copies` what the copies of a
+/// site are.
+pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
+    for words in copies {
+        let _ = writeln!(text, "  {words}");
+    }
     let _ = writeln!(text, "  start: {}", ask.command);
     let pages = match &ask.load {
         Load::Pages(pages) => pages,

@@ -6,6 +6,7 @@
 //! start [`leftovers::sweep`] each cover what the one before cannot. This room touches nothing
 //! outside its own `looptax-*` folders and measures nothing; cli calls it.
 
+pub mod copies;
 pub mod dataset;
 pub mod echo;
 pub mod leftovers;

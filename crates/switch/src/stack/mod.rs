@@ -2,10 +2,11 @@
 //!
 //! `pair` reads both files and finds how they belong together, `looking` goes the way that the web server would go, `plan`
 //! says what would be written, `way` waits for both programs and proves the switch, `eyes` asks the kernel. `front` and
-//! `back` know their programs, a file each, `rights` who may write to a socket that is yet to be made. Nothing is written
-//! here: `carry` does that.
+//! `back` know their programs, a file each, `rights` who may write to a socket that is yet to be made. `copy` makes the
+//! texts of a private copy of both, for a trial. Nothing is written here: `carry` does that.
 
 mod back;
+mod copy;
 mod eyes;
 mod front;
 mod looking;
@@ -27,6 +28,7 @@ use back::BackProgram;
 use front::FrontProgram;
 
 pub use back::pool_tests;
+pub use copy::{CopyPage, CopyWish, SiteCopy};
 pub(crate) use plan::look_at;
 pub(crate) use way::Way;
 

@@ -22,7 +22,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
             return;
         }
         let (words, opens) = match piece {
-            Piece::Closed => {
+            Piece::Closed(_) => {
                 blocks.pop();
                 if let Some(ended) = open.take_if(|it| it.depth > blocks.len()) {
                     push(sink, &blocks, &ended);

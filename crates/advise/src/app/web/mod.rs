@@ -11,12 +11,14 @@ mod haproxy;
 mod named;
 mod nginx;
 mod sink;
+mod tree;
 mod words;
 
 use super::setting::Read;
 pub use named::NamedPort;
 pub(crate) use named::named_ports;
 use sink::Sink;
+pub use tree::{Statement, statements};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proxy {

@@ -99,7 +99,7 @@ fn directives(text: &str, proxy: Proxy) -> Vec<Vec<Range<usize>>> {
         Piece::Directive(words) => Some(words),
         // Caddy's directives may have blocks; nginx's blocks do not connect.
         Piece::Opened(words) => Some(words).filter(|_| proxy == Proxy::Caddy),
-        Piece::Closed => None,
+        Piece::Closed(_) => None,
     });
     own.collect()
 }

@@ -48,7 +48,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
                 let name = sink.named(&blocks, &words.join(" "));
                 blocks.push(name);
             }
-            Piece::Closed => drop(blocks.pop()),
+            Piece::Closed(_) => drop(blocks.pop()),
             Piece::Directive(words) => pass(sink, &blocks, &words, &mut upstreams),
         }
     }
@@ -89,7 +89,7 @@ fn upstreams(text: &str, all: &[Piece]) -> BTreeMap<String, Upstream> {
                 let name = words.get(1).filter(|_| is_own);
                 open.push(name.map(|it| text[it.clone()].to_owned()));
             }
-            Piece::Closed => drop(open.pop()),
+            Piece::Closed(_) => drop(open.pop()),
             Piece::Directive(words) => {
                 let is_server = words.len() > 1 && &text[words[0].clone()] == "server";
                 if let Some(Some(name)) = open.last().filter(|_| is_server) {

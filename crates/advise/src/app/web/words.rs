@@ -17,7 +17,8 @@ pub(super) enum Piece {
     Directive(Vec<Range<usize>>),
     /// The same, followed by a block.
     Opened(Vec<Range<usize>>),
-    Closed,
+    /// The place of the brace.
+    Closed(usize),
 }
 
 pub(super) fn pieces(text: &str, ends: Ends) -> Vec<Piece> {
@@ -32,7 +33,7 @@ pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     let found = pieces(line.trim_end_matches('\\'), Ends::Line);
     let words = found.into_iter().find_map(|it| match it {
         Piece::Directive(words) | Piece::Opened(words) => Some(words),
-        Piece::Closed => None,
+        Piece::Closed(_) => None,
     });
     let words = words.unwrap_or_default().into_iter();
     words.map(|it| it.start + from..it.end + from).collect()
@@ -81,7 +82,7 @@ impl Walk<'_> {
             }
             '}' if !is_by_line || self.is_alone() => {
                 self.end();
-                self.pieces.push(Piece::Closed);
+                self.pieces.push(Piece::Closed(self.at));
             }
             // A continuation line.
             '\\' if is_by_line && self.text[self.at..].starts_with("\\\n") => self.at += 1,
@@ -154,7 +155,7 @@ mod tests {
                 match piece {
                     Piece::Directive(words) => joined(words),
                     Piece::Opened(words) => format!("{} {{", joined(words)),
-                    Piece::Closed => "}".to_owned(),
+                    Piece::Closed(_) => "}".to_owned(),
                 }
             })
             .collect();

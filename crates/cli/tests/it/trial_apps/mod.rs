@@ -9,6 +9,7 @@ mod heard;
 mod hostile;
 mod loads;
 mod plain;
+mod site;
 mod there;
 mod tried;
 mod web;

@@ -142,6 +142,16 @@ impl Scratch {
         Ok((folder, last))
     }
 
+    /// Lets a group enter the folder and the server's part, but not list them.
+    pub(crate) fn let_enter(&self, group: u32) -> Result<(), ServerError> {
+        let enter = |folder: &Folder| {
+            fchown(folder.readable()?, None, Some(Gid::from_raw(group)))?;
+            folder.set_mode(0o710)
+        };
+        let both = enter(&self.held).and_then(|()| enter(&self.held.folder(INNER)?));
+        both.map_err(failed("set the group of", &self.folder))
+    }
+
     pub(crate) fn open_log(&self) -> Result<File, ServerError> {
         let log = self.held.append_or_create_own(LOG);
         log.map_err(failed("open", &self.folder.join(LOG)))

@@ -24,7 +24,7 @@ const BACKLOG: &str = "listen.backlog";
 const POOL: &str = "$pool";
 
 #[derive(Debug)]
-pub(super) struct Fpm;
+pub(in crate::stack) struct Fpm;
 
 impl BackProgram for Fpm {
     fn name(&self) -> &'static str {

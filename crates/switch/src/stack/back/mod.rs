@@ -3,7 +3,7 @@
 //!
 //! `known` is the interface; one file for each program. Nothing is written here.
 
-mod fpm;
+pub(super) mod fpm;
 mod gunicorn;
 mod known;
 mod puma;

@@ -6,7 +6,7 @@ mod apache;
 mod caddy;
 mod haproxy;
 mod known;
-mod nginx;
+pub(super) mod nginx;
 
 use std::path::{Path, PathBuf};
 

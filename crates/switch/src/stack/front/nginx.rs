@@ -22,7 +22,7 @@ const USUAL_CONNECTIONS: u32 = 512;
 const OPTIONS: [&str; 4] = ["-c", "-p", "-e", "-g"];
 
 #[derive(Debug)]
-pub(super) struct Nginx;
+pub(in crate::stack) struct Nginx;
 
 impl FrontProgram for Nginx {
     fn name(&self) -> &'static str {
@@ -83,7 +83,7 @@ fn question(master: &Process, what: &str) -> Question {
 
 /// The options that it was started with, by what it shows in the place of its command line:
 /// `nginx: master process /usr/sbin/nginx -c /etc/nginx/nginx.conf`.
-fn options(shown: &str) -> Vec<String> {
+pub(in crate::stack) fn options(shown: &str) -> Vec<String> {
     let words: Vec<&str> = shown.split_whitespace().collect();
     let mut found = Vec::new();
     let mut at = 0;

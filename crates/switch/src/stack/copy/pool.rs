@@ -1,0 +1,167 @@
+//! The text of PHP-FPM's private copy: one pool twice, at a port and at a socket.
+//!
+//! Text in, text out; the includes of the original are expanded before.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use looptax_advise::app::Section;
+
+/// Settings of all pools that the copy keeps: no log, no file, no other process.
+const KEPT: [&str; 6] =
+    ["rlimit_files", "rlimit_core", "events.mechanism", "process.priority", "log_limit", "log_buffering"];
+/// Beginnings of settings of a pool that the copies have otherwise, or not at all.
+const DROPPED: [&str; 11] = [
+    "listen",
+    "access.",
+    "slowlog",
+    "request_slowlog_",
+    "pm.status_",
+    "pm.start_servers",
+    "pm.min_spare_servers",
+    "pm.max_spare_servers",
+    "pm.max_spawn_rate",
+    "pm.process_idle_timeout",
+    "pm.max_children",
+];
+/// Workers of a pool that starts them when pages come.
+const FEW: u32 = 2;
+
+/// The surroundings of the copy.
+pub(super) struct Wanted<'a> {
+    pub(super) pool: SocketAddr,
+    pub(super) socket: &'a Path,
+    /// The user that connects to the socket; `None` if it is the pool's.
+    pub(super) user: Option<&'a str>,
+    /// Pages requested at a time.
+    pub(super) at_once: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct PoolText {
+    pub(super) text: String,
+    /// The workers of each of the two pools, and the original's setting.
+    pub(super) n_workers: u32,
+    pub(super) was: String,
+    /// Whether a variable of PHP-FPM's own environment is passed on.
+    pub(super) has_variables: bool,
+}
+
+/// Makes the copy.
+///
+/// # Errors
+/// Why the pool cannot be copied.
+pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<PoolText, String> {
+    let section = Section::find(text, label).ok_or_else(|| format!("pool [{label}] was not found"))?;
+    let number = |key: &str| section.value(key).and_then(|it| it.parse::<u32>().ok());
+    let pm = section.value("pm").unwrap_or_default();
+    let most = number("pm.max_children").ok_or_else(|| format!("pool [{label}] has no pm.max_children"))?;
+    let n_workers = match &*pm {
+        "static" => most,
+        "dynamic" => {
+            let spare = number("pm.min_spare_servers").zip(number("pm.max_spare_servers"));
+            // PHP-FPM's own default.
+            let usual = spare.map(|(low, high)| low + high.saturating_sub(low) / 2);
+            number("pm.start_servers").or(usual).unwrap_or(FEW)
+        }
+        _ => FEW,
+    };
+    let n_workers = n_workers.max(wanted.at_once).min(most);
+    let mut copy = String::from("[global]\nerror_log = /proc/self/fd/2\ndaemonize = no\n");
+    for line in lines(text, "global").into_iter().filter(|it| key(it).is_some_and(|it| KEPT.contains(&it))) {
+        let _ = writeln!(copy, "{line}");
+    }
+    let kept: Vec<&str> = lines(text, label).into_iter().filter(|it| key(it).is_some_and(is_kept)).collect();
+    let own = kept.iter().fold(String::new(), |all, it| all + &it.replace("$pool", label) + "\n");
+    let backlog = section.value("listen.backlog").map(|it| format!("listen.backlog = {it}\n")).unwrap_or_default();
+    let rights = match wanted.user {
+        Some(user) => format!("listen.owner = {user}\nlisten.mode = 0600\n"),
+        None => "listen.mode = 0600\n".to_owned(),
+    };
+    let pm = format!("pm = static\npm.max_children = {n_workers}\n");
+    let _ = write!(copy, "[{label}]\nlisten = {}\n{backlog}{pm}{own}", wanted.pool);
+    let socket = wanted.socket.display();
+    let _ = write!(copy, "[{label}-socket]\nlisten = {socket}\n{rights}{backlog}{pm}{own}");
+    let was = format!("pm = {}, pm.max_children = {most}", section.value("pm").unwrap_or_default());
+    let has_variables = own.contains('$');
+    Ok(PoolText { text: copy, n_workers, was, has_variables })
+}
+
+/// The lines of all sections of that name.
+fn lines<'a>(text: &'a str, named: &str) -> Vec<&'a str> {
+    let mut is_inside = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        match line.trim().strip_prefix('[').and_then(|it| it.split(']').next()) {
+            Some(name) => is_inside = name.trim() == named,
+            None if is_inside => found.push(line),
+            None => {}
+        }
+    }
+    found
+}
+
+/// The name of the setting of a line; `None` for comments.
+fn key(line: &str) -> Option<&str> {
+    let name = line.split_once('=')?.0.trim();
+    (!name.starts_with([';', '#'])).then_some(name)
+}
+
+fn is_kept(key: &str) -> bool {
+    key != "pm" && !DROPPED.iter().any(|it| key.starts_with(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POOL: &str = "\
+[global]
+error_log = /var/log/fpm.log
+rlimit_files = 4096
+[www]
+listen = 9000
+[shop] ; ours
+user = shop
+listen = /run/$pool.sock ; here
+listen.owner = www-data
+listen.backlog = 64
+;slowlog = x
+pm = dynamic
+pm.max_children = 50
+pm.start_servers = 5
+pm.max_requests = 500
+slowlog = /var/log/slow
+access.log = /var/log/$pool.log
+env[NAME] = $pool
+php_admin_value[memory_limit] = \"128M\"
+";
+
+    fn copy(text: &str, user: Option<&str>, at_once: u32) -> PoolText {
+        let wanted = Wanted { pool: "127.0.0.1:9100".parse().unwrap(), socket: Path::new("/f/s"), user, at_once };
+        copied(text, "shop", &wanted).unwrap()
+    }
+
+    #[test]
+    fn a_pool_is_there_twice_and_writes_no_file_of_the_original() {
+        let own = "listen.backlog = 64\npm = static\npm.max_children = 5\nuser = shop\npm.max_requests = 500\n\
+                   env[NAME] = shop\nphp_admin_value[memory_limit] = \"128M\"\n";
+        let head = "[global]\nerror_log = /proc/self/fd/2\ndaemonize = no\nrlimit_files = 4096\n";
+        let rights = "listen.owner = www-data\nlisten.mode = 0600\n";
+        let found = copy(POOL, Some("www-data"), 1);
+        let expected =
+            format!("{head}[shop]\nlisten = 127.0.0.1:9100\n{own}[shop-socket]\nlisten = /f/s\n{rights}{own}");
+        assert_eq!(found.text, expected);
+        assert_eq!((found.n_workers, &*found.was), (5, "pm = dynamic, pm.max_children = 50"));
+        assert!(!found.has_variables);
+    }
+
+    #[test]
+    fn there_are_workers_for_all_pages_at_once_and_no_more_than_the_pool_may_have() {
+        let ondemand = POOL.replace("dynamic", "ondemand");
+        assert_eq!([1, 8, 90].map(|n| copy(&ondemand, None, n).n_workers), [2, 8, 50]);
+        let alike = POOL.replace("dynamic", "static");
+        assert_eq!(copy(&alike, None, 1).n_workers, 50);
+    }
+}
