@@ -342,7 +342,7 @@ fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     let scene = Scene::new(&format!("{shop}{POSTGRES}"));
     let plan = scene.switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
-    let words = "beware pg_hba.conf of the existing data in `data` decides, not POSTGRES_INITDB_ARGS: look with \
+    let words = "beware pg_hba.conf of the existing data in `data` decides, not POSTGRES_INITDB_ARGS: to see it, run \
                  `docker compose exec db sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`";
     assert!(plan.words().contains(words), "{}", plan.stdout);
     let without = POSTGRES.replace("    volumes:\n      - data:/var/lib/postgresql/data\n", "");

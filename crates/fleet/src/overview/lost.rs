@@ -41,7 +41,7 @@ impl<'a> Kinds<'a> {
             own.entry((it.host_id.as_str(), it.server.as_str())).or_insert(it.effect);
         }
         let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
-        // Where each kind was measured once, its prior would be that of all kinds together.
+        // If each kind was measured once, its prior would be that of all kinds together.
         let found = groups(&effects, Spread::PauleMandel, ALPHA).filter(|it| it.common.freedom > 0.0);
         let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
         let known = by_kind.keys().enumerate();

@@ -354,7 +354,7 @@ fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 
-/// What decides about logins over a `PostgreSQL`'s socket, if its data may be older than its variables.
+/// The file that decides about logins over a `PostgreSQL`'s socket, if its data may be older than its variables.
 ///
 /// # Source
 /// docker-library/postgres, docker-entrypoint.sh: `POSTGRES_INITDB_ARGS` is for `initdb`, which runs only without data.
@@ -368,7 +368,7 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     let place = place.map_or(folder, String::as_str);
     let within = project.within(server);
     Some(format!(
-        "pg_hba.conf of the existing data in `{place}` decides, not POSTGRES_INITDB_ARGS: look with `{within} sh -c \
+        "pg_hba.conf of the existing data in `{place}` decides, not POSTGRES_INITDB_ARGS: to see it, run `{within} sh -c \
          'grep ^local \"$PGDATA\"/pg_hba.conf'`; `trust` there lets every program with the socket log in as every role"
     ))
 }

@@ -34,7 +34,7 @@ const SERVERS: [&str; 23] = [
     "proxysql",
 ];
 
-/// Client programs of these images: a container that starts one is no server, such as a nightly dump.
+/// Client programs of these images: a container that starts one is not a server, such as a nightly dump.
 const CLIENTS: [&str; 12] = [
     "pg_dump",
     "pg_dumpall",
@@ -257,7 +257,7 @@ mod tests {
             ("tootsuite/mastodon:v4", "", "", "laravel_redis_phpredis", true),
             ("tootsuite/mastodon:v4", "bundle exec sidekiq", "", "mastodon_redis", false),
             ("", "celery -A shop worker", "", "sidekiq_redis", true),
-            ("", "/home/app/bin/rails server", "", "sidekiq_redis", false),
+            ("", "/srv/app/bin/rails server", "", "sidekiq_redis", false),
             ("", "", "library:pip/django", "sidekiq_redis", true),
             ("", "", "library:pip/django", "mastodon_redis", true),
             ("", "", "library:pip/django", "laravel_redis_phpredis", true),

@@ -91,5 +91,5 @@ pub(super) fn settle(fd: i32, events: i16) {
 
 /// Waits for something that always comes, however late on a loaded machine.
 pub(super) fn settle_surely(fd: i32, events: i16) {
-    raw::poll(fd, events, 10_000);
+    raw::poll(fd, events, 2_000);
 }
