@@ -164,10 +164,13 @@ pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
              [client-mariadb] ends TLS to other machines too); another program uses it if its settings say so"
         }
         ("mysql" | "mariadb" | "percona", _) => {
-            "turn TLS off for 127.0.0.1 (MySQL's programs: --ssl-mode=DISABLED, MariaDB's: --skip-ssl); on the socket \
+            "turn TLS off for 127.0.0.1, unless the account demands it (MySQL's programs: --ssl-mode=DISABLED, MariaDB's: --skip-ssl); on the socket \
              MySQL's programs do not use it, but MariaDB's do until they have --skip-ssl"
         }
-        ("postgres", _) => "set sslmode=disable for 127.0.0.1, or use the socket, on which PostgreSQL has no TLS",
+        ("postgres", _) => {
+            "use the socket, on which PostgreSQL has no TLS, or set sslmode=disable for 127.0.0.1 if pg_hba.conf \
+             accepts the login without TLS there"
+        }
         _ => "turn TLS off for 127.0.0.1, or use the socket if the server has one without TLS",
     }
 }

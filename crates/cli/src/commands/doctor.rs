@@ -36,8 +36,7 @@ pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure
     show(&found, args, terminal)?;
     Ok(match found.answer {
         DoctorAnswer::Failed => Exit::No,
-        DoctorAnswer::Unanswered => Exit::Environment,
-        DoctorAnswer::Busy => Exit::Invalid,
+        DoctorAnswer::Unanswered | DoctorAnswer::Busy => Exit::Invalid,
         DoctorAnswer::SomeOpen | DoctorAnswer::NoGrossError | DoctorAnswer::Believable => Exit::Done,
     })
 }

@@ -60,12 +60,15 @@ fn check_absent(text: &str, place: &str, address: &str) {
     }
 }
 
-/// The text without packed latencies: three letters on end are in any long base64.
+/// The text without packed latencies and the records in a page: three letters on end are in any long base64.
 fn without_packed(text: &str) -> String {
-    let mut parts = text.split("\"packed\":\"");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |kept, part| kept + part.split_once('"').map_or("", |(_, after)| after))
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    let words = text.split_inclusive(|c| !is_base64(c));
+    words.filter(|it| it.len() < MOST_LETTERS).collect()
 }
+
+/// Longer words are base64.
+const MOST_LETTERS: usize = 200;
 
 /// The text without the six random letters of each scratch folder's name, which may hold those three, too.
 fn without_scratch_names(text: &str) -> String {

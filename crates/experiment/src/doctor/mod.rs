@@ -74,10 +74,10 @@ fn conclusion(checks: &[DoctorResult], is_busy: bool, n_runs: u32) -> DoctorAnsw
     let all_are = |answer| checks.iter().all(|check| check.passed() == answer);
     if checks.iter().any(|check| check.passed() == Some(false)) {
         DoctorAnswer::Failed
-    } else if all_are(None) {
-        DoctorAnswer::Unanswered
     } else if is_busy {
         DoctorAnswer::Busy
+    } else if all_are(None) {
+        DoctorAnswer::Unanswered
     } else if !all_are(Some(true)) {
         DoctorAnswer::SomeOpen
     } else if (n_runs as usize) < rules::COVERAGE_RUNS {

@@ -33,7 +33,9 @@ fn conclusion(found: &Doctor) -> String {
             "In its present state this machine does not allow honest verdicts. If other programs run, stop them and \
              try again."
         }
-        DoctorAnswer::Unanswered => "No check gave an answer.",
+        DoctorAnswer::Unanswered => {
+            "No check gave an answer: the intervals are too wide. Stop other programs, or try more runs with --runs."
+        }
         DoctorAnswer::Busy => {
             return format!(
                 "This machine was busy during the tests (other processes took {} % of its CPU time, the hypervisor {} \

@@ -229,10 +229,16 @@ impl Program<'_> {
     }
 }
 
-/// Programs with requests over TCP, the busiest first.
+/// The kinds of the servers that programs ask over TCP, the busiest program's first.
+pub fn paying_kinds(found: &Found) -> Vec<&str> {
+    paying(found).iter().filter_map(|it| Some(&*it.server?.kind)).collect()
+}
+
+/// Programs with requests over TCP, the busiest first. Another looptax only measures.
 fn paying(found: &Found) -> Vec<Program<'_>> {
     let mut programs: Vec<Program<'_>> = Vec::new();
-    for client in found.clients.iter().filter(|it| it.peer.way.is_tcp()) {
+    let is_looptax = |it: &&FoundClient| it.peer.program.as_deref() == Some("looptax");
+    for client in found.clients.iter().filter(|it| it.peer.way.is_tcp() && !is_looptax(it)) {
         let Some(requests_per_s) = client.peer.requests_per_s.filter(|it| *it > 0.0) else {
             continue;
         };
@@ -404,13 +410,19 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
                 .flatten()
                 .any(|it| it == "tls-unix")
         };
-        let tax = comparison.tax.iter().find(|tax| !has_sealed_socket(tax)).filter(|tax| is_usable(tax));
         let name = server(&comparison.target, text);
         if !is_meant || known.iter().any(|(it, ..)| *it == name) {
             continue;
         }
-        let weighed = tax.and_then(|tax| weigh(&tax.cpu_us.both, it.requests_per_s));
-        known.extend(weighed.map(|weighed| (name, weighed, tax.is_some_and(is_busy))));
+        let taxes = || comparison.tax.iter().filter(|tax| !has_sealed_socket(tax));
+        let first = taxes().next().filter(|tax| is_usable(tax));
+        // Programs that encrypt pay for that too.
+        let with_tls = taxes().skip(1).find(|tax| tax.arm == "tls" && is_usable(tax));
+        let with_tls = with_tls.map(|tax| (format!("{name} with TLS"), tax));
+        for (name, tax) in first.map(|tax| (name, tax)).into_iter().chain(with_tls) {
+            let weighed = weigh(&tax.cpu_us.both, it.requests_per_s);
+            known.extend(weighed.map(|weighed| (name, weighed, is_busy(tax))));
+        }
     }
     known
 }

@@ -71,7 +71,7 @@ impl PartStory {
                     sentences.push((*word, sentence.as_str()));
                 } else if !has_again {
                     has_again = true;
-                    sentences.push((*word, "as above, too"));
+                    sentences.push((*word, "as above"));
                 }
             }
             claims.push((claim, sentences));

@@ -3,11 +3,11 @@
 use looptax_model::record::{
     Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause, UncertainSize, Verdict,
 };
-use looptax_report::terminal::{AtRate, Minute, Style};
+use looptax_report::terminal::{AtRate, Minute, Style, paying_kinds};
 
 use crate::found::look;
 use crate::found_chains::shop;
-use crate::made_up::{comparison, record};
+use crate::made_up::{arm, comparison, record, tax};
 
 fn minute() -> Minute {
     Minute::new(Style { width: 110, color: false, unicode: true })
@@ -19,6 +19,12 @@ fn who_is_here_and_who_pays_is_said_first() {
     here      mariadbd 10.11.19 (127.0.0.1:3306, /run/mysqld/mysqld.sock)
     paying    php-fpm8.2 (2 processes) -> mariadbd over TCP, 9.01K requests/s    looptax check 8
     ");
+    let mut measuring = look();
+    for client in &mut measuring.clients {
+        client.peer.program = Some("looptax".to_owned());
+    }
+    assert_eq!(paying_kinds(&look()), ["mariadb"]);
+    assert!(paying_kinds(&measuring).is_empty(), "another looptax is no application");
     let mut none = look();
     none.servers.clear();
     assert_eq!(minute().found(&none), "");
@@ -109,6 +115,19 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
         text.contains("3.00K new connections/s cost more: measure that with looptax compare private:mariadb"),
         "{text}"
     );
+}
+
+#[test]
+fn programs_that_encrypt_see_what_that_adds() {
+    let mut measured = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
+    measured.tax[0].cpu_us.both = Figure::new(4.0, 3.0, 5.0, 12);
+    measured.arms.push(arm("tls", 60_000.0, 16.7));
+    let mut with_tls = tax("tls", 36.8, 6.1);
+    with_tls.cpu_us.both = Figure::new(20.0, 19.0, 21.0, 12);
+    measured.tax.push(with_tls);
+    let text = minute().end(&record(vec![measured], Vec::new()), &[AtRate::asked(1_000.0)], 48.2, None);
+    assert!(text.contains("MariaDB 10.11.19 0.4 % [0.3, 0.5]: not worth it"), "{text}");
+    assert!(text.contains("MariaDB 10.11.19 with TLS 2.0 % [1.9, 2.1]: worth it"), "{text}");
 }
 
 #[test]

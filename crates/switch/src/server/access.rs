@@ -266,8 +266,8 @@ impl Access {
         let joins = self.joins.as_ref().map(|Joins { user, group, join, .. }| {
             let words = match join {
                 Some(join) => format!(
-                    "{user} joins the group {group} (`{join}`), which may use the socket, and can then read whatever \
-                     else that group may read; this takes effect when the application restarts"
+                    "{user} joins the group {group} (`{join}`), which may use the socket, and can then also read \
+                     and change all that this group may read and change; this takes effect when the application restarts"
                 ),
                 None => format!(
                     "{user} is in the group {group}, which may use the socket, but the application runs without that \

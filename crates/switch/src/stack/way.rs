@@ -132,9 +132,10 @@ impl Way {
     fn proved(&self, own: &Process) -> SwitchStep {
         let (tcp, socket) = (self.eyes.tcp, self.socket.display());
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
-        let seen = match &*workers.join(", ") {
-            "" => String::new(),
-            workers => format!(", {workers} was seen there"),
+        let seen = match &*workers {
+            [] => String::new(),
+            [worker] => format!(", {worker} was seen there"),
+            all => format!(", {} were seen there", all.join(", ")),
         };
         let port = if self.pool_moves {
             format!("no process listens at {tcp} any more")

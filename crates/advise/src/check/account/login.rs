@@ -55,6 +55,8 @@ pub(super) enum SocketRow {
     Present,
     /// It exists, and the server asks the operating system which user connects.
     AsksSystem,
+    /// It does not exist, or the server asks the operating system which user connects.
+    MayAskSystem,
     Locked,
     Expired,
 }

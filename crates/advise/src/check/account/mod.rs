@@ -103,7 +103,9 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         "1045" | "1130" if !accounts.is_empty() => (SocketRow::Absent, "there is no such account"),
         "1045" => (SocketRow::Unknown, MADE_OR_CHANGED),
         "1130" => (SocketRow::Absent, "there is no such account"),
-        ASKS_SYSTEM_CODE => (SocketRow::AsksSystem, ASKS_SYSTEM),
+        ASKS_SYSTEM_CODE if there || tcp.server == Server::Mysql => (SocketRow::AsksSystem, ASKS_SYSTEM),
+        ASKS_SYSTEM_CODE if !accounts.is_empty() => (SocketRow::Absent, "there is no such account"),
+        ASKS_SYSTEM_CODE => (SocketRow::MayAskSystem, MADE_OR_ASKS_SYSTEM),
         "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
         // Too many connections, a limit: the answer may differ at another time.
@@ -174,6 +176,10 @@ const CHANGED: &str = "it has another password or plugin, or demands TLS; a prog
 const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it does) it has another password or \
                                plugin, or demands TLS, and a program that logs in with it today needs the client's \
                                password after the ALTER";
+/// MariaDB answers a login to a missing account as it would for another account, drawn by the name.
+const MADE_OR_ASKS_SYSTEM: &str = "it does not exist (MariaDB may answer so then, too); or (if CREATE warns that it \
+                                   does) the server asks the operating system which user logs in, and the ALTER \
+                                   makes it accept a password as well; leave the ALTER out if CREATE does not warn";
 const ASKS_SYSTEM: &str = "the server asks the operating system which user logs in, instead of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
@@ -401,6 +407,29 @@ mod tests {
 
     fn login(account: &str, grants: &[&str]) -> MysqlLogin {
         MysqlLogin { account: account.to_owned(), rights: rights(grants), ..MysqlLogin::default() }
+    }
+
+    #[test]
+    fn an_answer_that_mariadb_gives_for_missing_accounts_too_is_certain_only_by_its_list() {
+        let why = Refusal { words: "Access denied".to_owned(), code: ASKS_SYSTEM_CODE.to_owned() };
+        let unix = MysqlLogin { refusal: Some(why), ..MysqlLogin::default() };
+        let at = |host: &str| MysqlAccount { host: host.to_owned(), ..MysqlAccount::default() };
+        let steps = |server, accounts: &[MysqlAccount]| {
+            let tcp = MysqlLogin { server, ..login("app@127.0.0.1", &[]) };
+            let steps = mysql_account(("app", None), &tcp, &unix, accounts).remove(0).steps;
+            steps.into_iter().map(|it| it.text).collect::<Vec<_>>().join(" ")
+        };
+        let create = "CREATE USER 'app'@'localhost' IDENTIFIED";
+        let maybe = "CREATE USER IF NOT EXISTS 'app'@'localhost' IDENTIFIED";
+        let alter = "ALTER USER 'app'@'localhost' IDENTIFIED VIA unix_socket OR mysql_native_password";
+        let unknown = steps(Server::Mariadb, &[]);
+        assert!(unknown.contains(maybe) && unknown.contains(alter), "{unknown}");
+        let absent = steps(Server::Mariadb, &[at("127.0.0.1")]);
+        assert!(absent.contains(create) && !absent.contains("ALTER"), "{absent}");
+        let present = steps(Server::Mariadb, &[at("127.0.0.1"), at("localhost")]);
+        assert!(present.contains(alter) && !present.contains("CREATE"), "{present}");
+        let of_mysql = steps(Server::Mysql, &[]);
+        assert!(of_mysql.contains("ALTER") && !of_mysql.contains("CREATE"), "{of_mysql}");
     }
 
     fn refused() -> MysqlLogin {

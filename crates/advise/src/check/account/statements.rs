@@ -48,6 +48,7 @@ pub(super) fn twin(user: &str, tcp: &MysqlLogin, row: SocketRow) -> Vec<String> 
         SocketRow::Absent => vec![create("")],
         SocketRow::Unknown => vec![create("IF NOT EXISTS "), alter],
         SocketRow::Present => vec![alter],
+        SocketRow::MayAskSystem => vec![create("IF NOT EXISTS "), let_in_with_password(&account, tcp)],
         SocketRow::AsksSystem => vec![let_in_with_password(&account, tcp)],
         SocketRow::Locked => vec![format!("ALTER USER {account} ACCOUNT UNLOCK;")],
         SocketRow::Expired => vec![format!("ALTER USER {account} {identified};")],

@@ -92,11 +92,13 @@ impl AccountStatement {
     pub fn undo(&self, before: &AccountState) -> Undo {
         let account = self.account();
         let Some(made) = &before.made else {
-            // The account is dropped, with all its rights.
-            return Undo::Statements(match self.kind {
-                Kind::Create { .. } => vec![format!("DROP USER {account}")],
-                _ => Vec::new(),
-            });
+            return match self.kind {
+                // The account is dropped, with all its rights.
+                Kind::Create { .. } => Undo::Statements(vec![format!("DROP USER {account}")]),
+                // The statement before it makes the account as it is wanted.
+                Kind::Alter => Undo::Needless,
+                _ => Undo::Statements(Vec::new()),
+            };
         };
         match &self.kind {
             Kind::Create { or_stay: true } => Undo::Needless,
@@ -213,7 +215,8 @@ mod tests {
         let step = "CREATE USER IF NOT EXISTS 'a'@'localhost' IDENTIFIED BY '…';";
         check(step, &nobody, &["DROP USER 'a'@'localhost'"]);
         check("GRANT SELECT ON `a TO b`.* TO 'a'@'localhost';", &nobody, &[]);
-        check("ALTER USER 'a'@'localhost' REQUIRE NONE;", &nobody, &[]);
+        let parsed = AccountStatement::parse("ALTER USER 'a'@'localhost' REQUIRE NONE;").unwrap();
+        assert_eq!(parsed.undo(&nobody), Undo::Needless);
         let there = state("CREATE USER `a`@`localhost`", &[]);
         let parsed = AccountStatement::parse(step).unwrap();
         assert_eq!(parsed.undo(&there), Undo::Needless);

@@ -58,8 +58,12 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
         admin: admin.as_ref(),
         within: args.within,
     };
-    looptax_switch::undo(work, &order, &mut |step| doing.show_step(&step))?;
-    if is_of_application(&switch) && reload.is_none() {
+    let mut is_unread = false;
+    looptax_switch::undo(work, &order, &mut |step| {
+        is_unread |= step.code == StepCode::ReloadFailed;
+        doing.show_step(&step);
+    })?;
+    if is_of_application(&switch) && (reload.is_none() || is_unread) {
         doing.show_step(&still_over_the_socket(&switch));
     }
     let fixes = { others.iter() }.filter(|it| it.fix.is_some() && switch.fix.is_none());
@@ -72,7 +76,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let text: String = done.into_iter().chain(stay).collect();
     let after = find(&kept, &switch.id)?.listed();
     outputs::show(&after, &args.json, || text)?;
-    Ok(Exit::Done)
+    Ok(if is_unread { Exit::No } else { Exit::Done })
 }
 
 /// Refuses to undo only one side of a server and its application: that would cut their connection.

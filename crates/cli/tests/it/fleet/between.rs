@@ -91,14 +91,14 @@ fn what_could_not_be_sent_waits_and_goes_first_when_the_collector_is_back() {
     let url = url_at(address);
     let report = ["fleet", "send", &url, "--spool", "spool", "--records", "none"];
     for n in 1..=2 {
-        let words = ["cannot be reached", "Connection refused", "keeps the report", "the next `looptax fleet send`"];
+        let words = ["cannot be reached", "Connection refused", "looptax keeps", "the next `looptax fleet send`"];
         looptax(&scratch, &report).expect_error(2, &words);
         assert_eq!(fs::read_dir(scratch.file("spool")).unwrap().count(), n);
     }
     let Some(_server) = ClickHouse::start_at(address, None) else {
         return;
     };
-    looptax(&scratch, &report).expect_error(2, &["doesn't exist", "looptax fleet init", "kept"]);
+    looptax(&scratch, &report).expect_error(2, &["doesn't exist", "looptax fleet init", "looptax keeps"]);
     looptax(&scratch, &["fleet", "init", &url]).expect_code(0);
     let run = looptax(&scratch, &report);
     run.expect_code(0);

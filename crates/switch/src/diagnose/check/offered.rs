@@ -143,6 +143,7 @@ fn is_moved((found, share): Shared<'_>, looked: &Looked) -> bool {
     let (Some(Ok(share)), Some(address)) = (share, &found.address) else {
         return false;
     };
-    let moves = found.moves(&share.fields(address, None), looked.whole.text());
+    let password = address.password.as_ref().map(|it| it.reveal().to_owned());
+    let moves = found.moves(&share.fields(address, password), looked.whole.text());
     !found.is_guessed && moves.into_iter().any(|it| it.and_then(|it| share.complete(it)).is_some())
 }

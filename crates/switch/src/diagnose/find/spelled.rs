@@ -120,7 +120,7 @@ mod tests {
             "gunicorn",
             nginx,
             Some(
-                "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` spells it, \
+                "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` shows how to write it, \
                  and `looptax switch SITE OWN --url PAGE` moves both files together",
             ),
         );
