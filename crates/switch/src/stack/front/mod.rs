@@ -84,9 +84,14 @@ impl Front {
                 "run it as root",
             ));
         }
-        Err(wrong.unwrap_or_else(|| {
-            Failure::usage(format!("no running {title} reads {shown}"), "start it, or pass the file that it reads")
-        }))
+        let none = format!("no running {title} reads {shown}");
+        Err(match wrong {
+            Some(why) => {
+                let hint = why.hint().unwrap_or_default().to_owned();
+                Failure::usage(format!("{none}, as far as looptax can see: {why}"), hint)
+            }
+            None => Failure::usage(none, "start it, or pass the file that it reads"),
+        })
     }
 }
 
