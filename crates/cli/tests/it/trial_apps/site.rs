@@ -180,6 +180,20 @@ fn a_site_that_passes_its_pages_to_another_program_is_refused() {
     let nobodys = shop.place.path("params2");
     fs::write(&nobodys, "").unwrap();
     shop.trial("«folder»/params2").run().expect_error(2, &["no running nginx reads"]);
+    // A quoted value that looks like another file in what `nginx -T` prints.
+    let own = fs::read_to_string(shop.place.path("sites/shop")).unwrap();
+    let forged = "add_header X \"\n# configuration file «folder»/sites/more:\nserver { }\n\";\n";
+    fs::write(shop.place.path("sites/shop"), format!("{own}{}", shop.place.fill(forged))).unwrap();
+    shop.trial("«folder»/sites/shop").run().expect_error(2, &["`nginx -T` prints another", "sites/shop"]);
+    fs::write(shop.place.path("sites/shop"), own).unwrap();
+    // Root for a pool is not what PHP-FPM was started with.
+    if is_root() {
+        let own = fs::read_to_string(shop.place.path("pool.d/shop.conf")).unwrap();
+        let as_root = own.replace("user = www-data", "user = root").replace("group = www-data", "group = root");
+        fs::write(shop.place.path("pool.d/shop.conf"), as_root).unwrap();
+        shop.trial("«folder»/sites/shop").run().expect_error(2, &["answers with status 502"]);
+        fs::write(shop.place.path("pool.d/shop.conf"), own).unwrap();
+    }
     let command = shop.trial("«folder»/sites/shop").args(["--", "true"]);
     command.run().expect_code(2);
     shop.expect_untouched(&before);

@@ -23,8 +23,8 @@ use looptax_host::read;
 use looptax_model::failure::Failure;
 
 use super::connections;
-use super::front::Front;
 use super::front::nginx::{Nginx, options};
+use super::front::{Files, Front};
 use super::program::unread;
 use super::rights::User;
 use crate::diagnose::check::Switchable;
@@ -90,6 +90,7 @@ impl SiteCopy {
         let mut front = Front::find(&Nginx, &site)?;
         refuse_roots(&front.master, "nginx")?;
         let nginx_options = options(&front.master.arguments().join(" "));
+        refuse_forged(&front.files).map_err(cannot)?;
         prepend(&mut front, &nginx_options);
         let is_own = |path: &Path| read::real_path(path).is_ok_and(|it| it == site);
         let expanded = expand::expand(&front.files, &is_own).map_err(cannot)?;
@@ -158,7 +159,8 @@ impl SiteCopy {
     /// The command that starts both in the foreground.
     pub fn command(&self) -> Vec<OsString> {
         let path = |name: &str| self.folder.join(name).display().to_string();
-        let words = ["-F", "-R", "-y", &path(FPM_CONF)].map(str::to_owned);
+        // Without -R: a pool whose file names root since PHP-FPM started does not get it here.
+        let words = ["-F", "-y", &path(FPM_CONF)].map(str::to_owned);
         let fpm = line(&file_of(&self.fpm).to_string_lossy(), &words);
         let nginx = line(&file_of(&self.nginx).to_string_lossy(), &self.words_of_nginx());
         ["sh", "-c", &format!("{fpm} & exec {nginx}")].map(OsString::from).into()
@@ -169,7 +171,7 @@ impl SiteCopy {
     /// # Errors
     /// The words of the program that rejects its copy, or why it was not asked.
     pub fn test(&self) -> Result<(), Failure> {
-        let of_fpm = ["-t", "-R", "-y", &*self.folder.join(FPM_CONF).display().to_string()].map(str::to_owned);
+        let of_fpm = ["-t", "-y", &*self.folder.join(FPM_CONF).display().to_string()].map(str::to_owned);
         let of_nginx = ["-t", "-q"].map(str::to_owned).into_iter().chain(self.words_of_nginx());
         test("PHP-FPM", &self.fpm, of_fpm.into())?;
         test("nginx", &self.nginx, of_nginx.collect())
@@ -185,6 +187,19 @@ impl SiteCopy {
             }
         }
         words
+    }
+}
+
+/// Refuses files that `nginx -T` prints otherwise than they are: it prints one after another, so a quoted value in the
+/// file of one user could look like the beginning of root's.
+///
+/// # Errors
+/// The path of the file.
+fn refuse_forged(files: &Files) -> Result<(), String> {
+    let is_so = |path: &Path, text: &str| read::config(path).is_ok_and(|it| it.trim_end() == text.trim_end());
+    match files.iter().find(|(path, text)| !is_so(path, text)) {
+        Some((path, _)) => Err(format!("`nginx -T` prints another {} than looptax can read", path.display())),
+        None => Ok(()),
     }
 }
 
