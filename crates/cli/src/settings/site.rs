@@ -26,6 +26,6 @@ pub(crate) fn of_copy(args: &TrialArgs, copy: &SiteCopy) -> Result<TrialArgs, Fa
         args.header.push(format!("Host: {host}"));
     }
     args.command = copy.command();
-    args.moving.also.push(copy.also().to_owned());
+    args.moving.also.extend(copy.also().map(str::to_owned));
     Ok(args)
 }

@@ -169,6 +169,17 @@ fn the_plan_of_a_site_starts_nothing_and_leaves_nothing() {
     run.expect_code(0);
     assert!(run.stdout.contains("[shop-socket] at "), "{}", run.stdout);
     shop.expect_untouched(&before);
+    // A pool that only some users reach is not opened at a port, where every user could run PHP as its user.
+    for (name, pool) in [("sites/shop", "unix:«folder»/own.sock"), ("pool.d/shop.conf", "«folder»/own.sock")] {
+        let text = fs::read_to_string(shop.place.path(name)).unwrap();
+        fs::write(shop.place.path(name), text.replace(&shop.place.fill("«pool»"), &shop.place.fill(pool))).unwrap();
+    }
+    let before = shop.files();
+    let run = shop.trial("«folder»/sites/shop").run();
+    run.expect_code(0);
+    shop.expect_untouched(&before);
+    assert!(run.stderr.contains("it is on a socket already, and stays there"), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("if it connects to").count(), 1, "only MariaDB moves: {}", run.stderr);
 }
 
 #[test]

@@ -90,6 +90,11 @@ impl FoundPool {
         })
     }
 
+    /// Whether it listens at a socket. At a port of a copy every user of the machine could run PHP as the pool's user.
+    pub(super) fn is_on_socket(&self) -> bool {
+        matches!(self.at, At::Socket(_))
+    }
+
     /// Whether a line of the site leads to it.
     pub(super) fn is_asked_by(&self, line: &Switchable) -> bool {
         At::of(line, "").is_some_and(|it| self.at.takes(&it))

@@ -68,7 +68,7 @@ pub struct SiteCopy {
     nginx_options: Vec<String>,
     site: SiteText,
     pool: String,
-    also: String,
+    also: Option<String>,
     enters: Option<u32>,
     plan: Vec<String>,
 }
@@ -103,17 +103,23 @@ impl SiteCopy {
         let found = FoundPool::find(&of_site).map_err(cannot)?;
         refuse_roots(&found.master, "PHP-FPM")?;
         let mut ports = Ports::default();
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, ports.free().map_err(|it| cannot(it.to_string()))?));
-        let edits = of_site.iter().filter(|it| found.is_asked_by(it)).filter_map(|it| edit(&text, it, address));
+        let socket = wish.folder.join(SOCKET);
+        let address = if found.is_on_socket() {
+            None
+        } else {
+            let port = ports.free().map_err(|it| cannot(it.to_string()))?;
+            Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+        };
+        let place = address.map_or_else(|| format!("unix:{}", socket.display()), |it| it.to_string());
+        let edits = of_site.iter().filter(|it| found.is_asked_by(it)).filter_map(|it| edit(&text, it, &place));
         let is_root = rustix::process::geteuid().is_root();
         let wanted = site::Wanted {
             folder: wish.folder,
             main: main.parent().unwrap_or(&main),
-            pool: address,
+            pool: &place,
             usual_port: USUAL_PORTS[usize::from(!is_root)],
         };
         let copied = site::copied(&text, &edits.collect::<Vec<_>>(), &wanted, &mut || ports.free()).map_err(cannot)?;
-        let socket = wish.folder.join(SOCKET);
         let user = is_root.then(|| User::of(&front.worker).name);
         let of_pool = pool::Wanted { pool: address, socket: &socket, user: user.as_deref(), at_once: wish.at_once };
         let pool = pool::copied(&found.text, &found.label, &of_pool).map_err(cannot)?;
@@ -124,7 +130,7 @@ impl SiteCopy {
             nginx_options,
             site: copied,
             pool: pool.text,
-            also: format!("{address}={}", socket.display()),
+            also: address.map(|it| format!("{it}={}", socket.display())),
             enters: is_root.then_some(front.worker.gid),
             plan,
             nginx: front.master,
@@ -146,9 +152,9 @@ impl SiteCopy {
         self.enters
     }
 
-    /// The pool's address and socket, as `--also` has them.
-    pub fn also(&self) -> &str {
-        &self.also
+    /// The pool's address and socket, as `--also` has them; `None` if the pool is on a socket already.
+    pub fn also(&self) -> Option<&str> {
+        self.also.as_deref()
     }
 
     /// The lines of a plan: both copies, and the files that they were made from.
@@ -236,7 +242,7 @@ fn no_pages(site: &Path, text: &str) -> Failure {
 }
 
 /// The bytes of a line that lead to the copy of the pool.
-fn edit(text: &str, found: &Switchable, to: SocketAddr) -> Option<Rewrite> {
+fn edit(text: &str, found: &Switchable, to: &str) -> Option<Rewrite> {
     let at = found.at.clone()?;
     let own = text.get(at.clone())?;
     let name = own.split_whitespace().next()?;
@@ -292,12 +298,15 @@ fn plan(
         lines.push("    pages of other programs (proxy_pass) still come from those that run".to_owned());
     }
     let (label, n) = (&found.label, pool.n_workers);
-    lines.push(format!(
-        "  {FPM_CONF}: pool [{label}] of {}, at {}, and again as [{label}-socket] at {}",
-        found.file.display(),
-        wanted.pool,
-        wanted.socket.display()
-    ));
+    let (file, socket) = (found.file.display(), wanted.socket.display());
+    lines.push(match wanted.pool {
+        Some(address) => {
+            format!("  {FPM_CONF}: pool [{label}] of {file}, at {address}, and again as [{label}-socket] at {socket}")
+        }
+        None => {
+            format!("  {FPM_CONF}: pool [{label}] of {file}, at {socket}: it is on a socket already, and stays there")
+        }
+    });
     lines.push(format!("    pm = static with {n} workers each (original: {})", pool.was));
     if pool.has_variables {
         lines.push("    variables ($NAME) in it come from looptax's environment".to_owned());

@@ -1,4 +1,4 @@
-//! The text of PHP-FPM's private copy: one pool twice, at a port and at a socket.
+//! The text of PHP-FPM's private copy: one pool twice, at a port and at a socket; or only at a socket.
 //!
 //! Text in, text out; the includes of the original are expanded before.
 
@@ -30,7 +30,8 @@ const FEW: u32 = 2;
 
 /// The surroundings of the copy.
 pub(super) struct Wanted<'a> {
-    pub(super) pool: SocketAddr,
+    /// The address of its first copy; `None` for a copy only at the socket.
+    pub(super) pool: Option<SocketAddr>,
     pub(super) socket: &'a Path,
     /// The user that connects to the socket; `None` if it is the pool's.
     pub(super) user: Option<&'a str>,
@@ -80,7 +81,9 @@ pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<Poo
         None => "listen.mode = 0600\n".to_owned(),
     };
     let pm = format!("pm = static\npm.max_children = {n_workers}\n");
-    let _ = write!(copy, "[{label}]\nlisten = {}\n{backlog}{pm}{own}", wanted.pool);
+    if let Some(address) = wanted.pool {
+        let _ = write!(copy, "[{label}]\nlisten = {address}\n{backlog}{pm}{own}");
+    }
     let socket = wanted.socket.display();
     let _ = write!(copy, "[{label}-socket]\nlisten = {socket}\n{rights}{backlog}{pm}{own}");
     let was = format!("pm = {}, pm.max_children = {most}", section.value("pm").unwrap_or_default());
@@ -139,7 +142,7 @@ php_admin_value[memory_limit] = \"128M\"
 ";
 
     fn copy(text: &str, user: Option<&str>, at_once: u32) -> PoolText {
-        let wanted = Wanted { pool: "127.0.0.1:9100".parse().unwrap(), socket: Path::new("/f/s"), user, at_once };
+        let wanted = Wanted { pool: "127.0.0.1:9100".parse().ok(), socket: Path::new("/f/s"), user, at_once };
         copied(text, "shop", &wanted).unwrap()
     }
 

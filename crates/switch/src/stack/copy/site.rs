@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 
@@ -59,8 +58,8 @@ pub(super) struct Wanted<'a> {
     pub(super) folder: &'a Path,
     /// The folder of the original's main file.
     pub(super) main: &'a Path,
-    /// The address at which the copy of the pool listens.
-    pub(super) pool: SocketAddr,
+    /// The place at which the copy of the pool listens, as `fastcgi_pass` has it.
+    pub(super) pool: &'a str,
     /// The port of a server that has no `listen`.
     pub(super) usual_port: u16,
 }
@@ -166,8 +165,7 @@ pub(super) fn copied(
 ///
 /// # Errors
 /// That one passes them to another server.
-fn passes(text: &str, http: &Statement, pool: SocketAddr) -> Result<Vec<usize>, String> {
-    let pool = pool.to_string();
+fn passes(text: &str, http: &Statement, pool: &str) -> Result<Vec<usize>, String> {
     let of_pool = |it: &&Statement| {
         let servers = it.block.iter().flatten().filter(|it| it.word(text, 0) == "server");
         let servers: Vec<&str> = servers.map(|it| it.word(text, 1)).collect();

@@ -24,12 +24,8 @@ fn copy(site: &str) -> Result<SiteText, String> {
     let start = text.find(site).unwrap();
     let all = Expanded { text, own: std::iter::once(start..start + site.len()).collect() };
     let text = only_site(&all)?;
-    let wanted = Wanted {
-        folder: Path::new("/f"),
-        main: Path::new("/etc/nginx"),
-        pool: "127.0.0.1:9100".parse().unwrap(),
-        usual_port: 80,
-    };
+    let wanted =
+        Wanted { folder: Path::new("/f"), main: Path::new("/etc/nginx"), pool: "127.0.0.1:9100", usual_port: 80 };
     let at = text.find("127.0.0.1:9000");
     let edits = at.map(|at| Rewrite { at: at..at + 14, text: "127.0.0.1:9100".to_owned() });
     let mut next = 0;
