@@ -1,6 +1,6 @@
 //! The figures of the page: an empty box that the script fills, and the table behind it.
 //!
-//! Counts overviews and sweeps in the order in which the script finds them in the data.
+//! It counts overviews and sweeps in the order in which the script finds them in the data.
 
 use looptax_model::record::{Comparison, Record, Tax};
 
@@ -16,7 +16,7 @@ use super::why;
 use crate::words::row::pair;
 use crate::words::{GroupStory, sentence};
 
-/// Writes figures, and knows which one is next.
+/// Writes figures, and counts them for the script.
 #[derive(Debug)]
 pub(super) struct Charts<'a> {
     shown: &'a Shown<'a>,
@@ -27,10 +27,10 @@ pub(super) struct Charts<'a> {
     record_idx: usize,
 }
 
-/// The most comparisons of a record that are unfolded from the start.
+/// At most this many comparisons of a record are unfolded at the start.
 const MOST_OPEN: usize = 3;
 
-/// The sweep of a group, if it is one.
+/// Returns the sweep of a group, if the group is a sweep.
 pub(super) fn sweep(record: &Record, group: &GroupStory) -> Option<Sweep> {
     let comparisons = group.comparisons.iter().map(|idx| &record.comparisons[*idx]);
     series::sweep_for(&comparisons.collect::<Vec<_>>())
@@ -41,7 +41,7 @@ impl<'a> Charts<'a> {
         Self { shown, n_overviews: 0, n_sweeps: 0, n_opened: 0, every: every_nth_epoch(shown.record), record_idx }
     }
 
-    /// The charts of a group as a whole: a sweep, or all verdicts beside each other.
+    /// Writes the charts about a group as a whole: a sweep, or all verdicts in one picture.
     pub(super) fn group(&mut self, group: &GroupStory, out: &mut Markup) {
         let overview_idx = self.n_overviews;
         self.n_overviews += 1;
@@ -83,7 +83,7 @@ impl<'a> Charts<'a> {
         out.close("div");
     }
 
-    /// Everything about one comparison, unfolded if there are few.
+    /// Writes everything about one comparison, unfolded if there are few comparisons.
     pub(super) fn comparison(&mut self, idx: usize, is_first: bool, out: &mut Markup) {
         let comparison = &self.shown.record.comparisons[idx];
         let none = Detail::default();

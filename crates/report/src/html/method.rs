@@ -1,4 +1,5 @@
-//! How it was measured: the schedule of every comparison, what proved its arms, what the data say of themselves.
+//! How the record was measured: the schedule of every comparison, the proof of its arms, and the diagnostics of its
+//! data.
 
 use looptax_model::record::{Arm, Comparison, Record, Tax, Tested};
 
@@ -18,7 +19,7 @@ const PAGES: &str = "Your application ran under looptax, which moved its new con
                      slice by slice. An epoch is eight slices or a multiple of it, or four starts of the application, in an \
                      order that a coin decided, and gives one effect: the ratio of the two arms' paces.";
 
-/// Writes it, folded where it is long.
+/// Writes these sections, folded if they are long.
 pub(super) fn write(record: &Record, out: &mut Markup) {
     if record.comparisons.is_empty() {
         return;

@@ -9,7 +9,7 @@ use looptax_model::record::{
 use super::lines::fitted;
 use super::style::Style;
 
-/// All checks, one line each, and what follows from them. Ends with a line break.
+/// Returns all checks, one line each, and the conclusions. Ends with a line break.
 pub fn doctor(found: &Doctor, style: Style) -> String {
     let mut text = format!("tests of this machine with {} ({})\n\n", found.target, found.version);
     for check in &found.checks {

@@ -6,8 +6,8 @@ use looptax_model::record::Spelling;
 
 use super::style::{Style, cleaned};
 
-/// Returns the text to write, dialect by dialect; `socket` says which one and how it was found, `elsewhere` is the
-/// URL's host if that is another machine.
+/// Returns the text to write for each dialect; `socket` names the socket and how it was found, `elsewhere` is the URL's
+/// host if that is another machine.
 pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, style: Style) -> String {
     let mut text = elsewhere.map_or_else(String::new, |host| {
         format!("beware: `{host}` is not this machine, and a Unix socket works only within one machine\n")
@@ -37,7 +37,7 @@ fn write(spelling: &Spelling, text: &mut String) {
     };
 }
 
-/// Which transport each takes for this host, and why.
+/// Explains which transport each dialect uses for this host, and why.
 pub fn explained(spellings: &[Spelling], host: Option<&str>, port: u16, style: Style) -> String {
     let mut text = format!("host {}, port {port}\n", host.unwrap_or("(none)"));
     let widest = |of: fn(&Spelling) -> usize| spellings.iter().map(of).max().unwrap_or(0);

@@ -10,7 +10,7 @@ use super::lines::Lines;
 use crate::format::Text;
 use crate::words::storms::smallest;
 
-/// A row for each size and arm, then the smallest queues.
+/// Writes a row for each size and arm, then the smallest queues.
 pub(super) fn write(found: &Storms, lines: &mut Lines) {
     let text = lines.style.text();
     lines.heading(0, &heading(found, text));

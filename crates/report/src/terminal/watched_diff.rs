@@ -1,4 +1,4 @@
-//! Two saved looks of `looptax watch` beside each other.
+//! Two saved looks of `looptax watch` compared.
 
 use looptax_model::record::{Estimate, Figure, WatchedChange, WatchedDiff, WatchedEnd, WatchedSide, WatchedSpan};
 
@@ -97,7 +97,7 @@ fn rows(hop: &WatchedChange, load: &str, text: Text) -> Vec<Vec<String>> {
     ]
 }
 
-/// Whether chance is ruled out, of all hops together.
+/// Whether chance is ruled out as the cause of a change, over all hops together.
 fn is_sure(hop: &WatchedChange) -> bool {
     hop.p.is_none_or(|it| it < MOST_CHANCE)
 }

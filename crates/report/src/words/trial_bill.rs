@@ -1,4 +1,4 @@
-//! The bill of an application's page in words: what each server's way adds, and whether that adds up.
+//! The bill of an application's page in words: what TCP adds to each server, and whether these parts add up.
 
 use looptax_model::record::{Comparison, Estimate, Figure, Trial, TrialPart};
 
@@ -6,7 +6,7 @@ use super::small_table::SmallTable;
 use super::trial::signed_time;
 use crate::format::Text;
 
-/// The bill of a trial that tried each server by itself.
+/// Returns the bill of a trial that tried each server by itself.
 pub(crate) fn table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let trial = comparison.trial.as_ref()?;
     let bill = trial.bill.as_ref()?;
@@ -38,7 +38,7 @@ fn shown(figure: &Figure, comparison: &Comparison, text: Text) -> String {
     known.map_or_else(|| "n/a".to_owned(), |us| signed_time(comparison, us, text))
 }
 
-/// Zero within the interval is all that adding up can mean.
+/// The parts add up if zero is within the interval of the rest; nothing more can be shown.
 fn closing(left: &Estimate, comparison: &Comparison, text: Text) -> String {
     let ends = left.lo.zip(left.hi);
     let shown = signed_time(comparison, left, text);

@@ -1,4 +1,4 @@
-//! Where rates and costs come from.
+//! Explains the sources of rates and costs.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {
-        // Costs that --measure did not find out are reported below.
+        // The notes below report costs that --measure could not determine.
         let was_measured = { found.notes.iter() }.any(|it| it.code == NoteCode::CostNotMeasured);
         if !was_measured && !has_source(found, &kinds) {
             lines.item(
@@ -68,7 +68,8 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
 }
 
-/// Whose requests a source is of: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per request`.
+/// Names the requests for which a source holds: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per
+/// request`.
 fn asked(source: &CostSource, text: Text) -> String {
     let kind = source.kind.as_ref();
     let kind = kind.map_or_else(|| "every server".to_owned(), |it| shown(it, text));
@@ -79,7 +80,7 @@ fn asked(source: &CostSource, text: Text) -> String {
     if source.is_per_connection { format!("{asked}, a connection per request") } else { asked }
 }
 
-/// The kinds of server that somebody reaches over TCP.
+/// The kinds of servers that have clients over TCP.
 fn paying_kinds(found: &Found) -> BTreeSet<&str> {
     let paying = found.clients.iter().filter(|it| it.peer.way.is_tcp());
     let of_clients = paying.filter_map(|client| {
@@ -95,13 +96,13 @@ fn hops(found: &Found) -> impl Iterator<Item = &FoundHop> {
     found.chains.iter().flat_map(|it| &it.hops)
 }
 
-/// Whether a run has a figure for one of these, though nothing was asked that it is for.
+/// Whether a run has a figure for one of these kinds, even if no such requests were seen.
 fn has_source(found: &Found, kinds: &BTreeSet<&str>) -> bool {
     let mut sources = found.cost_sources.iter();
     sources.any(|it| it.kind.as_deref().is_none_or(|kind| kinds.contains(kind)))
 }
 
-/// Every source that a figure came from.
+/// Returns every source that a figure uses.
 fn used(found: &Found) -> Vec<&CostSource> {
     let of_clients = found.clients.iter().flat_map(|it| &it.cost_from);
     let of_hops = hops(found).flat_map(|it| &it.cost_from);

@@ -1,4 +1,4 @@
-//! `looptax switch` for a terminal: the plan, each step, how it ended, and the switches there were.
+//! The output of `looptax switch`, for a terminal: the plan, each step, the end, and the earlier switches.
 
 mod list;
 mod steps;
@@ -36,7 +36,7 @@ pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
     text
 }
 
-/// A connection in a line each, with what keeps it from moving.
+/// One line for each connection, with the reason if it does not move.
 fn headings(connections: &[SwitchConnection], source: &str, style: Style) -> String {
     let name = Path::new(source).file_name().unwrap_or_default();
     let name = name.to_string_lossy();
@@ -100,7 +100,7 @@ fn in_the_way(connection: &SwitchConnection, style: Style) -> String {
     }
 }
 
-/// The lines as a diff; the file's name where it is another one than was named, or one of several.
+/// The lines as a diff, with the file's name if it is not the one that was passed, or is one of several.
 fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> String {
     let mut text = String::new();
     if file.path != source || !is_only {
@@ -147,7 +147,7 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
             Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
             Outcome::Note | Outcome::Unknown if !matches!(point.topic, Topic::Configuration | Topic::Losses) => {
                 let mut words = format!("{}: {}", point.topic.name(), point.what);
-                // The move does not end it: the line that does is for the reader of the plan.
+                // The move does not remove this obstacle, so the reader of the plan needs the line that does.
                 if let (PointCode::SessionsSealedOnSocket, Some(next)) = (point.code, &point.next) {
                     let _ = write!(words, "; {next}");
                 }

@@ -1,11 +1,11 @@
-//! Reasons and findings of a reproduction in sentences.
+//! The reasons and findings of a reproduction as sentences.
 
 use looptax_model::record::{Estimate, ReproductionFinding, ReproductionReason};
 
 use super::super::withheld::withheld;
 use crate::format::{GLUE, Text, counted};
 
-/// Why a claim and what was measured differ.
+/// Explains why a claim differs from the measurement.
 pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
     let sentence = match reason {
         ReproductionReason::Known { words, figures } => {
@@ -98,7 +98,7 @@ fn plain(sentence: &str, text: Text) -> String {
     text.clean(&sentence.replace(GLUE, " "))
 }
 
-/// A figure in the place of its name; connections with their noun.
+/// Puts a figure in the place of its name; a number of connections gets its noun.
 fn filled(words: &str, (name, figure): (&String, &f64)) -> String {
     let shown = match name.as_str() {
         "connections" => counted(*figure as u64, "connection"),
