@@ -1,6 +1,6 @@
-//! The program's answers to the project's own chores: its documentation and the schemas of what it saves.
+//! Documents for the project's own chores: the documentation, and the schemas of saved files.
 //!
-//! Only `internal` calls it.
+//! Only `internal` calls this module.
 
 use std::fmt::Write as _;
 use std::io;
@@ -77,7 +77,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lists every code of the results that are printed as JSON, with its sentence, as one Markdown page.
+/// Lists every code in the results that are printed as JSON, with its sentence, as one Markdown page.
 fn codes() -> Result<String, Failure> {
     let mut page = String::from(
         "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax switch --json` and each warning of \
@@ -95,7 +95,7 @@ fn codes() -> Result<String, Failure> {
     Ok(page)
 }
 
-/// Adds the words of an enum, or of its tag `kind`, as its schema lists them.
+/// Adds the words of an enum, or of its tag `kind`, as listed in its schema.
 fn words(page: &mut String, title: &str, schema: &serde_json::Value) {
     begin_table(page, title);
     for variant in schema["oneOf"].as_array().into_iter().flatten() {

@@ -1,8 +1,8 @@
-//! `--version --verbose`: the features of this machine's kernel that looptax uses, each tried once, and the effect of
+//! `--version --verbose`: tries each feature of this machine's kernel that looptax uses once, and prints the effect of
 //! each missing one.
 //!
-//! For old kernels and for bug reports. Nothing is concluded from a kernel's version. The last trial moves this process
-//! into separate namespaces, so it is the process's last work.
+//! It is meant for old kernels and for bug reports. It concludes nothing from a kernel's version. The last trial moves
+//! this process into separate namespaces, so it has to be the last work of this process.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::terminal;
 
 struct Row {
     feature: &'static str,
-    /// `None` if it is there.
+    /// Why the feature is missing; `None` if the kernel has it.
     obstacle: Option<String>,
     without: &'static str,
 }
@@ -92,7 +92,7 @@ fn row(feature: &'static str, obstacle: Option<String>, without: &'static str) -
     Row { feature, obstacle, without }
 }
 
-/// An error with its cause, in one line.
+/// Formats an error with its cause, in one line.
 fn told(error: &(dyn Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

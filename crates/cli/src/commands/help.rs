@@ -1,4 +1,4 @@
-//! `help`: a command's options with their long texts, or a topic.
+//! `help`: prints a command's options with their long texts, or a topic.
 
 use clap::{Command, CommandFactory};
 use looptax_model::failure::Failure;
@@ -7,7 +7,7 @@ use crate::args::{Cli, HelpArgs, help};
 use crate::failure::Exit;
 use crate::terminal;
 
-/// Options of `compare` that say what is measured, and how a server may be used.
+/// Options of `compare` that choose what is measured, and how a server may be used.
 const OF_TARGETS: &[&str] = &[
     "targets",
     "arms",
@@ -21,7 +21,7 @@ const OF_TARGETS: &[&str] = &[
     "own_server",
     "yes",
 ];
-/// Options of `compare` that say what becomes of the result.
+/// Options of `compare` that choose what happens to the result.
 const OF_FORMATS: &[&str] = &[
     "json",
     "json_stream",
@@ -39,7 +39,7 @@ const OF_FORMATS: &[&str] = &[
     "no_history",
 ];
 
-/// A topic of options that several commands have; those of `compare` stand for all.
+/// A topic: options that several commands share, shown as those of `compare`.
 struct Topic {
     name: &'static str,
     text: &'static str,
@@ -85,7 +85,7 @@ fn grouped() -> Command {
     help::grouped(Cli::command())
 }
 
-/// A command's help with the long texts.
+/// Returns a command's help with the long texts.
 fn of_command(words: &[String]) -> Result<String, Failure> {
     let mut command = grouped();
     command.build();

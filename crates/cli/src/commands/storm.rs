@@ -1,4 +1,5 @@
-//! `compare --workload storm`: many connections at once to a private server, over the socket and over TCP in turns.
+//! `compare --workload storm`: opens many connections together to a private server, over the socket and over TCP in
+//! turns.
 
 use std::time::Duration;
 
@@ -22,13 +23,13 @@ use crate::terminal::{Terminal, stream};
 const STORM: &str = "storm";
 const CONNECTIONS: [u32; 3] = [50, 200, 800];
 const STORMS: u32 = 10;
-/// A process of ours has them open at the same time.
+/// A looptax process holds this many connections open together, at most.
 const MOST_CONNECTIONS: u32 = 16_384;
 
-/// Whether storms are asked for.
+/// Whether the user asked for storms.
 ///
 /// # Errors
-/// Options of a storm without one, or a storm among other workloads.
+/// If options of a storm are given without a storm, or a storm is given among other workloads.
 pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     let words = args.workload.as_deref().unwrap_or_default();
     if words == STORM {
@@ -49,7 +50,7 @@ pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Makes the storms, keeps and shows what they gave.
+/// Makes the storms, and keeps and shows the results.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     refuse_others(args)?;
     let spec = spec(args)?;
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     stage.plan(stream::plan_in_words(&plan));
     stage.problems(WarningCode::OtherRun, &writer.record);
     let found = storm::run(&spec, &mut stage, &stop);
-    // A failure then comes from the interruption.
+    // A failure in this case comes from the interruption.
     if stage.is_unread() {
         return Ok(Exit::Done);
     }

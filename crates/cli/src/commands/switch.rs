@@ -1,4 +1,4 @@
-//! `switch`: an application moved to the socket: plan, agreement, the work itself, and back.
+//! `switch`: moves an application to the socket: the plan, the agreement, the work itself, and the way back.
 
 mod doing;
 mod earlier;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
     doing.switch(&file)
 }
 
-/// The one file of a process's working folder that names a connection.
+/// Returns the only file in a process's working folder that names a connection.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(
@@ -134,7 +134,7 @@ impl Doing<'_> {
         self.carry_out(subject, switched, (page, bursts), times, &source)
     }
 
-    /// Plans, and changes nothing.
+    /// Makes the plan, and changes nothing.
     fn look(self, file: &Path, survey: &Survey) -> Result<Subject, Failure> {
         let args = self.args;
         let wish = Wish {
@@ -153,8 +153,8 @@ impl Doing<'_> {
         look_at(wish, survey)
     }
 
-    /// The page that proves it, as it is now. A plan asks it only if nothing else proves it: better now than after the
-    /// plan was agreed to.
+    /// Returns the page for the proof, as it is now. A plan requests it only if nothing else can prove the switch: it
+    /// is better to find a failure now than after the user has agreed.
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
@@ -178,7 +178,7 @@ impl Doing<'_> {
         url.map(|it| subject.proof.page_before(it)).transpose()
     }
 
-    /// The bursts of the proof, if somebody wants them.
+    /// Returns the bursts of the proof, if the user asked for them.
     fn bursts(self, subject: &Subject) -> Result<Vec<Burst>, Failure> {
         if !self.args.burst {
             return Ok(Vec::new());
@@ -201,7 +201,7 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// Root reaches what an application may not.
+    /// Prints a hint to name the application's user: root reaches more than an application may.
     fn hint_at_owner(self, file: &Path, subject: &Subject) {
         let args = self.args;
         let applications = subject.proof.applications();
@@ -249,7 +249,7 @@ impl Doing<'_> {
         self.args.yes || terminal::agrees("Go ahead?")
     }
 
-    /// The command to run, if somebody wants one run.
+    /// Returns the reload command to run, if the user agrees to one.
     fn reload(self, subject: &Subject) -> Option<String> {
         if self.args.reload.is_some() || self.args.yes {
             return self.args.reload.clone();
@@ -330,7 +330,7 @@ impl Doing<'_> {
         }
     }
 
-    /// How long requests take after the move, a sentence for each hop.
+    /// Times the requests after the move, and returns a sentence for each hop.
     fn time_again(
         self,
         times: &mut Times,
@@ -349,7 +349,7 @@ impl Doing<'_> {
                 ]
             }
             Ok(diff) => {
-                // Beside the moved way, what was asked too seldom is left out.
+                // Next to the moved way, hops with too few requests are left out.
                 let is_known = |it: &WatchedChange| it.mean_pct.known().is_some() || it.p50_pct.known().is_some();
                 let told = diff.hops.iter().filter(|it| it.before.way != it.after.way || is_known(it));
                 let each = told.map(|it| report::before_and_after(it, diff, self.terminal.style()));

@@ -209,8 +209,7 @@ fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
     pairs.collect()
 }
 
-/// Returns the epochs behind the verdict `tax_idx`: those of the arm at that place, or in an A/A run those of the
-/// baseline.
+/// Returns the epochs behind the verdict `tax_idx`: those whose other side is arm `tax_idx + 1`.
 pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
     let other = tax_idx as u32 + 1;
     detail.epochs.iter().filter(|it| it.pair[1] == other).collect()

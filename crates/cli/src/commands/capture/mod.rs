@@ -1,7 +1,8 @@
-//! `watch -w`: what chosen connections send and receive, as a file for Wireshark.
+//! `watch -w`: writes what chosen connections send and receive to a file for Wireshark.
 //!
-//! The kernel hands over the bytes (`eyes::bytes`), `wire::logins` hides what logins hold, `wire::packets` makes packets of
-//! the rest. Here it is decided which connections are read, that the user agrees to it, and when it ends.
+//! The kernel passes the bytes on (`eyes::bytes`), `wire::logins` hides the secrets of logins, and `wire::packets`
+//! makes packets of the rest. This module decides which connections are read, asks the user to agree, and decides when
+//! the capture ends.
 
 mod file;
 mod flow;
@@ -31,12 +32,12 @@ use file::CaptureFile;
 use flows::Flows;
 use summary::{ended, size};
 
-/// The longest wait for bytes: after it, what was read is written, and the end is looked for.
+/// Longest wait for bytes; after it, looptax writes what it has read, and checks whether the capture should end.
 const STEP: Duration = Duration::from_millis(100);
-/// The longest time for reading the rest of the ring at the end.
+/// Time limit for reading the rest of the ring at the end.
 const REST: Duration = Duration::from_secs(2);
 
-/// The most sockets that a hint names.
+/// Name at most this many sockets in a hint.
 const MOST_SOCKETS: usize = 4;
 
 /// Runs `watch -w`.
@@ -96,7 +97,7 @@ fn follow(
     Ok(())
 }
 
-/// Which connections the options name.
+/// Returns the connections that the options choose.
 fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     if args.pid.is_empty() && args.server.is_empty() && args.socket.is_empty() {
         return Err(Failure::usage(
@@ -117,7 +118,7 @@ fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     Ok(Chosen { pids: args.pid.clone(), places: args.server.clone(), files, most_bytes: args.snaplen })
 }
 
-/// That nothing can be read at this path, with the sockets that servers listen on.
+/// The failure if nothing can be read at this path; it lists the sockets on which servers listen.
 fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<String>) -> Failure {
     let path = path.display();
     let what = match error.kind() {
@@ -149,7 +150,7 @@ fn sockets_of(servers: &[Server]) -> Vec<String> {
     paths.collect()
 }
 
-/// A new file: what was there before is not replaced.
+/// Returns the place of a new file; an existing file is not replaced.
 fn place(path: &Path) -> Result<Output, Failure> {
     Outputs::default().writes("-w", Some(path))?;
     let output = (path.as_os_str() != "-").then(|| Output::find(path)).transpose()?;
@@ -162,7 +163,7 @@ fn place(path: &Path) -> Result<Output, Failure> {
     }
 }
 
-/// A server that is named, and whose logins cannot be followed, is read with its logins or not at all.
+/// Refuses a named server with logins that looptax cannot follow, unless the user allows logins in the file.
 fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Failure> {
     if args.with_logins {
         return Ok(());
@@ -209,7 +210,7 @@ fn server_of_place(place: ServerPlace, servers: &[Server]) -> Option<&Server> {
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_it(&endpoint.place)))
 }
 
-/// Says what will be in the file, and asks.
+/// Explains what the file will contain, and asks for agreement.
 fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), Failure> {
     if args.yes {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The result of a capture, in words.
+//! The result of a capture, as text.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use looptax_host::eyes::bytes::Missing;
 use super::flows::Written;
 use crate::args::CaptureArgs;
 
-/// The words at its end.
+/// The text at the end of a capture.
 pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &CaptureArgs) -> String {
     let mut text = format!(
         "{}: {}, {}, {} of contents; the file has {}\n",
@@ -78,7 +78,7 @@ fn counted(n: u64, noun: &str) -> String {
     format!("{words} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A size that somebody chose: `64 KiB`, `1 GiB`.
+/// A size that the user chose: `64 KiB`, `1 GiB`.
 pub(super) fn size(n: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|(unit, _)| n >= *unit && n.is_multiple_of(*unit));

@@ -1,4 +1,4 @@
-//! Switches of earlier: listed, undone, finished, and offered where one was interrupted.
+//! Earlier switches: listed, undone, finished, and offered to the user if one was interrupted.
 
 use looptax_model::failure::Failure;
 use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
@@ -95,7 +95,7 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     ))
 }
 
-/// Whether the server of a switch may be restarted once its old file is back.
+/// Whether the server of a switch may be restarted after its old file is back.
 fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     let Some(of) = switch.server().filter(|_| args.restart.is_none() && !args.yes) else {
         return args.may_restart();
@@ -104,7 +104,7 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
-/// Whether an application reads its files by a command of the caller's.
+/// Whether the application reads its files by the caller's command: not so for a web server's switch, or for a fix.
 fn is_of_application(switch: &Switch) -> bool {
     switch.fix.is_none() && switch.stack().is_none()
 }
@@ -117,7 +117,7 @@ fn question(switch: &Switch) -> String {
     }
 }
 
-/// The step for an application that keeps running: what it has to be asked to do.
+/// The step about an application that keeps running: it says what to do with the application.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     let told = || {
         let mut told = switch.steps.iter().filter_map(|it| match it {
@@ -153,7 +153,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Refuses if a later switch may depend on this one: it moved an application after a server was prepared.
+/// Refuses if a later switch may depend on this one: an application may have been moved after this switch prepared its
+/// server.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
     let stands_on_it = |it: &Switch| match switch.server() {
         Some(of) => it.moved_from(of.tcp),
@@ -170,7 +171,7 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     ))
 }
 
-/// The last command after all files were written: a server is restarted before that.
+/// The last command after all files were written; a server is restarted before that.
 fn reload_of(switch: &Switch) -> Option<String> {
     let after = switch.steps.iter().rev().take_while(|it| !matches!(it, Step::Written));
     let mut commands = after.filter_map(|it| match it {
@@ -180,7 +181,7 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// The command that had the application read its files then; it runs if a person agrees to it.
+/// The command that made the application read its files in that switch; it runs if a person agrees to it.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {
@@ -189,7 +190,7 @@ fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     terminal::agrees(&format!("Run `{command}` afterwards, as at the switch?")).then_some(command)
 }
 
-/// Writes what is left to be written.
+/// Writes the files that have not been written yet.
 pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let kept = kept()?;
     let switch = find(&kept, id)?;
@@ -215,7 +216,7 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     Ok(Exit::Invalid)
 }
 
-/// That a server has to be restarted before its application finds the socket.
+/// Explains that a server has to be restarted before its application can find the socket.
 fn restart_first(switch: &Switch) -> String {
     switch.server().map_or_else(String::new, |of| format!("restart {} first: {}\n", of.name, of.restart))
 }
@@ -234,7 +235,7 @@ fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
     found.ok_or_else(|| looptax_switch::SwitchError::Unknown { id: id.to_owned() }.into())
 }
 
-/// Says which switches were interrupted, and offers to finish or undo each; without a terminal it only says so.
+/// Lists the interrupted switches, and offers to finish or undo each of them; without a terminal it only lists them.
 pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     let kept = kept()?;
     let (all, _) = looptax_switch::list(&kept)?;
@@ -248,7 +249,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);
-        // Two programs are reloaded with a web server's files, a server for a fix: that is for --undo.
+        // A web server's files need a reload of two programs, and a fix needs a server: only --undo does that.
         let is_by_undo = !is_of_application(&switch) || switch.server().is_some();
         if is_by_undo || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;
