@@ -37,7 +37,7 @@ pub(crate) fn pattern(client: Client) -> &'static str {
     }
 }
 
-/// The heading of the rows with this client model.
+/// The heading of the rows with this client model; it names a real client that waits in this way.
 pub(crate) fn heading(kind: &str, client: Client) -> String {
     let Some(alike) = who_waits_alike(kind, client) else {
         return format!("client {client} ({})", pattern(client));
@@ -51,7 +51,7 @@ pub(crate) fn heading(kind: &str, client: Client) -> String {
     }
 }
 
-/// The heading of the rows that stand for a real client.
+/// The heading of the rows in which the client model imitates a real client.
 pub(crate) fn heading_like(like: &ClientLike, arms: &[&str], text: Text) -> String {
     let much = if like.differs.is_empty() { "" } else { "much " };
     let library = text.clean(&like.library);

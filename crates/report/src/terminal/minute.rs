@@ -19,7 +19,7 @@ const MOST_SERVERS: usize = 4;
 const MOST_PROGRAMS: usize = 2;
 /// Requests per second for which the tax is reported if no requests were seen.
 const YARDSTICK_PER_S: f64 = 1_000.0;
-/// Columns before the text about a subject.
+/// Width of the first column, which names the subject of a line.
 const SUBJECT: usize = 10;
 /// Columns for a server's name, and for the time that TCP adds to a request.
 const COLUMNS: [usize; 2] = [20, 23];

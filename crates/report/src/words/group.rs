@@ -60,7 +60,7 @@ fn find<'g, 'a>(
 }
 
 impl Group<'_> {
-    /// Whether both are under one heading.
+    /// Whether both groups are under the same heading.
     pub(crate) fn has_heading_of(&self, other: &Group) -> bool {
         let key = |target: &Target| (target.kind.clone(), target.name.clone(), target.version.clone());
         key(self.target) == key(other.target) && self.workload == other.workload

@@ -1,4 +1,4 @@
-//! The functions in which a server spends its time, over connections.
+//! The functions in which a server spends its time, for each number of connections.
 
 use std::collections::HashMap;
 

@@ -39,7 +39,7 @@ fn why_not_judged(look: &Look, text: Text) -> String {
     format!("not judged in {seconds:.0} s: {}{reason} (--placement {asked})", what_was_seen(look))
 }
 
-/// The widest range of the arms.
+/// Describes the widest range among the arms.
 fn what_was_seen(look: &Look) -> String {
     let ratio = |range: RateRange| range.max / range.min;
     if look.arms.iter().any(|arm| arm.rate_100ms_per_s.min <= 0.0) {

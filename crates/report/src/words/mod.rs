@@ -79,7 +79,7 @@ pub(crate) struct GroupStory {
     pub(crate) hot: Vec<HotTable>,
     /// The data of a picture over connections.
     pub(crate) sweep: Option<Sweep>,
-    /// One per verdict, in the order of the comparisons.
+    /// One sentence per verdict, in the order of the comparisons.
     pub(crate) sentences: Vec<String>,
     /// The actions of an application, and their proof.
     pub(crate) facts: Vec<String>,

@@ -23,7 +23,7 @@ pub(crate) fn script(words: &[String]) -> Option<usize> {
     words.iter().take(4).position(is_it)
 }
 
-/// Returns the last value of an option.
+/// Returns the last value that the command line gives to an option.
 pub(crate) fn option(words: &[String], setting: &str) -> Option<String> {
     let (short, long, _) = OPTIONS.iter().find(|it| it.2 == setting)?;
     let mut found = None;

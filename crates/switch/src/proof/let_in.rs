@@ -48,7 +48,7 @@ pub(super) fn most_login_turns(
 /// Returns the least number of turns if each of these connections logs in; `None` if it is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     match protocol {
-        // The answer to the greeting.
+        // One turn: the answer to the greeting.
         Protocol::Mysql => Some(n_opened),
         Protocol::Postgres => method.map(|it| n_opened * turns_of(it)),
         _ => None,

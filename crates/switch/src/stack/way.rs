@@ -130,7 +130,7 @@ impl Way {
         looptax_host::discover::process(before.pid).is_some() || !program::masters(is_it).is_empty()
     }
 
-    /// Returns the proof, if this process listens on the socket.
+    /// Returns the step of the proof that names this process as the listener on the socket.
     fn proved(&self, own: &Process) -> SwitchStep {
         let (tcp, socket) = (self.eyes.tcp, self.socket.display());
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();

@@ -14,7 +14,7 @@ use crate::args::CheckArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// Runs it.
+/// Runs `check --sarif`.
 pub(super) fn run(named: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let root = root(named)?;
     let url = uri(Url::from_directory_path(&root), &root)?;

@@ -201,7 +201,7 @@ fn to_be_made(path: &Path) -> Point {
     )
 }
 
-/// Answers from the file only.
+/// Reports on a connection by its file only.
 pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     CheckedConnection {
         source: looked.name.clone(),

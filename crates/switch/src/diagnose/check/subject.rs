@@ -138,7 +138,7 @@ pub struct Sources {
     looked: Vec<Looked>,
     /// The servers to which the process is connected over TCP.
     connected: Vec<Address>,
-    /// Its TCP connections whose server process is not seen.
+    /// The process's TCP connections whose server process is not visible.
     unseen: Vec<Unseen>,
     /// The commands that write both sides of a connection, for a file of containers.
     offered: Option<Offered>,
