@@ -83,7 +83,7 @@ impl Cli {
     /// Parses the command line of this process.
     ///
     /// # Errors
-    /// A wrong command line, and the texts of `--help` and `--version`.
+    /// A wrong command line; also the texts of `--help` and `--version`, which end the parsing.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let words: Vec<String> = { std::env::args_os().skip(1) }.map(|it| it.to_string_lossy().into_owned()).collect();
         let mut command = help::command(Self::command(), &words);
@@ -114,7 +114,7 @@ impl Cli {
     }
 }
 
-/// The error for a word that is a server in the place of a command.
+/// The error if a server was typed in place of a command.
 fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -129,26 +129,26 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
 }
 
 impl Cli {
-    /// Whether a word that may have been meant as the file of `--json` was taken as a server. A record may have such
-    /// a name.
+    /// Whether a word was taken as a server although the user may have meant it as the file of `--json`. A record may
+    /// have such a name.
     fn takes_as_word(&self, word: &str) -> bool {
         match &self.command {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
             Some(Command::Why(args)) => args.compare.targets.iter().any(|it| it == word),
             Some(Command::Doctor(args)) => args.target == word,
-            // The JSON of a run is of one run, so a second one was meant as the file.
+            // `--json` of `show` is for a single run, so a second word was meant as the file.
             Some(Command::Show(args)) => args.runs.iter().any(|it| it == "-" || it == word && args.runs.len() > 1),
             None | Some(_) => false,
         }
     }
 }
 
-/// `16`, `1k`.
+/// Parses `16` or `1k`.
 fn connections(typed: &str) -> Result<u32, String> {
     typed::count(typed).ok_or_else(|| "a whole number, as 16 or 1k; several as 1,16".to_owned())
 }
 
-/// Long names of the options of a subcommand that were typed.
+/// Long names of the options that were typed for a subcommand.
 fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let Some((name, matches)) = matches.subcommand() else {
         return Vec::new();
@@ -185,7 +185,7 @@ A bare `looptax` shows which programs on this machine pay for TCP. Then it start
 binaries (MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, and \
 measures them, half a minute in all. It leaves only its record. It measures a running server only if you pass its URL.";
 
-/// Where to find more than the list of commands.
+/// The line that names the further levels of help, below the list of commands.
 const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options, `--help` all of them, `looptax help COMMAND` explains \
 them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
 
@@ -576,7 +576,7 @@ fn label(typed: &str) -> Result<String, String> {
     Err("give one word of letters, digits and - _ . +, for example before-kernel; `last` is reserved".to_owned())
 }
 
-/// `100000`, `500k` or `10M`.
+/// Parses `100000`, `500k` or `10M`.
 fn rows(typed: &str) -> Result<u32, String> {
     let rows = typed::count(typed);
     rows.filter(|rows| *rows > 0).ok_or_else(|| "give a number of rows, for example 100000, 500k or 10M".to_owned())

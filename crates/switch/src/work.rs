@@ -236,8 +236,7 @@ impl Work {
         if let Err((idx, error)) = self.write_these(edited, which) {
             // It is more important to put them back than to note it.
             let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
-            // The file may have its place already, and only not be on the disk yet; text that another process wrote
-            // stays.
+            // The file may be in place already, only not on the disk yet; text that another process wrote stays.
             let may_be_new = match &error {
                 SwitchError::Exchange { .. } => true,
                 SwitchError::Stage { .. } => self.files[idx].created.is_some(),

@@ -40,7 +40,7 @@ pub(crate) struct BeginArgs {
 }
 
 impl BeginArgs {
-    /// The path of the stop file; the file need not exist. A run that waits for hours or for a quiet machine is
+    /// The path of the stop file, which need not exist. A run that waits for a time of day or for a quiet machine is
     /// unattended, so it respects the machine's own stop file without an option.
     pub(crate) fn stop_file(&self) -> Option<&Path> {
         let is_unattended = self.between.is_some() || self.max_load.is_some();
@@ -57,7 +57,7 @@ pub(crate) struct PartOfDay {
 }
 
 impl PartOfDay {
-    /// Whether a time of the day is in it.
+    /// Whether a time of the day is in this part.
     pub(crate) fn has(self, now: Time) -> bool {
         if self.from < self.to { (self.from..self.to).contains(&now) } else { now >= self.from || now < self.to }
     }

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use looptax_host::eyes::bytes::ServerPlace;
 
-/// Least bytes of each send and receive: fewer do not hold the beginning of a request in every protocol.
+/// Least number of bytes to keep of each send and receive: fewer do not contain the beginning of a request in every
+/// protocol.
 const LEAST_SNAPLEN: u64 = 64;
-/// Least size of the file: a smaller one has no room for its own headers and a few packets.
+/// Least size of the file in bytes: a smaller one has no room for its own headers and a few packets.
 const LEAST_MAX: u64 = 4 << 10;
 
 /// Options of `watch -w`.

@@ -39,7 +39,7 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    /// Whether one of them was typed.
+    /// Whether one of these formats was typed.
     pub(crate) fn is_any(&self) -> bool {
         let Self { md, csv, openmetrics, benchmark_json, folded, pprof } = self;
         [md, csv, openmetrics, benchmark_json, folded, pprof].into_iter().any(Option::is_some)

@@ -75,7 +75,7 @@ fn names() -> impl TypedValueParser<Value = ReproduceName> {
     PossibleValuesParser::new(each.chain([all])).map(|word| ReproduceName(Part::named(&word)))
 }
 
-/// More than four times the published amount is a typing error.
+/// A factor of more than four over the published amount is a typing error.
 const MOST_SHARE: f64 = 4.0;
 
 /// Parses `0.05` or `1`.

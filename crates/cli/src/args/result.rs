@@ -67,7 +67,7 @@ pub(crate) struct DetailArgs {
 }
 
 impl DetailArgs {
-    /// The lines of the report besides tables and verdicts, for a record with this name.
+    /// The options of the report besides tables and verdicts, for a record with this name.
     pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
         Beside { record, at_per_s: self.at, is_verbose: self.verbose }
     }

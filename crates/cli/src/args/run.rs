@@ -103,7 +103,7 @@ pub(crate) struct RunArgs {
 }
 
 impl MovingArgs {
-    /// The request to the diagnosis, for a command.
+    /// The request to the diagnosis, for this command.
     pub(crate) fn wanted<'a>(&'a self, command: &'a [OsString]) -> Wanted<'a> {
         Wanted {
             map: &self.map,

@@ -17,11 +17,11 @@ pub(crate) struct WhyArgs {
     pub(crate) typed: Vec<String>,
 }
 
-/// Options of `compare` that `why` refuses by name, and options that depend on these.
+/// Options of `compare` that `why` refuses by name, and options that depend on such options.
 const REFUSED: [&str; 9] =
     ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout", "stall", "queue", "storms"];
 
-/// Options that have another meaning or default than in `compare`: name, short help, long help.
+/// Options that have a different meaning or default than in `compare`: name, short help, long help.
 const OTHERWISE: [(&str, &str, &str); 7] = [
     (
         "targets",

@@ -28,7 +28,7 @@ pub(crate) struct HotTable {
     pub(crate) closing: &'static str,
 }
 
-/// One pair of arms over the numbers of connections.
+/// One pair of arms at each number of connections.
 struct Series<'a> {
     placement: Placement,
     arms: [&'a str; 2],

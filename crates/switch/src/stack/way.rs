@@ -36,7 +36,7 @@ const PAGE_PAUSE: Duration = Duration::from_millis(3);
 /// Longest wait for a page's connections. A page that uses no server is refused after it; on a busy machine a
 /// connection of one millisecond is missed hundreds of times.
 const LONGEST_LOOK: Duration = Duration::from_secs(15);
-/// Requests at a time during this wait, so that a connection is open most of the time.
+/// How many requests run at a time during this wait, so that a connection is open most of the time.
 const N_ASKING: usize = 4;
 
 /// Both ends of the way, and what was seen between them.
