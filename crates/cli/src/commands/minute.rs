@@ -84,12 +84,12 @@ fn look(stop: &AtomicBool) -> Option<Found> {
     let first = survey(None);
     // Without servers there is no cost.
     if first.servers.is_empty() {
-        return Some(listing(None, &first, None, &[]));
+        return Some(listing(None, &first, None, &[], &[]));
     }
     // Nothing is counted any more when it is measured: each request would cost more.
     let mut eyes = find::eyes().and_then(|it| it.attach().ok());
     let (second, counted) = find::second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop)?;
-    Some(listing(Some(&first), &second, counted.as_ref(), &[]))
+    Some(listing(Some(&first), &second, counted.as_ref(), &[], &[]))
 }
 
 /// Measures the next kind and reports the result; returns `None` if no kind is left, or a signal stopped it.

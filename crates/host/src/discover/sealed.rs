@@ -42,21 +42,25 @@ pub struct SealedConnections {
     watching: JoinHandle<Vec<Seen>>,
 }
 
-/// One service's encrypted connections to a server.
+/// One service's connections to a server, of which some are encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedFlow {
     /// The name that people use for the client's program; `None` if it is not known.
     pub client: Option<String>,
     pub server_idx: usize,
     pub way: Way,
+    /// How many are encrypted, of those on which the server sent something.
     pub n_connections: usize,
+    /// How many are not.
+    pub n_plain: usize,
 }
 
 struct Seen {
     connection: Connection,
     /// At the other end of a Unix socket, looked at while it was open.
     client: Option<Process>,
-    is_sealed: bool,
+    /// By the latest that the server sent; `None` if it sent nothing.
+    is_sealed: Option<bool>,
 }
 
 impl SealedConnections {
@@ -78,13 +82,14 @@ impl SealedConnections {
         Ok(Self { stop, watching: std::thread::spawn(move || read(&mut bytes, &flag)) })
     }
 
-    /// Ends the watch. Returns the encrypted connections between `survey`'s servers and clients, the most connections
-    /// first. Connections through a proxy are left out: they may come from another machine.
+    /// Ends the watch. Returns the flows with encrypted connections between `survey`'s servers and clients, the most
+    /// connections first. Connections through a proxy are left out: they may come from another machine.
     pub fn finish(self, survey: &Survey) -> Vec<SealedFlow> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.watching.join().unwrap_or_default();
-        let mut flows: BTreeMap<(usize, bool, Option<String>), usize> = BTreeMap::new();
-        for seen in seen.into_iter().filter(|it| it.is_sealed) {
+        let mut flows: BTreeMap<(usize, bool, Option<String>), [usize; 2]> = BTreeMap::new();
+        for seen in seen {
+            let Some(is_sealed) = seen.is_sealed else { continue };
             let asked = seen.connection.asked();
             let Some(server) = server_at(&asked, &survey.servers) else { continue };
             let Some(server_idx) = survey.servers.iter().position(|it| it.process.pid == server.process.pid) else {
@@ -108,15 +113,17 @@ impl SealedConnections {
             }
             let client = client.as_ref().map(known_as);
             let is_tcp = matches!(seen.connection.ends, Ends::Tcp { .. });
-            *flows.entry((server_idx, is_tcp, client)).or_default() += 1;
+            flows.entry((server_idx, is_tcp, client)).or_default()[usize::from(is_sealed)] += 1;
         }
         let mut flows: Vec<SealedFlow> = flows
             .into_iter()
-            .map(|((server_idx, is_tcp, client), n_connections)| SealedFlow {
+            .filter(|(_, [_, n_sealed])| *n_sealed > 0)
+            .map(|((server_idx, is_tcp, client), [n_plain, n_connections])| SealedFlow {
                 client,
                 server_idx,
                 way: if is_tcp { Way::Loopback } else { Way::Unix },
                 n_connections,
+                n_plain,
             })
             .collect();
         flows.sort_by_key(|it| std::cmp::Reverse(it.n_connections));
@@ -135,14 +142,14 @@ fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
                         Ends::Unix { other_pid: Some(pid), .. } => process(pid),
                         _ => None,
                     };
-                    seen.insert(connection.cookie, Seen { connection, client, is_sealed: false });
+                    seen.insert(connection.cookie, Seen { connection, client, is_sealed: None });
                 }
                 Event::Connection(_) => {}
                 Event::Piece(piece) => {
                     n_pieces += 1;
                     // The greeting of MySQL and the answer of PostgreSQL to a wish for TLS are in clear.
                     if let (false, Some(seen)) = (piece.is_received, seen.get_mut(&piece.cookie)) {
-                        seen.is_sealed = is_record(&piece);
+                        seen.is_sealed = Some(is_record(&piece));
                     }
                 }
             }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use looptax_host::discover::{Connection, NamespaceId, Survey, Traffic};
+use looptax_host::discover::{Connection, NamespaceId, SealedFlow, Survey, Traffic};
 use looptax_model::record::{CostSource, Estimate, Figure, Way};
 
 /// The traffic of each TCP connection, by its ends.
@@ -81,21 +81,36 @@ pub(super) struct Asked<'a> {
     pub(super) client_kind: Option<&'a str>,
     /// Whether each request has its own connection.
     pub(super) is_per_connection: bool,
+    /// Whether its connections are encrypted.
+    pub(super) is_sealed: bool,
 }
 
 /// The place of the cost of such requests: as this client's, else as anybody's, else of every server. Connections
-/// that are kept and those of one request are never priced by each other's.
+/// that are kept and those of one request are never priced by each other's. Encrypted ones have the price of plain TCP
+/// if theirs was not measured; plain ones never have that of TLS.
 pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
-    let of = |kind: Option<&str>, client_kind: Option<&str>| {
+    let of = |kind: Option<&str>, client_kind: Option<&str>, is_sealed: bool| {
         let is_it = |it: &CostSource| {
             let is_of_kind = (it.kind.as_deref(), it.client_kind.as_deref()) == (kind, client_kind);
-            is_of_kind && it.is_per_connection == asked.is_per_connection
+            is_of_kind && (it.is_per_connection, it.is_sealed) == (asked.is_per_connection, is_sealed)
         };
         sources.iter().position(is_it)
     };
     let kind = Some(asked.kind);
-    let own = asked.client_kind.and_then(|it| of(kind, Some(it)));
-    own.or_else(|| of(kind, None)).or_else(|| of(None, None))
+    let any = |is_sealed: bool| {
+        let own = asked.client_kind.and_then(|it| of(kind, Some(it), is_sealed));
+        own.or_else(|| of(kind, None, is_sealed)).or_else(|| of(None, None, is_sealed))
+    };
+    asked.is_sealed.then(|| any(true)).flatten().or_else(|| any(false))
+}
+
+/// Whether all that this client's connections to a server carry is encrypted.
+pub(super) fn is_sealed(sealed: &[SealedFlow], client: &str, server_idx: usize, way: Way) -> bool {
+    let is_it = |it: &SealedFlow| {
+        let is_same = (it.server_idx, it.way.is_tcp()) == (server_idx, way.is_tcp());
+        is_same && it.client.as_deref() == Some(client) && it.n_plain == 0
+    };
+    sealed.iter().any(is_it)
 }
 
 /// The CPU time that this many requests cost by a source; ms per second.
