@@ -16,39 +16,39 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
 
-/// An epoch that began in time may take this much longer.
+/// How much longer an epoch may take if it began in time.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Waits for the steps, and keeps their records.
+/// Observes the steps, and keeps their records.
 pub trait Onlooker {
-    /// Says what begins, without a step.
+    /// Reports the beginning of work that is not a step.
     fn say(&self, words: &str);
 
     fn observer(&self) -> Box<dyn Observer>;
 
-    /// Notes a record that was saved there.
+    /// Notes that a record was saved at this path.
     fn remember(&self, record: &Record, path: &Path);
 }
 
-/// The surroundings that all steps share.
+/// The settings that all steps share.
 pub struct Surroundings {
     pub onlooker: Box<dyn Onlooker>,
-    /// Where records go.
+    /// The folder for the records.
     pub folder: PathBuf,
-    /// The flag that steps look at; set by a signal, and when a step's time is over.
+    /// The flag that steps check; it is set by a signal, and when a step's time is over.
     pub stop: Arc<AtomicBool>,
     /// Set only by a signal.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// The steps of one part after the other.
+/// Runs the steps of one part, one after the other.
 pub struct Runner<'a> {
     around: &'a Surroundings,
     part: &'static str,
 }
 
 impl<'a> Runner<'a> {
-    /// Steps of a part that nothing has begun of.
+    /// A runner for a part of which no step has begun.
     pub fn new(around: &'a Surroundings, part: Part) -> Self {
         Self { around, part: part.name() }
     }
@@ -71,7 +71,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether the user has interrupted the run.
     pub fn is_interrupted(&self) -> bool {
         self.around.interrupted.load(Ordering::Relaxed)
     }

@@ -196,8 +196,8 @@ pub(super) fn text(text: &OsStr) -> io::Result<CString> {
     Ok(CString::new(text.as_bytes())?)
 }
 
-/// Ends a session whose first process is this one: the process, and all processes that it started and that did not
-/// leave the session.
+/// Kills the process group that this process leads: the process, and all processes that it started and that did not
+/// leave the group.
 pub(super) fn end_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
