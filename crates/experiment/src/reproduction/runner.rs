@@ -76,22 +76,22 @@ impl<'a> Runner<'a> {
         self.around.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Says what begins, without a step.
+    /// Reports the beginning of work that is not a step.
     pub fn say(&self, words: &str) {
         self.around.onlooker.say(words);
     }
 
-    /// Where records go.
+    /// The folder for the records.
     pub fn folder(&self) -> &Path {
         &self.around.folder
     }
 
-    /// The flag that work outside a step looks at.
+    /// The flag that work outside a step checks.
     pub fn stop(&self) -> &AtomicBool {
         &self.around.stop
     }
 
-    /// Measures the step with this index; `None` where nothing came of it, which `part` then says.
+    /// Measures the step with this index; `None` if there is no result, with the reason in `part`.
     pub fn measure(&mut self, part: &mut ReproductionPart, step: &Step, step_idx: usize) -> Option<Reading> {
         if self.is_interrupted() {
             return None;
@@ -143,12 +143,12 @@ impl<'a> Runner<'a> {
         Ok(Some(Reading { record, step_idx: step_idx as u32 }))
     }
 
-    /// Notes a record that was saved there.
+    /// Notes that a record was saved at this path.
     pub(crate) fn remember(&self, record: &Record, path: &Path) {
         self.around.onlooker.remember(record, path);
     }
 
-    /// Gives the work its deadline, and breaks it off some time after that: something in it hangs.
+    /// Gives the work a deadline, and breaks it off some time after the deadline if it hangs.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn at_most<T>(
         &self,
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
             drop(finished);
             timer.join().ok();
             stop.store(false, Ordering::Relaxed);
-            // A signal between the two lines above is not lost.
+            // A signal that came between the two lines above is not lost.
             if interrupted.load(Ordering::Relaxed) {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -178,7 +178,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A failure of something, in one line with the next step.
+/// A failure, named by `what`, in one line with the next step.
 pub(crate) fn in_one_line(what: &str, failure: &Failure) -> String {
     let hint = failure.hint().map(|hint| format!("; {hint}"));
     let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());
