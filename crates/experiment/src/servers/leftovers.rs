@@ -1,7 +1,7 @@
 //! The remains of a crash of both looptax and its reaper: found by name and lock, and removed.
 //!
 //! Never touches a folder of another user, a folder without our lock file, or a folder whose lock is held. Called by
-//! cli once at the start.
+//! `target` and `copies` before they make folders.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

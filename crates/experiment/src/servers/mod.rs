@@ -4,7 +4,7 @@
 //! because one process cannot do both). It ends with looptax, however that ends, by three means that each cover the
 //! cases that the one before does not: the kernel's death signal, the [`reaper`] process on a pipe, and
 //! [`leftovers::sweep`] at the next start. This room touches only its own `looptax-*` folders and does not measure.
-//! Called by cli.
+//! Called by the other rooms of this crate, and by cli.
 
 pub mod copies;
 pub mod dataset;

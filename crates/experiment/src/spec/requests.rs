@@ -56,7 +56,7 @@ impl Requests {
         self.workload.as_deref() == Some(DUMP)
     }
 
-    /// The usual client model for workloads that spend most of their time on other work than waiting for answers.
+    /// The usual client model for logins and streams; `None` for other workloads.
     pub fn usual_client(&self) -> Option<ClientModel> {
         match self.workload.as_deref() {
             _ if self.are_connects() => Some(ClientModel::Block),

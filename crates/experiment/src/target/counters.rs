@@ -258,13 +258,13 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
 /// How often one command was received: 0 as long as it never was.
 fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
     let status = conversation.mongodb().ok()?.status().ok()?;
-    // Our own at least is there.
+    // At least our own command is listed.
     status.commands.first()?;
     let own = status.commands.iter().filter(|it| it.0 == name);
     Some(own.map(|it| it.1).sum())
 }
 
-/// One of the totals that `PgBouncer`'s console shows.
+/// One of the totals in the output of `PgBouncer`'s console.
 ///
 /// # Source
 /// pgbouncer.org, "usage", `SHOW TOTALS`.
@@ -274,7 +274,7 @@ fn total(console: &mut Conversation, name: &str) -> Option<u64> {
     value?.parse().ok()
 }
 
-/// The calls of one command: 0 while it was never called.
+/// Number of calls of one command: 0 as long as it was never called.
 fn calls_of(text: &str, name: &str) -> u64 {
     let start = format!("cmdstat_{name}:calls=");
     text.lines().find_map(|line| line.strip_prefix(&start)?.split(',').next()?.parse().ok()).unwrap_or(0)
