@@ -48,7 +48,7 @@ pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
     Err(io::Error::new(io::ErrorKind::TimedOut, limit))
 }
 
-/// The file to which a child of [`listen`] writes its result. What the child prints does not go there.
+/// The file to which a child of [`listen`] writes its result, separate from its output.
 pub const RESULT_FILE: &str = "/proc/self/fd/0";
 
 /// How long a child may take, and how much it may write.

@@ -27,7 +27,7 @@ pub struct Output {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// There is nothing yet, or something that is replaced; this tells whether that is an ordinary file.
+    /// There is nothing yet, or something that is replaced; `true` if that is an ordinary file.
     File {
         is_there: bool,
     },

@@ -144,7 +144,7 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     }))
 }
 
-/// How many alarms are accepted, and whether there are at most so many. A single run that alarms is repeated once at a
+/// How many alarms are accepted, and whether the limit is kept. A single run that alarms is repeated once at a
 /// level of 1 %.
 fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Result<(u64, bool), Failure> {
     if n_runs != 1 || n_alarms == 0 {

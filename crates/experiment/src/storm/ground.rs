@@ -151,7 +151,7 @@ impl Ground {
     }
 }
 
-/// The listening socket of a process at this endpoint, as a descriptor of our own.
+/// The listening socket of a process at this endpoint, as a descriptor in this process.
 fn hold(pid: u32, endpoint: &Endpoint) -> io::Result<Option<OwnedFd>> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
     let process = pidfd_open(number, PidfdFlags::empty())?;

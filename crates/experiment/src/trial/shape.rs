@@ -25,7 +25,8 @@ const LONG_EPOCH: Duration = Duration::from_millis(1_500);
 const LEAST_PER_START: usize = 20;
 /// Least pages in the slice of an open loop, whose median decides.
 const LEAST_PER_RATE: usize = 10;
-/// Of a start that is measured so long, the rest is starting, warming up and ending: a guess for the plan.
+/// A start takes this many times as long as its measured slice, because of starting, warming up and ending: a guess for
+/// the plan.
 const OVERHEAD: u32 = 3;
 
 /// The number of slices in an epoch, and of epochs in a trial.

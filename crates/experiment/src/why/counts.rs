@@ -58,7 +58,7 @@ const DOERS: [(Doer, &str); 5] = [
 
 pub(crate) struct Counts {
     cores: Vec<Core>,
-    /// Number of occurrences for which one record stands.
+    /// Number of occurrences per record.
     period: u64,
     n_lost: u64,
 }
@@ -74,7 +74,7 @@ impl Counts {
     /// Opens the tracepoints of some cores, switched off.
     ///
     /// # Errors
-    /// The kernel's error: only root may use tracepoints, or the kernel has none.
+    /// The kernel's error: only root may use tracepoints, or the kernel lacks them.
     pub(crate) fn open(cores: &[usize]) -> io::Result<Self> {
         let tracefs = Tracefs::open()?;
         let ids = KINDS.map(|kind| tracefs.id(kind.tracepoint));

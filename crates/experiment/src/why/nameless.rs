@@ -12,7 +12,7 @@ pub(crate) type RunAs = HashMap<String, String>;
 /// The kernel keeps this many bytes of a program's name.
 const COMM_BYTES: usize = 15;
 
-/// What was observed about a file.
+/// The observations about a file.
 #[derive(Debug, Default)]
 struct InFile {
     /// CPU time in functions without a name, without the functions that they call, in ns.

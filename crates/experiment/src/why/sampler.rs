@@ -42,7 +42,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) pid: u32,
     #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
     pub(crate) tid: u32,
-    /// The CPU time for which the sample stands.
+    /// The CPU time that the sample represents.
     pub(crate) weight_ns: u64,
     /// The call chain, the innermost first: the kernel's part, then the program's.
     pub(crate) frames: &'a [FrameId],

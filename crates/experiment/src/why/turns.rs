@@ -23,7 +23,7 @@ pub(crate) fn is_on(seed: u64, round: u64) -> bool {
     round % BLOCK != scramble(seed ^ (round / BLOCK)) % BLOCK
 }
 
-/// Numbers of occurrences of a tracepoint for which one record stands. They are primes, with another one in each epoch,
+/// Numbers of a tracepoint's occurrences per record. They are primes, with another one in each epoch,
 /// so that work that repeats with each request is recorded at all of its places.
 const COUNT_PERIODS: [u64; 4] = [17, 19, 23, 29];
 

@@ -15,7 +15,7 @@ const LEAST_LOOKS: u32 = 50;
 /// At most this many threads of clients are looked at: with more of them, each look would take long.
 const MOST_THREADS: usize = 64;
 
-/// What was observed about a server's clients.
+/// Observations of a server's clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meetings {
     /// The names of the clients' programs.

@@ -28,7 +28,7 @@ pub enum ProgramError {
     /// The file that the process runs cannot be opened.
     #[error("looptax cannot inspect the program of process {pid}: it belongs to another user")]
     Hidden { pid: u32 },
-    /// The process belongs to a user as whom we cannot act.
+    /// The process belongs to a user that this process cannot act as.
     #[error(
         "process {pid} belongs to {}, and only root or that user may run its program to test files",
         user::shown(*uid)

@@ -215,7 +215,7 @@ fn check_root(root: &Path) -> Result<(), ServerError> {
 
 /// Makes a folder and takes its lock; starts again if a sweep removed the folder in between.
 ///
-/// The reaper is told of the folder before it exists, and again when it can hold the lock.
+/// The reaper gets a note about the folder before it exists, and again when it can hold the lock.
 fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
     let all = Folder::following(Links::All, root).and_then(refuse_foreign);
     let all = all.map_err(failed("create a folder in", root))?;

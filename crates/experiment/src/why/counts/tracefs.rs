@@ -16,7 +16,7 @@ pub(super) struct Tracefs {
 
 #[allow(clippy::disallowed_methods, reason = "the kernel's own file system, by a descriptor of its mount")]
 impl Tracefs {
-    /// Opens the mounted tracefs, or a mount of our own that has no path and ends with its descriptor.
+    /// Opens the mounted tracefs, or a separate mount without a path, which ends with its descriptor.
     ///
     /// # Errors
     /// The kernel's error: it is forbidden, or the kernel has no tracing.

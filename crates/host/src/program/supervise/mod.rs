@@ -1,7 +1,7 @@
 //! The supervisor of a program that root runs and that is asked for its configuration.
 //!
 //! The kernel stops every call that opens or executes a file, and asks the supervisor, which opens the file and passes
-//! it on as a descriptor. A file is opened for reading only if nobody but root can change it and every folder on the
+//! it on as a descriptor. A file is opened for reading only if no user but root can change it and every folder on the
 //! way; everything that the program writes is discarded. A file that other users can change is refused and remembered,
 //! so that the program's answer is not used. The program's memory is read only for paths and addresses, and each is
 //! read once and used as read.
@@ -63,7 +63,7 @@ impl Confinement {
     }
 }
 
-/// What a supervisor has observed so far.
+/// A supervisor's observations so far.
 #[derive(Debug, Default)]
 struct Seen {
     /// The first file that users other than root can change.
