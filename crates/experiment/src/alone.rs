@@ -17,7 +17,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 /// The name that the first run takes; runs that measure at the same time add a number.
 const NAME: &str = "looptax is measuring";
 const BESIDE: &str = ", beside ";
-/// More runs than ever measure at the same time.
+/// Most runs that can hold a name: more than ever measure at the same time.
 const MOST: usize = 32;
 /// How often a waiting run checks whether it is its turn.
 const PAUSE: Duration = Duration::from_millis(200);

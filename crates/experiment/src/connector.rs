@@ -79,7 +79,7 @@ impl<'a> TargetConnector<'a> {
     /// Whether the connections of a finished case went over their arms, as far as counts can show it.
     ///
     /// # Errors
-    /// The arm's error about connections that did not.
+    /// The arm's error about connections that went another way.
     pub fn check(&self) -> Result<(), NotMoved> {
         self.target.arms.check_moved()
     }
@@ -126,8 +126,8 @@ impl<'a> TargetConnector<'a> {
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
             }
-            // Without the right PROCESS an account sees only its own connections, and it has another name over the
-            // socket.
+            // Without the right PROCESS an account sees only its own connections, and over the socket another account
+            // may apply.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -257,7 +257,8 @@ impl<'a> TargetConnector<'a> {
     fn lend(&mut self, worker: Worker) -> bool {
         let Some(reaper) = &self.target.reaper else { return false };
         let is_alone = match self.target.protocol {
-            // Its first thread serves no connection; if the server has a pool of threads, it names no thread.
+            // The process's first thread serves no connection. A server with a pool of threads does not name the thread
+            // of a connection.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
             // One thread serves all clients: it serves only us if no other client uses the server.

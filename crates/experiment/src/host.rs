@@ -120,7 +120,7 @@ impl Files {
         let told = || {
             let line = self.text("proc/cmdline")?;
             let asked = line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt="))?;
-            // The kernel accepts no other word.
+            // The kernel accepts only these words.
             ["none", "voluntary", "full", "lazy"].contains(&asked).then(|| asked.to_owned())
         };
         let is_fixed = !words().any(|it| it == "PREEMPT_DYNAMIC");

@@ -54,7 +54,7 @@ pub enum Step {
 }
 
 impl Minute {
-    /// A minute that began at this moment.
+    /// A minute that began at `began`.
     ///
     /// # Errors
     /// The kernel gives no random bytes.

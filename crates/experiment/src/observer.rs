@@ -9,7 +9,7 @@ use looptax_model::record::{Comparison, Record};
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
     pub label: String,
-    /// The longest time that it can take, in seconds, if that is known.
+    /// The longest time for the comparison, in seconds, if that is known.
     pub at_most_s: Option<f64>,
 }
 
@@ -23,7 +23,7 @@ pub enum Unit {
 #[derive(Debug, Clone)]
 pub struct Scene {
     pub title: String,
-    /// The arms of its contrasts, in the plan's order.
+    /// The arms of the comparison's contrasts, in the plan's order.
     pub arms: Vec<[String; 2]>,
     /// The work before the first epoch.
     pub news: String,

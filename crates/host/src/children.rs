@@ -96,7 +96,7 @@ pub fn listen(command: &mut Command, bounds: &Bounds<'_>) -> io::Result<Heard> {
     // SAFETY: the closure only makes a system call and allocates no memory.
     unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
     let mut child = command.spawn()?;
-    // The command, too, holds an end of the pipe.
+    // The command also holds an end of the pipe, which has to be closed.
     command.stdin(Stdio::null());
     let heard = read(&mut child, results, bounds);
     if heard.is_err() {
@@ -117,7 +117,7 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
     let mut heard = Heard::default();
     let (mut begun, mut limit, mut is_killed) = (Time::begun(), bounds.within, false);
     loop {
-        // Before the pipes are read: this way the last bytes that the child wrote are read too.
+        // The status is read before the pipes, so that the last bytes that the child wrote are read too.
         let status = child.try_wait()?;
         let mut n_read = drain(Some(&mut results), &mut heard.result, bounds.most_result_bytes + 1)?;
         n_read += drain(stdout.as_mut(), &mut heard.stdout, bounds.most_text_bytes)?;

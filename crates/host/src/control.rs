@@ -79,8 +79,8 @@ impl fmt::Display for Distrust {
 
 /// Whether a file of this owner is root's or the caller's.
 pub fn is_ours(uid: u32) -> bool {
-    // In a user namespace that maps few users, the machine's root has no number; any other unmapped user is trusted no
-    // more here than that root.
+    // In a user namespace that maps few users, the machine's root has no number, so an owner without a number counts as
+    // root here; other unmapped users do not have more rights.
     static IS_PART: LazyLock<bool> = LazyLock::new(is_part_of_users_mapped);
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }

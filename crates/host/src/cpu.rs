@@ -11,8 +11,8 @@ use crate::processes::{self, Stat, cpu_ns};
 
 /// The kernel counts the CPU time of ended children in a hundred ticks a second.
 const NS_PER_TICK: i64 = 10_000_000;
-/// Ticks by which the difference of two readings of that clock may be wrong: a reading is the sum of two numbers that
-/// are rounded down.
+/// Ticks by which the difference of two readings of the kernel's clock may be wrong: a reading is the sum of two
+/// numbers that are rounded down.
 const ERROR_TICKS: i64 = 2;
 /// A CPU time is given only if it is at least this many times as long as its error.
 const LEAST_TIMES_ERROR: i64 = 10;

@@ -146,8 +146,8 @@ fn serve(line: RawFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Opens the thing in the namespace and goes back to the own one: a process that stayed would be found there, and would
-/// keep the namespace alive.
+/// Opens the thing in the namespace and goes back to its own namespace: a process that stayed would be found there, and
+/// would keep the namespace alive.
 fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
     let (kind, own) = match what {
         HOST_NAME => (LinkNameSpaceType::HostNameAndNISDomainName, c"/proc/self/ns/uts"),

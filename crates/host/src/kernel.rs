@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The file that limits the queue of every listening socket in the network namespace in which it is opened.
 pub const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
-/// No such file is larger, except for those in which processes write about themselves: these have any length.
+/// No file of the kernel is larger, except for files in which processes write about themselves; those have any length.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads a file of the kernel.

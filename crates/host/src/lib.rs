@@ -3,8 +3,8 @@
 //! looptax often runs as root and looks at folders, files and processes of other users. A name that another user
 //! controls can lead elsewhere between two looks, so every other room opens files and starts programs through this one:
 //! folders are opened component by component and held, files are used by the descriptor that was checked, and no
-//! program that another user could have written is executed with rights that this user lacks. [`waiting`] is the one
-//! way to wait: a signal ends it.
+//! program that another user could have written is executed with rights that this user lacks. All waits use
+//! [`waiting`], so that a signal ends them.
 #![allow(clippy::disallowed_methods, reason = "the room that opens files and starts programs for all others")]
 
 pub mod children;

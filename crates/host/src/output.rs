@@ -27,7 +27,7 @@ pub struct Output {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// There is nothing yet, or something that is replaced; `true` if that is an ordinary file.
+    /// An ordinary file, or a free name.
     File {
         is_there: bool,
     },

@@ -41,7 +41,7 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     };
     let above = walked.folder.again()?;
     if walked.last.is_some() {
-        // Another process that made it may have been killed before it wrote the name to the disk.
+        // Another process that made the folder may have been killed before it wrote the name to the disk.
         sync(&above)?;
         return checked(Folder::at_end(walked)?, true);
     }

@@ -16,7 +16,7 @@ use rustix::thread::{
 /// processes, and the way to the files and folders that these processes use.
 ///
 /// # Source
-/// Measured on Linux 6.18: without both of them no process of another user can be inspected.
+/// Measured on Linux 6.18: if either is missing, no process of another user can be inspected.
 pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
 /// The rights that root needs to write a result in a folder of another user.

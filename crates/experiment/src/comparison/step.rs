@@ -70,7 +70,7 @@ pub fn measured(
 /// Measures the built-in echo server for ten seconds: one connection, both ends on one core. Shows and saves nothing.
 ///
 /// # Errors
-/// The failure that ended it.
+/// The failure that ended the measurement.
 pub fn echo_in_ten_seconds(observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Record, Failure> {
     let echo = Experiment {
         connections: Some(vec![1]),

@@ -34,7 +34,7 @@ impl TargetConnector<'_> {
         if !self.target.opens_within_requests() {
             return Ok(None);
         }
-        // For the one-shot connections so far, only the counts can show this.
+        // Checks the one-shot connections so far, which are known only by counts.
         self.target.arms.check_moved()?;
         let Met { conversations, views } = self.meet(contrast_idx, draw, 1)?;
         for (side, (conversations, view)) in Side::BOTH.into_iter().zip(conversations.iter().zip(&views)) {

@@ -29,7 +29,7 @@ const LONG_SLICE: Duration = Duration::from_millis(500);
 /// Rows of the server's table: enough that keys differ, and quick to fill.
 const ROWS: u32 = 10_000;
 
-/// The arms that are checked: the cost of `redirect` does not depend on how quiet the machine is.
+/// The arms that are checked. `redirect` is left out, since its cost does not depend on how quiet the machine is.
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
 /// Runs the checks; `None` if interrupted.

@@ -24,7 +24,7 @@ pub struct Spec {
     /// Seed of the first run; each further run uses the next number.
     pub seed: u64,
     pub n_epochs: u32,
-    /// A/A runs on each arm.
+    /// Number of A/A runs on each arm.
     pub n_runs: u32,
     /// Whether an arm is compared with itself.
     pub has_aa: bool,

@@ -66,7 +66,7 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
 pub(crate) fn steps(settings: &Experiment, exec: &Exec) -> Vec<PlannedStep> {
     let step = |label| PlannedStep {
         label,
-        // This is unknown until the first run has ended.
+        // The longest time is unknown until the first run has ended.
         at_most_s: None,
     };
     if settings.targets.is_empty() {

@@ -81,7 +81,7 @@ fn is_same_file(one: &Path, two: &Path) -> bool {
     one == two || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }
 
-/// `::ffff:127.0.0.1` is 127.0.0.1.
+/// An address without the IPv6 form of IPv4: `::ffff:127.0.0.1` becomes 127.0.0.1.
 fn canonical(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }

@@ -46,7 +46,7 @@ pub(crate) struct Publication {
     pub(crate) smaller: Vec<String>,
     #[serde(default, rename = "step")]
     pub(crate) steps: Vec<StepPlan>,
-    /// The claims, each with the measurement for it, in a row each.
+    /// The rows: each has a claim and the measurement for it.
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<RowPlan>,
     /// Storms of many connections, each with its row.
@@ -169,7 +169,7 @@ pub(crate) struct Rows {
     pub s_per_million: u64,
 }
 
-/// The amount that was published as streamed or sent on each arm.
+/// The amount of data that was streamed or sent on each arm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amount {

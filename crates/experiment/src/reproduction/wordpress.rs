@@ -120,7 +120,7 @@ fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let sides = [side(arms[0])?, side(arms[1])?];
     Some(Shown {
         arms,
-        // A share has no ratio: it is that of the queries over TCP in the page's time.
+        // A share is not a ratio of two transports: it is the queries' share of a page's time over TCP.
         ratio: of_contrast.map_or(sides[1], |of| contrast.figures[of]),
         sides: sides.map(|it| ReproductionSide { figure: figure(it), unit }),
     })

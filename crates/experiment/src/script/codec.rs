@@ -88,7 +88,7 @@ impl ScriptCodec {
                         self.n_answers = 1;
                         return Ok(());
                     }
-                    // The pipeline's own Sync ends the pipeline.
+                    // The statement's Sync is removed: the pipeline's own Sync ends the pipeline.
                     out.truncate(out.len() - SYNC.len());
                     self.is_unsynced = true;
                 }

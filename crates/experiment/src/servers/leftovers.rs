@@ -15,7 +15,7 @@ use crate::servers::scratch::{self, Standing};
 /// How long a leftover server may take to end before it is killed. Its data are not needed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A scratch folder that no process held locked any more.
+/// A scratch folder that no process has locked any more.
 #[derive(Debug)]
 pub struct Leftover {
     pub folder: PathBuf,

@@ -32,7 +32,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) enum StopSignal {
     Term,
     /// SIGQUIT: PostgreSQL's immediate shutdown. Its data are not needed afterwards. SIGTERM would wait for clients;
-    /// SIGKILL would not end the children and remove the shared memory.
+    /// SIGKILL would neither end the children nor remove the shared memory.
     Quit,
 }
 

@@ -88,7 +88,7 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
             stream.read_exact(&mut answer)?;
             Ok(answer == *b"VERSION ")
         }
-        // The account exists; the server makes it after it has begun to listen.
+        // Checks that the account exists: the server makes it after it has begun to listen.
         Protocol::Mongodb => {
             mongodb::Connection::login(stream, login, ANSWER_LIMIT).map(|_| true).map_err(io::Error::other)
         }

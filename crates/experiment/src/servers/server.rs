@@ -37,7 +37,7 @@ const STOP_GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Config {
     pub kind: Kind,
-    /// looptax itself, which is also the echo server.
+    /// The path of looptax itself, which is also the echo server's program.
     pub self_exe: PathBuf,
     /// The folder in which the scratch folder is made: `/tmp`.
     pub scratch_root: PathBuf,
@@ -358,7 +358,8 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
         Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
         Ok(Waited::Ready | Waited::TooLong) => Err(failed(format!("still running after {PREPARE_LIMIT:?}"))),
         Err(stopped) => {
-            // On SIGTERM, `initdb` and `mariadb-install-db` end only after the step for which they wait.
+            // On SIGTERM, `initdb` and `mariadb-install-db` end only after the step for which they wait, so the group
+            // is killed.
             guard.kill_group();
             Err(stopped)
         }

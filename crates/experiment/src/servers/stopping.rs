@@ -1,4 +1,4 @@
-//! Waits for a peer's answer that end when a signal comes.
+//! Waits for a peer's answer, until a signal comes.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;

@@ -134,8 +134,8 @@ fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     }
 }
 
-/// Client threads that wait for one answer cannot keep to a schedule, and one that serves many connections cannot pause
-/// for one of them.
+/// Refuses client models that do not fit: client threads that wait for one answer cannot keep to a schedule, and a
+/// thread that serves many connections cannot pause for one of them.
 ///
 /// # Errors
 /// A usage failure for a model that does not fit the load.

@@ -9,7 +9,7 @@ use looptax_model::stats::{InterimAnalyses, StopRule};
 use super::typed;
 
 const LEAST_EPOCHS: usize = 6;
-/// A larger number is probably a typing error.
+/// A larger number of epochs is probably a typing error.
 const MOST_EPOCHS: usize = 10_000;
 /// A shorter fixed time is not enough for six epochs.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -41,8 +41,8 @@ impl Effort {
         matches!(self, Self::Epochs(_) | Self::Time(_))
     }
 
-    /// The interim analyses, if those of a full run are `full`. A time is converted to epochs of this length, if the
-    /// length is known.
+    /// The interim analyses, if those of a full run are `full`. A time is converted to epochs of the length `epoch`, if
+    /// that is known.
     pub fn analyses(self, full: InterimAnalyses, epoch: Option<Duration>) -> InterimAnalyses {
         match self {
             Self::Full => full,

@@ -122,7 +122,7 @@ impl Load {
         Pacing::Open(OpenLoop {
             rate_per_s,
             arrivals,
-            // With other placements the server needs the core.
+            // With other placements the server needs the core on which the client would spin.
             may_spin: placement == Placement::Split,
         })
     }

@@ -44,10 +44,10 @@ pub const MOST_SAMPLES_MIB: u32 = 256;
 /// The requested way for the client to wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clients {
-    /// As each client model does, in one interleaved schedule.
+    /// The client waits as each client model does, in one interleaved schedule.
     All,
     Models(Vec<ClientModel>),
-    /// As clients with these names do; which clients are possible depends on the server.
+    /// The client waits as clients with these names do; which ones are possible depends on the server.
     Like(Vec<String>),
 }
 
@@ -160,7 +160,7 @@ impl Experiment {
         let mut arms = self.arms.clone();
         let is_plain = arms.iter().all(|arm| matches!(arm, Arm::Unix | Arm::Tcp));
         if spec.kind().is_pooler() && is_plain {
-            // Both hops have each of their transports.
+            // With a pooler, both hops are compared over both transports.
             arms = Arm::POOLED.to_vec();
         }
         if !self.adds_tls || !may_offer {

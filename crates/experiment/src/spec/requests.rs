@@ -36,7 +36,7 @@ pub struct Requests {
     /// How often each key is requested.
     pub distribution: Distribution,
     pub echo: EchoAsked,
-    /// After this many requests a connection is opened again, if it is set.
+    /// Number of requests after which a connection is opened again; `None` if it stays open.
     pub reconnect_every: Option<u32>,
 }
 

@@ -11,7 +11,7 @@ use looptax_model::record::{Client, ClientLike};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     As(ClientModel),
-    /// As this real client does, which may wait differently on a Unix socket.
+    /// The client waits as this real client does, possibly in another way on a Unix socket.
     Like(&'static RealClient),
 }
 
@@ -20,7 +20,7 @@ impl Waits {
     pub fn on(self, arm: Arm) -> ClientModel {
         match self {
             Self::As(model) => model,
-            // A real client treats a connection that it has opened as TCP as TCP, wherever it leads.
+            // A real client that opened a connection over TCP waits for it as for TCP, wherever the connection leads.
             Self::Like(client) => {
                 model_of(if arm.is_unix() && arm != Arm::Redirect { client.model.unix } else { client.model.tcp })
             }

@@ -19,7 +19,7 @@ use super::{PATIENCE, Spec, somaxconn};
 use crate::servers::pooler::PoolMode;
 use crate::servers::{Config, Listening, PrivateServer, Reaper};
 
-/// Connections in addition to those of a storm and of the previous one.
+/// Connections that the server accepts in addition to those of a storm and of the previous one.
 const SPARE_CONNECTIONS: u32 = 16;
 /// The server has no data.
 const ROWS: u32 = 1;

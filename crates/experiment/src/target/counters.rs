@@ -195,7 +195,7 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
 }
 
 /// A backend reports its counts when it ends, which is a moment after its connection; on a busy machine the delay is
-/// visible. This is how many queries, and pauses between them, are waited for it.
+/// visible. These are the number of queries for which to wait, and the pause between two.
 const BACKEND_LOOKS: u32 = 60;
 const BACKEND_PAUSE: Duration = Duration::from_millis(50);
 

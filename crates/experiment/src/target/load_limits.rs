@@ -59,7 +59,7 @@ fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Opti
     number.map(Some).map_err(|_| conversation.unfit("a number", &text))
 }
 
-/// How a setting is read.
+/// A function that reads a setting.
 type Read = fn(&mut Conversation, &str) -> Result<Option<String>, WireError>;
 
 /// Refuses a server that logs our queries: they must not fill another user's log.

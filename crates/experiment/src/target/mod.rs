@@ -37,7 +37,7 @@ use workloads::Place;
 
 /// A server to which looptax can connect.
 pub struct Target {
-    /// `mariadb`, `postgres` …
+    /// The kind of server: `mariadb`, `postgres` …
     pub(crate) kind: String,
     pub(crate) version: String,
     /// The user's word for the target, without a password.
@@ -47,7 +47,7 @@ pub struct Target {
     pub(crate) workload: Workload,
     pub(crate) sending: Sending,
     pub(crate) distribution: Distribution,
-    /// After this many requests a connection is opened again, if it is set.
+    /// Number of requests after which a connection is opened again; `None` if it stays open.
     pub(crate) reconnect_every: Option<u32>,
     /// A user's own transaction, in place of a workload.
     pub(crate) script: Option<Script>,
@@ -120,7 +120,7 @@ impl Target {
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
             Arm::Bridge => on(looptax_bench::path::Host::Plain.container_address().into()),
             Arm::Nat => on(looptax_bench::path::Host::Nat.address().into()),
-            // On the loopback address of the host on which the proxy listens.
+            // The proxy listens on the loopback address of its host.
             Arm::Proxy => on(Ipv4Addr::LOCALHOST.into()),
         })
     }
@@ -211,7 +211,7 @@ impl Target {
         self.converse_over(arm, Link::open(endpoint, limits)?, limits)
     }
 
-    /// The same as [`Self::converse_at`], over a connection that is open already.
+    /// Logs in over a connection of this arm that is open already, as the workload needs it.
     pub fn converse_over(&self, arm: Arm, link: Link, limits: Limits) -> Result<Conversation, PathError> {
         match (&self.workload, self.arms.tls(arm)) {
             (Workload::Echo(echo), _) => Conversation::echo_over(link, echo, limits),

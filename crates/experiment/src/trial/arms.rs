@@ -1,7 +1,7 @@
 //! The arms' turns: each slice uses one transport, and is loaded, proved and counted.
 //!
-//! A flip leaves the application running and changes the way of its new connections; a restart starts it again for each
-//! slice.
+//! A flip leaves the application running and changes the transport of its new connections; a restart starts it again
+//! for each slice.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -23,7 +23,7 @@ use crate::trial::ready::wait_for_answer;
 /// work would be part of the next page, whatever its arm. Measured with an injected delay: without this pause, a page
 /// after a delay is 25 µs shorter than one that directly follows another.
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
-/// If more pages than this fail, in a thousand, the trial has no result.
+/// If more than this many of a thousand pages fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
 /// This many failed pages end a trial immediately, if they are more than one in a hundred.
 const MANY_FAILED: u64 = 5;

@@ -1,5 +1,4 @@
-//! The innermost functions of call chains, in which the time is spent itself, without the functions that they call; by
-//! epoch.
+//! The innermost functions of call chains, with the time in them, without the functions that they call; by epoch.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -154,7 +154,7 @@ impl looptax_bench::Observer for Watch<'_> {
                 self.n_epochs += 1;
                 self.turn();
             }
-            // The last warm-up epoch is followed by the first that counts.
+            // The last warm-up epoch is followed by the first that counts, so the sampler is switched for it here.
             Phase::WarmUp => {
                 self.sampler.drain(&mut |_| ());
                 let counted = self.take_counts(progress);

@@ -14,7 +14,7 @@ use crate::discover::web::is_proxy;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     pub pid: u32,
-    /// Its program: `docker-proxy`.
+    /// The name of the program: `docker-proxy`.
     pub program: String,
     /// The transport between this program and the server.
     pub onward: Way,

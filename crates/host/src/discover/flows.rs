@@ -61,7 +61,7 @@ pub struct Flow {
     pub server_idx: Option<usize>,
     pub way: Way,
     pub asked: Asked,
-    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    /// The server's address: `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
     pub counts: Counts,
 }

@@ -2,9 +2,9 @@
 //!
 //! Reads `/proc` and the kernel's lists of sockets. It does not connect, log in, change anything or execute a program:
 //! a server's version is read from its program's own bytes or from the package database. A part that cannot be seen is
-//! a [`Problem`] beside what was found, never an error: a process that we may not inspect must not hide the others.
-//! Every name in the results was chosen by another program: the caller that prints one cleans it first. Called by the
-//! command line.
+//! listed as a [`Problem`], and never is an error: a process that we may not inspect must not hide the others. Every
+//! name in the results was chosen by another program: the caller that prints one cleans it first. Called by the command
+//! line.
 
 mod beside;
 mod candidates;

@@ -3,7 +3,7 @@
 
 use crate::discover::process::{Process, process};
 
-/// A container's name, by the process that monitors it.
+/// A container's name, read from the process that monitors it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Monitored {
     pub name: String,
@@ -24,7 +24,7 @@ pub fn monitored(inside: &Process) -> Option<Monitored> {
     Some(Monitored { name, uid: monitor.uid })
 }
 
-/// `conmon … -n shop-db … --exit-command /usr/bin/podman …`
+/// Finds `shop-db` in `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
 fn monitored_name(arguments: &[String]) -> Option<String> {
     let is_podmans = arguments.iter().any(|it| it.rsplit('/').next() == Some("podman"));
     let place = arguments.iter().position(|it| it == "-n" || it == "--name")?;

@@ -35,7 +35,7 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
         }
     }
     let mut found = Networks::default();
-    // If not even our own namespace has a number, the one that we are in still exists.
+    // If the number of our own namespace is not known, its sockets are listed under 0.
     let here = own.unwrap_or(NamespaceId(0));
     match sock_diag::own_sockets() {
         Ok(sockets) => {

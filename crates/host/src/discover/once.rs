@@ -58,7 +58,7 @@ pub fn any_process(is_such: impl FnMut(&Process) -> bool) -> bool {
     processes().iter().any(is_such)
 }
 
-/// As [`process::processes`].
+/// The result of [`process::processes`], kept while a [`LookOnce`] exists.
 pub(crate) fn processes() -> Rc<Vec<Process>> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.processes.clone()) {
         return kept;
@@ -84,7 +84,7 @@ pub(crate) fn owners() -> Rc<Owners> {
     found
 }
 
-/// As [`sock_diag::own_sockets`].
+/// The result of [`sock_diag::own_sockets`], kept while a [`LookOnce`] exists.
 pub(crate) fn own_sockets() -> Result<Rc<Sockets>, DiscoverError> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.own_sockets.clone()) {
         return Ok(kept);

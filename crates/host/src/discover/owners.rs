@@ -55,7 +55,7 @@ impl Owners {
                     continue;
                 };
                 let holders = owners.by_socket.entry(inode).or_default();
-                // A process may hold a socket under several numbers.
+                // A process may hold a socket under several descriptors.
                 if holders.last() != Some(&process.pid) {
                     holders.push(process.pid);
                 }

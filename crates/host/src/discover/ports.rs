@@ -67,7 +67,7 @@ fn among(
     Some(PortsHeld { server, n_held, n_ports: ports.len(), reuse: reuse.filter(is_reused) })
 }
 
-/// `32768 60999`, with a tab.
+/// Parses a range: `32768 60999`, with a tab between them.
 fn range_of(text: &str) -> Option<RangeInclusive<u16>> {
     let mut words = text.split_whitespace();
     let first = words.next()?.parse().ok()?;

@@ -166,7 +166,7 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
     named
         .iter()
         // A worker of PostgreSQL or a saving Redis is not a separate server. A process that uWSGI's emperor has started
-        // is one if it has its own sockets.
+        // is a separate server if it has its own sockets.
         .filter(|(kind, process)| {
             !named.iter().any(|(other, parent)| {
                 other == kind && parent.pid == process.parent && sockets_of(process).is_subset(&sockets_of(parent))

@@ -244,7 +244,7 @@ fn tcp_socket(response: &InetResponse) -> TcpSocket {
     }
 }
 
-/// An address as a person writes it: `::ffff:127.0.0.1` is 127.0.0.1.
+/// An address as a person writes it: `::ffff:127.0.0.1` becomes 127.0.0.1.
 fn address(ip: IpAddr, port: u16) -> SocketAddr {
     SocketAddr::new(ip.to_canonical(), port)
 }

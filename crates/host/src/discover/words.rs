@@ -36,14 +36,14 @@ impl Words {
         let folder = path.parent().filter(|_| name.starts_with(".s.PGSQL."));
         let is_it = |word: &str| !word.is_empty() && (Path::new(word) == path || Some(Path::new(word)) == folder);
         self.words.iter().any(|word| {
-            // `--socket=PATH`, `unixsocket:PATH`, `-kPATH`.
+            // The word may be `--socket=PATH`, `unixsocket:PATH` or `-kPATH`.
             let value = word.find(['/', '@']).map_or("", |at| &word[at..]);
             is_it(word) || is_it(value)
         })
     }
 }
 
-/// `--port=3307`, `--port 3307`, `-p 5433`, `-p5433`, `port=5433`, `127.0.0.1:6380`.
+/// Reads the port in `--port=3307`, `--port 3307`, `-p 5433`, `-p5433`, `port=5433` or `127.0.0.1:6380`.
 fn port_in(before: &str, word: &str) -> Option<u16> {
     let value = word.rsplit(['=', ':']).next()?;
     let name = word.strip_suffix(value)?;

@@ -138,13 +138,15 @@ pub struct Loaded {
 pub struct Bytes {
     ring: RingBuf<MapData>,
     missing: Array<MapData, u64>,
-    /// The time at which all connections that existed before were known as old.
+    /// The time at which it was known which connections are old.
     known_ns: u64,
     /// Keeps the programs attached.
     _programs: Ebpf,
 }
 
 impl Loaded {
+    /// Loads the programs for the chosen connections.
+    ///
     /// # Errors
     /// An obstacle: rights, the kernel's age, its lockdown, the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
@@ -164,6 +166,8 @@ impl Loaded {
         Ok(Self { programs: load::admitted(PROGRAMS, TRACEPOINTS)? })
     }
 
+    /// Chooses the connections to read.
+    ///
     /// # Errors
     /// The kernel's error.
     pub fn choose(&mut self, chosen: &Chosen) -> Result<(), Refused> {

@@ -117,7 +117,7 @@ pub struct End {
     pub has_ended: bool,
 }
 
-/// Counts of one kind of turn.
+/// Counts of connections and of turns; a turn is a request with its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Turns that the client began before it had received the answer to the previous one.
@@ -180,6 +180,8 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Loads the programs into the kernel.
+    ///
     /// # Errors
     /// An obstacle: rights, the kernel's age, its lockdown.
     pub fn new(reach: Reach) -> Result<Self, Refused> {

@@ -54,7 +54,7 @@ pub enum ProgramError {
     #[error("looptax does not run {} as root: its configuration includes {why}", path.display())]
     Foreign {
         path: PathBuf,
-        /// The first such file.
+        /// The first file that users other than root can change.
         why: Distrust,
     },
     /// The kernel cannot supervise a program.

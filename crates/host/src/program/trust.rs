@@ -62,7 +62,7 @@ pub(super) struct Rules {
 /// The users that this process trusts, besides root itself.
 #[derive(Debug, Clone, Copy)]
 struct Roots {
-    /// The number of users who are not mapped into a namespace: the machine's root is one of them.
+    /// The user id of users who are not mapped into a namespace: the machine's root is one of them.
     unmapped: Option<u32>,
 }
 

@@ -21,7 +21,7 @@ const IO_LIMIT: Duration = Duration::from_secs(10);
 /// How long a whole dump may take.
 const DUMP_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Most epochs of one contrast, with its initial shape.
+/// Most epochs of one contrast, given the shape with which it begins.
 pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
     interim_analyses(settings, case).n_max()
 }
@@ -57,7 +57,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
         _ => {}
     }
     let full = if are_dumps {
-        // With two runs per arm, an epoch is lost if one of them is disturbed, and more epochs than that say little.
+        // An epoch of dumps has two runs per arm, so a single disturbed run spoils it: epochs beyond this number add
+        // little.
         InterimAnalyses::quick()
     } else {
         InterimAnalyses::full()

@@ -9,7 +9,7 @@ use crate::arms::Missing;
 use crate::spec::load::Load;
 use crate::spec::waits::Waits;
 
-/// A unit of work.
+/// How a case is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
     /// Epochs are measured until there is a verdict.
@@ -80,7 +80,7 @@ impl TargetPlan {
 pub(super) enum Hold {
     /// Threads that serve only our connections are pinned.
     Pinned,
-    /// The scheduler places them, and the client follows them.
+    /// The scheduler places the server's threads, and the client follows them.
     Followed,
     /// The server's threads cannot be identified.
     Unknown,

@@ -327,7 +327,7 @@ impl MostTime {
 fn most_time(settings: &Experiment, case: &Case, has_load_limits: bool) -> MostTime {
     match case.doing {
         Doing::Glimpse(length) => MostTime { measuring: length, warm_up: Duration::ZERO, warm_up_epochs: None },
-        // This is unknown until the first dump has ended.
+        // The longest time is unknown until the first dump has ended.
         Doing::Judge if settings.requests.are_dumps() => {
             MostTime { measuring: Duration::ZERO, warm_up: Duration::ZERO, warm_up_epochs: None }
         }

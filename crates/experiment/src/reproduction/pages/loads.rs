@@ -114,7 +114,7 @@ impl SliceSource for Pages<'_> {
             slice: Slice {
                 completions: 1,
                 requests: 1,
-                // The precision of the published figure decides how many pages are enough.
+                // The time in queries is the published figure, so it decides how many pages are enough.
                 active_ns: (load.value.query_us * 1e3) as u64,
                 // The CPU time of MariaDB and PHP, which does not count as foreign.
                 client_cpu_ns: after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before)),

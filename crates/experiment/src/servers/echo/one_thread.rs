@@ -113,7 +113,7 @@ impl Peers {
 
 struct Room {
     received: Vec<u8>,
-    /// As long as the longest reply; the first bytes are a key.
+    /// A buffer as long as the longest reply; its first bytes are a key.
     reply: Vec<u8>,
 }
 

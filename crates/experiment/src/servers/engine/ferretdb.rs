@@ -1,7 +1,7 @@
 //! `FerretDB` on `SQLite`: `MongoDB`'s protocol from one program, with one account.
 //!
-//! Authentication by SCRAM needs an option that FerretDB calls experimental; without it FerretDB accepts every
-//! password. The first account's password is passed in the environment, since every user can read arguments. FerretDB
+//! Authentication by SCRAM needs an option that `FerretDB` calls experimental; without it `FerretDB` accepts every
+//! password. The first account's password is passed in the environment, since every user can read arguments. `FerretDB`
 //! listens on one address besides its socket. Tested live with 1.24.2.
 
 use std::net::SocketAddr;

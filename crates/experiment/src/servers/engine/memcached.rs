@@ -13,7 +13,7 @@ use crate::servers::spawn::Program;
 /// Two processes with a socket and two with a port, alternately.
 const N_INSTANCES: usize = 4;
 
-/// A key of 20 bytes and a value of 64 take 152 in their slab; the rest is a reserve for other values.
+/// A key of 20 bytes and a value of 64 take 152 bytes in their slab; the rest is a reserve for other values.
 const BYTES_PER_ROW: u64 = 256;
 /// Least memory for items, in MiB.
 const LEAST_MIB: u64 = 256;
@@ -56,7 +56,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // If memory is full, memcached refuses a key: if it dropped one, that would be missing in the middle of a run.
         ("-M", ""),
         ("-c", &site.n_connections.to_string()),
-        // The kernel lowers it to net.core.somaxconn.
+        // The kernel lowers the backlog to net.core.somaxconn.
         ("-b", &site.n_connections.clamp(1024, 65_535).to_string()),
         ("-U", "0"),
         ("-a", "700"),

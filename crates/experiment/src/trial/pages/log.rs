@@ -185,7 +185,7 @@ fn draw(targets: Vec<(String, u64)>, n_most: usize, seed: u64) -> Vec<(String, u
 
 /// Parses a line of such a log; `None` for any other line.
 fn parse(line: &[u8]) -> Option<Line> {
-    // The text before it cannot contain all three characters: text from a client is escaped there.
+    // The text before these three characters cannot contain them: text from a client is escaped there.
     let at = line.windows(3).position(|it| it == b"] \"")?;
     let front = &line[..at];
     let time = front.iter().rposition(|it| *it == b'[')?;

@@ -23,7 +23,7 @@ pub use log::from_log;
 pub struct Page {
     /// The page's URL, in the form in which it may be shown.
     pub url: String,
-    /// `GET` unless given.
+    /// The method; `GET` unless given.
     pub method: String,
     /// Headers in addition to those of every request, or in place of them.
     pub headers: Vec<(String, String)>,

@@ -26,7 +26,8 @@ enum Goal {
     Known,
 }
 
-/// A number of `asm-generic/unistd.h` that libc does not define for every C library; it is the same on all machines.
+/// The call's number in `asm-generic/unistd.h`, which libc does not define for every C library; it is the same on all
+/// machines.
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
