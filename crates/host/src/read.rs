@@ -13,9 +13,9 @@ use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 use crate::walk::{Links, Walk, Walked};
 
-/// More bytes than the accounts of any machine have.
+/// More than the accounts of any machine.
 const MOST_SYSTEM_BYTES: u64 = 64 << 20;
-/// More bytes than any configuration that people write.
+/// More than any configuration that people write.
 const MOST_CONFIG_BYTES: u64 = 16 << 20;
 
 /// Reads the ordinary file that a path leads to, links followed.
@@ -43,7 +43,7 @@ pub fn config(path: &Path) -> io::Result<String> {
     text(path, MOST_CONFIG_BYTES)
 }
 
-/// Reads a file of the system, such as `/etc/passwd`, with invalid UTF-8 replaced; empty if it cannot be read.
+/// Reads a system file such as `/etc/passwd`, with invalid UTF-8 replaced; empty on failure.
 pub fn system_text(path: &str) -> String {
     let bytes = read(Path::new(path), MOST_SYSTEM_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -74,7 +74,7 @@ pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
 
 fn opened(walked: &Walked) -> io::Result<File> {
     let last = walked.last.as_ref().ok_or(Errno::NOENT)?;
-    // If the file is behind a user's link and that user could not open it, root does not show it to them.
+    // Root does not show a user, through that user's link, a file that the user could not open.
     let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
     walked.refuse_lent(is_readable_by)?;
     if last.is_magic {
@@ -95,8 +95,8 @@ fn opened(walked: &Walked) -> io::Result<File> {
     Ok(file)
 }
 
-/// The file that a path leads to now, links followed; `None` if there is nothing. Use this only to look: a file that is
-/// used afterwards is opened once, and checked by its descriptor.
+/// The file that a path leads to now, links followed; `None` if there is nothing. Only for looking: a file that is used
+/// afterwards is opened once, and checked by its descriptor.
 ///
 /// # Errors
 /// The kernel's error, except for a missing file.
@@ -104,7 +104,7 @@ pub fn look(path: &Path) -> io::Result<Option<Stat>> {
     looked(rustix::fs::stat(path))
 }
 
-/// The same as [`look`], but if the path ends in a link, the link itself.
+/// As [`look`], but a link at the end itself.
 ///
 /// # Errors
 /// As [`look`].
@@ -147,7 +147,7 @@ fn is(path: &Path, wanted: FileType) -> bool {
     look(path).is_ok_and(|found| found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == wanted))
 }
 
-/// Whether anything exists at the path; `false` only if it is known that nothing does.
+/// Whether anything exists at the path; `false` only if nothing certainly does.
 pub fn may_exist(path: &Path) -> bool {
     !matches!(look(path), Ok(None))
 }
@@ -179,7 +179,7 @@ pub fn link(path: &Path) -> io::Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
 }
 
-/// The paths in a folder that a caller named, in order; links on the way are followed.
+/// The paths in a folder, in order; links on the way are followed.
 ///
 /// # Errors
 /// The kernel's error.

@@ -15,7 +15,7 @@ const MOST_READS: usize = 64;
 #[derive(Debug)]
 pub struct Readers {
     group: Fanotify,
-    /// Each file name with its folder, which is held open: another folder that takes the folder's path is not watched.
+    /// Each name with its folder, which is held open: a folder that takes its path is not watched.
     files: Vec<(Folder, OsString)>,
 }
 

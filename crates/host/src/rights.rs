@@ -57,7 +57,7 @@ pub fn may_place_threads() -> bool {
     capabilities(None).is_ok_and(|it| it.effective.contains(CapabilitySet::SYS_NICE))
 }
 
-/// While this guard exists, the thread has only the capabilities that the guard left it.
+/// While this guard exists, the thread has only these capabilities.
 #[derive(Debug)]
 pub struct Lowered {
     before: Option<CapabilitySets>,

@@ -4,7 +4,7 @@
 
 use super::publication::{Extra, Publication};
 
-/// One publication that can be measured again, by its index in the order of measuring.
+/// One publication, by its index in the order of measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part(pub(super) usize);
 
@@ -15,12 +15,12 @@ impl Part {
         (0..Publication::all().len()).map(Self)
     }
 
-    /// The publication for a word on the command line.
+    /// The publication for a word.
     pub fn named(word: &str) -> Option<Self> {
         Self::all().find(|it| it.name() == word)
     }
 
-    /// The word for the publication on the command line.
+    /// The word for the publication.
     pub fn name(self) -> &'static str {
         &Publication::for_part(self).name
     }

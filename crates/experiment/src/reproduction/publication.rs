@@ -41,7 +41,7 @@ pub(crate) struct Publication {
     pub(crate) article: Article,
     /// The measurements besides the steps.
     pub(crate) extra: Option<Extra>,
-    /// In which ways the repetition is always smaller than the original, in a sentence each.
+    /// How the repetition is always smaller than the original, in a sentence each.
     #[serde(default)]
     pub(crate) smaller: Vec<String>,
     #[serde(default, rename = "step")]
@@ -74,7 +74,7 @@ impl Publication {
 pub(crate) enum Extra {
     /// How much smaller the dump is than the published one.
     Dump,
-    /// Points of a sweep, and the server functions that take the time.
+    /// Points of a sweep, and the server's hottest functions.
     Sweep,
     /// Other patterns of writing data.
     Writes,
@@ -113,13 +113,13 @@ pub(crate) struct StepPlan {
     pub placement: Vec<Placement>,
     #[serde(default, deserialize_with = "words")]
     pub client: Vec<ClientModel>,
-    /// Rates in percent of what the slower arm serves.
+    /// Rates, in percent of what the slower arm serves.
     #[serde(default)]
     pub rates_pct: Vec<f64>,
     pub pipeline: Option<u32>,
     pub value_bytes: Option<usize>,
     pub message_bytes: Option<u64>,
-    /// For a stream: the number of its bytes, and of the bytes of one write.
+    /// The bytes of a stream, and those of one write.
     pub stream_bytes: Option<u64>,
     pub write_bytes: Option<u64>,
     /// If `false`, TCP may combine small writes.
@@ -134,7 +134,7 @@ pub(crate) struct StepPlan {
     pub budget_s: [u64; 2],
     /// The amount that leads to more epochs if the user requests a share of it.
     pub amount: Option<Amount>,
-    /// Why published and measured values differ; valid for all claims of the step.
+    /// Why published and measured values differ, for all claims of the step.
     #[serde(default)]
     pub reasons: Vec<String>,
 }
@@ -162,7 +162,7 @@ impl StepPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rows {
     pub published: u64,
-    /// The amount for a run without a share; if absent, the published amount.
+    /// The amount for a run without a share; else the published one.
     pub usual: Option<[u64; 2]>,
     /// The time that a million requests may take.
     #[serde(default)]
@@ -193,10 +193,10 @@ pub(crate) struct RowPlan {
     pub unit: ReproductionUnit,
     #[serde(default)]
     pub effect: Effect,
-    /// Why published and measured values differ, in addition to the step's reasons.
+    /// Further reasons why published and measured values differ.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// Selects the step's comparison: the first one that matches these fields.
+    /// Selects the step's comparison: the first that matches these fields.
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
@@ -227,7 +227,7 @@ fn served(comparison: &Comparison) -> f64 {
     per_s.map_or(0.0, |it| it.value)
 }
 
-/// A plan to count how many of many simultaneous connections fail over the socket, compared with TCP.
+/// A count of many simultaneous connections that fail over the socket, compared with TCP.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StormPlan {
@@ -247,12 +247,12 @@ pub(crate) struct StormPlan {
     pub reasons: Vec<String>,
 }
 
-/// A claim about a page, or a figure of it that was not published.
+/// A claim about a page, or a figure that was not published.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PagePlan {
     pub claim: Option<Claim>,
-    /// Describes the row; it may use the number of the page's queries in braces.
+    /// The row's text, which may have the page's number of queries in braces.
     pub what: String,
     pub unit: ReproductionUnit,
     pub of: PageFigure,

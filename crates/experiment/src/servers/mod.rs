@@ -1,10 +1,10 @@
-//! Private servers: they are started in a scratch folder and stopped, and leave nothing behind.
+//! Private servers: started in a scratch folder and stopped, without remains.
 //!
 //! A [`PrivateServer`] listens both on a Unix socket and on a free port of 127.0.0.1 (memcached with several processes,
-//! because one process cannot do both). It ends with looptax, however that ends, by three means that each cover the
-//! cases that the one before does not: the kernel's death signal, the [`reaper`] process on a pipe, and
-//! [`leftovers::sweep`] at the next start. This room touches only its own `looptax-*` folders and does not measure.
-//! Called by the other rooms of this crate, and by cli.
+//! because one process cannot do both). However looptax ends, the server ends too, by three means, each for the cases
+//! that the one before misses: the kernel's death signal, the [`reaper`] process on a pipe, and [`leftovers::sweep`] at
+//! the next start. This room touches only its own `looptax-*` folders and does not measure. Called by the other rooms
+//! of this crate, and by cli.
 
 pub mod copies;
 pub mod dataset;

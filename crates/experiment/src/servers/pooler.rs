@@ -46,8 +46,8 @@ pub fn has_mode(kind: Kind, mode: PoolMode) -> bool {
     engine::pooling(kind).is_none_or(|it| it.modes.contains(&mode))
 }
 
-/// The database name with which a pooler's clients reach the port of the server behind it, if the pooler has another
-/// name for that than for the server's socket.
+/// The database name with which a pooler's clients reach the server's port, if another name leads to the server's
+/// socket.
 pub fn over_tcp(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.over_tcp
 }

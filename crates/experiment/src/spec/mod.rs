@@ -44,16 +44,16 @@ pub const MOST_SAMPLES_MIB: u32 = 256;
 /// The requested way for the client to wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clients {
-    /// The client waits as each client model does, in one interleaved schedule.
+    /// Waits as each client model does, in one interleaved schedule.
     All,
     Models(Vec<ClientModel>),
-    /// The client waits as clients with these names do; which ones are possible depends on the server.
+    /// Waits as clients with these names do; which are possible depends on the server.
     Like(Vec<String>),
 }
 
 /// The single description of a comparison: the arms that are compared, the servers, the load.
 ///
-/// It is made from arguments, or in code; [`Experiment::command`] returns the command line for the same experiment.
+/// Made from arguments, or in code; [`Experiment::command`] returns the command line for the same experiment.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub struct Experiment {
@@ -63,15 +63,15 @@ pub struct Experiment {
     pub arms: Vec<Arm>,
     /// Whether the arm `tls` is added on a server that offers TLS.
     pub adds_tls: bool,
-    /// Numbers of connections per arm, with one comparison each; `None` for the usual ones.
+    /// Connections per arm, one comparison for each number; `None` for the usual ones.
     pub connections: Option<Vec<u32>>,
     pub requests: Requests,
     pub load: Load,
     /// Most bytes of latencies that are kept in memory and with the record.
     pub sample_bytes: usize,
-    /// Whether the numbers of connections are a sweep, with the same client model for all of them.
+    /// Whether the connections are a sweep, with one client model for all.
     pub is_sweep: bool,
-    /// The placements; with `None`, `same` is judged and the others are only looked at.
+    /// The placements; with `None`, `same` is judged and the others are looked at.
     pub placements: Option<Vec<Placement>>,
     /// How the client waits; `None` for the usual way.
     pub clients: Option<Clients>,
@@ -88,9 +88,9 @@ pub struct Experiment {
     pub warm_up: Option<Duration>,
     /// The seed for the order of slices.
     pub seed: u64,
-    /// On a running server: whether looptax may create a scratch schema.
+    /// Whether looptax may create a scratch schema on a running server.
     pub may_write: bool,
-    /// On a running server: whether no other client uses it, so that limits do not apply.
+    /// Whether no other client uses a running server: then there are no limits.
     pub is_own_server: bool,
     /// Whether Unix sockets are reached from a namespace that shares only their folder.
     pub is_from_namespace: bool,
@@ -99,17 +99,17 @@ pub struct Experiment {
     pub exec: Option<Exec>,
     /// Whether an observer samples most epochs, which the verdict then leaves out.
     pub is_sampled: bool,
-    /// The remedy that the experiment measures, if it belongs to a series that shows what would help.
+    /// The remedy that is measured, in a series that shows what would help.
     pub remedy: Option<RemedyKind>,
-    /// A busy wait before each request, so that the true difference is known: none in the baseline, this many
-    /// nanoseconds in the other arms.
+    /// A busy wait before each request, so that the true difference is known: none in the baseline, this many ns in the
+    /// others.
     pub inject_ns: Option<u64>,
     /// A comparison that has not begun by this moment is left out.
     pub deadline: Option<Instant>,
 }
 
 impl Experiment {
-    /// Two arms on one server, with the usual settings for everything else.
+    /// Two arms on one server, with the usual settings.
     pub fn new(target: TargetSpec, seed: u64) -> Self {
         Self {
             targets: vec![target],
@@ -212,7 +212,7 @@ pub fn new_seed() -> Result<u64, Failure> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// Parses a seed in the form that it has in a record.
+/// Parses a seed as a record shows it.
 ///
 /// # Errors
 /// A usage failure for a word that is not a hexadecimal number.
@@ -222,7 +222,7 @@ pub fn seed(hex: &str) -> Result<u64, Failure> {
     })
 }
 
-/// Parses `1..1024`, which means the ends and the powers of two between them, or `1,16,256`, which means these numbers.
+/// Parses `1..1024`: the ends, and the powers of two between them; or `1,16,256`: these numbers.
 ///
 /// # Errors
 /// A usage failure for any other text.
@@ -250,7 +250,7 @@ pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
     })
 }
 
-/// The word for this sweep: a range if it consists of two ends and the powers of two between them, else a list.
+/// The word for this sweep: a range if it has the powers of two between its ends, else a list.
 pub(super) fn sweep_word(connections: &[u32]) -> String {
     match connections {
         [from, .., to] if range(*from, *to) == connections => format!("{from}..{to}"),

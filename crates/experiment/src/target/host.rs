@@ -8,21 +8,20 @@ use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 
-/// Asks a person for a server's password. The argument is the name under which the server is shown to that person.
-/// `None` if no person can answer.
+/// Asks a person for a server's password. The argument is the name under which the server is shown. `None` if no person
+/// can answer.
 pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
 
-/// An [`AskPassword`] for runs in which no person can answer.
+/// For runs in which no person can answer.
 pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
 
-/// The surroundings of private servers: the program that starts their helpers, the folder for their data, and the
-/// reaper that stops them.
+/// The surroundings of private servers: helpers, folder and reaper.
 pub struct Host {
-    /// The program from which the helpers of private servers are started.
+    /// The program from which the servers' helpers are started.
     pub self_exe: PathBuf,
-    /// The folder in which scratch folders are made.
+    /// The folder for scratch folders.
     pub scratch_root: PathBuf,
     /// Stops servers after this process has ended.
     pub reaper: Reaper,
@@ -31,7 +30,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Finds looptax's own file, starts the reaper, and cleans up after a crashed run.
+    /// Finds looptax's own file, starts the reaper, cleans up after a crashed run.
     pub fn new(machine: Machine, ask: AskPassword) -> Result<Self, Failure> {
         let self_exe = std::env::current_exe()?;
         let scratch_root = looptax_host::own::temporary();

@@ -53,7 +53,7 @@ pub struct Target {
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
     pub(crate) threads: ServerThreads,
-    /// The server's processes, if they are known; several if each arm has its own processes.
+    /// The server's processes, if known; several if each arm has its own.
     pub(crate) pids: Vec<u32>,
     pub(crate) settings: Vec<(String, String)>,
     /// Whether the server offers TLS on the port of `tcp`, if it reports that.
@@ -66,7 +66,7 @@ pub struct Target {
     over_tcp: Option<&'static str>,
     /// The database that represents the pooler itself and counts queries.
     console: Option<&'static str>,
-    /// Set if other clients use the server: they are watched, and measuring stops if they are disturbed.
+    /// Set if other clients use the server: measuring stops if they are disturbed.
     pub(crate) has_load_limits: bool,
     /// Gives pinned threads of a server that is not ours their cores back.
     pub(crate) reaper: Option<Reaper>,
@@ -84,7 +84,7 @@ pub struct Target {
     /// The arms that queries use, over the socket and over TCP; with TLS if the account needs it.
     pub(crate) asks: [Arm; 2],
     private: Option<PrivateServer>,
-    /// The scratch objects, with the connection that made them: a full server accepts no new connection to remove them.
+    /// The scratch objects and the connection that made them: a full server accepts no new connection to remove them.
     scratch: Option<(Scratch, Conversation)>,
 }
 
@@ -98,7 +98,7 @@ impl Target {
         }
     }
 
-    /// The endpoints of an arm: one, or one for each process that serves the arm.
+    /// The endpoints of an arm, one for each process that serves the arm.
     pub fn endpoints(&self, arm: Arm) -> Result<Vec<Endpoint>, PathError> {
         let ports = self.addresses.iter().map(SocketAddr::port);
         let on = |address: IpAddr| {
@@ -143,7 +143,7 @@ impl Target {
         }
     }
 
-    /// Processes that a private server started before any client connected; each of them may serve a connection.
+    /// Processes that a private server started before any client connected, of which any may serve.
     pub(crate) fn standing_pids(&self) -> Vec<u32> {
         match (self.protocol, self.pid()) {
             (Protocol::Fastcgi, Some(pid)) if self.is_private() => looptax_host::processes::children(pid),
@@ -165,7 +165,7 @@ impl Target {
         servers.chain(helpers).collect()
     }
 
-    /// Number of processes that serve only one arm, for each arm; `None` if one server serves all arms.
+    /// Number of processes that serve only one arm, per arm; `None` if one server serves all.
     pub fn processes_per_arm(&self) -> Option<usize> {
         (self.pids.len() > 1).then_some(self.sockets.len())
     }
@@ -206,7 +206,7 @@ impl Target {
         Ok(conversations)
     }
 
-    /// A connection from this process to one of an arm's endpoints, as the workload needs it.
+    /// A connection from this process to an arm's endpoint, as the workload needs it.
     fn converse_at(&self, arm: Arm, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, PathError> {
         self.converse_over(arm, Link::open(endpoint, limits)?, limits)
     }

@@ -14,10 +14,10 @@ use crate::trial::pages::Page;
 /// All settings of a trial.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// The application's command, in the form in which it may be shown.
+    /// The application's command, as it may be shown.
     pub command: String,
     pub load: Load,
-    /// Number of pages that are requested at the same time.
+    /// Number of pages requested at the same time.
     pub clients: usize,
     /// Pages per second that are due, in an open loop.
     pub rate_per_s: Option<f64>,
@@ -29,15 +29,15 @@ pub struct Ask {
     pub is_each: bool,
     pub effort: Effort,
     pub seed: u64,
-    /// The address at which the application answers when it is ready.
+    /// The address at which the application answers when ready.
     pub ready: SocketAddr,
-    /// How long the application may take until it is ready.
+    /// How long it may take until the application is ready.
     pub start_limit: Duration,
     /// How long a page may take.
     pub page_limit: Duration,
     /// The servers to which the application may connect.
     pub servers: Vec<Server>,
-    /// A wait in each page of the other arm, to prove which differences a trial can detect.
+    /// A wait in each page of the other arm, to prove what a trial can detect.
     pub inject: Option<Duration>,
     /// How long the pages of one start are measured.
     pub start: Duration,
@@ -47,7 +47,7 @@ pub struct Ask {
 pub enum Load {
     /// Pages that looptax requests.
     Pages(Vec<Page>),
-    /// All requests of this command, from its start to its end; the pages are used only for the first look.
+    /// All requests of this command, from start to end; the pages are only for the first look.
     Command {
         words: Vec<String>,
         shown: String,
@@ -57,7 +57,7 @@ pub enum Load {
     },
 }
 
-/// The transport that an arm's connections take.
+/// The transport of an arm's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Socket,
@@ -74,16 +74,15 @@ pub struct Server {
     pub to: SocketName,
     /// The server's process, if it is known.
     pub pid: Option<u32>,
-    /// Whether the application's command starts the server: in that case the server's CPU time is part of the
-    /// application's.
+    /// Whether the application's command starts the server, whose CPU time is then part of the application's.
     pub is_own: bool,
     /// Whether the user named the server's socket and port.
     pub is_given: bool,
-    /// The account that may read the server's counts, if one is known.
+    /// The account that may read the server's counts, if known.
     pub account: Option<Account>,
 }
 
-/// An account on a server, used to read the server's counts.
+/// An account on a server, to read its counts.
 #[derive(Debug, Clone)]
 pub struct Account {
     pub protocol: Protocol,
@@ -109,8 +108,7 @@ impl Load {
 }
 
 impl Ask {
-    /// The indexes of a server's routes in the mapping: it lists one server after the other, with one route per
-    /// address.
+    /// The indexes of a server's routes in the mapping: servers one after the other, with a route per address.
     pub(crate) fn routes_of(&self, server: usize) -> std::ops::Range<usize> {
         let before: usize = self.servers[..server].iter().map(|it| it.from.len()).sum();
         before..before + self.servers[server].from.len()

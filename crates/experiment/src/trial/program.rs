@@ -1,5 +1,4 @@
-//! The application under its supervisor: it is started, waited for, steered, and ended with all processes that come
-//! from it.
+//! The application under its supervisor: started, waited for, steered, and ended with all processes that come from it.
 //!
 //! Reports the failures of the user's program in one place, each with the next step.
 
@@ -21,13 +20,13 @@ use looptax_redirect::{
 use crate::trial::ask::{Ask, Server};
 use crate::trial::output::Output;
 
-/// Pause between two checks whether the application is ready.
+/// Pause between two checks for readiness.
 const LOOK: Duration = Duration::from_millis(20);
 /// Number of checks after a page that failed.
 const N_LOOKS_AFTER_FAILURE: usize = 10;
 /// How long a connection to the application's port may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
-/// How long the application may take to end after the request, before it is killed.
+/// How long the application may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The application, running or not. When dropped, it leaves no process behind.
@@ -40,7 +39,7 @@ pub struct Program {
     slice: u32,
 }
 
-/// A program that is prepared, with the pipe for its output, which is not read yet.
+/// A prepared program, with the pipe of its output, which is not read yet.
 pub struct Begun {
     programs: Programs,
     steering: Steering,
@@ -64,7 +63,7 @@ impl Program {
         Ok(Begun { programs, steering, pipe })
     }
 
-    /// Starts the application, and waits until its port answers; `None` if the user stopped it.
+    /// Starts the application and waits until its port answers; `None` if the user stopped it.
     ///
     /// # Errors
     /// It does not start, ends, goes into the background or does not listen; each with its last output.
@@ -134,7 +133,7 @@ impl Program {
         ))
     }
 
-    /// The same as [`Self::check`], after a page failed: the application's end may be reported a moment later.
+    /// As [`Self::check`], after a page failed: the application's end may be reported a moment later.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -163,8 +162,8 @@ impl Program {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// The failure that `n_not_moved` of the `n` connections for the socket stayed on TCP, with the reason since the
-    /// last start; `to` is the server, or `None` for any server.
+    /// The failure that `n_not_moved` of the socket's `n` connections stayed on TCP, with the reason since the last
+    /// start; `to` is the server, `None` for any.
     pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();
@@ -187,7 +186,7 @@ impl Program {
         descendants_cpu_ns(self.running?.supervisor_pid)
     }
 
-    /// Whether a process was started by the application, directly or through others.
+    /// Whether a process comes from the application.
     pub(crate) fn has(&self, pid: u32) -> bool {
         self.running.is_some_and(|running| is_descendant(pid, running.supervisor_pid))
     }
@@ -197,12 +196,12 @@ impl Program {
         self.running.map(|it| it.program_pid)
     }
 
-    /// The addresses to which the application's open connections lead.
+    /// The addresses of the application's open connections.
     pub(crate) fn peers(&self) -> Vec<Peer> {
         self.running.map_or_else(Vec::new, |running| peers_of(running.program_pid))
     }
 
-    /// Ends the application with all processes that come from it, and returns when none is left.
+    /// Ends the application with all that comes from it, and returns when nothing is left.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if self.running.take().is_some() {
             self.programs.end(GRACE)?;
@@ -212,7 +211,7 @@ impl Program {
 }
 
 impl Begun {
-    /// Starts to read the output. From now on this process may have several threads.
+    /// Reads the output from now on. This process may then have several threads.
     pub fn follow(self) -> Program {
         Program {
             programs: self.programs,

@@ -1,7 +1,7 @@
 //! The counts of the eyes, assigned to services: which client sends requests to which server over which transport.
 //!
-//! Workers count as their leader. A process that has ended counts as the one that started it if both have the same
-//! name, else it keeps the name that the kernel noted.
+//! Workers count as their leader. A process that has ended counts as its parent if both have the same name, else it
+//! keeps the name that the kernel noted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -24,9 +24,9 @@ use crate::eyes::{Asked, Counted, Counts, End, Look, Name};
 pub struct Party {
     /// The name that people use: `php-fpm8.2 (pool www)`.
     pub name: String,
-    /// The process that represents the service; `None` if all of its processes that we saw have ended.
+    /// The process that represents the service; `None` if all that we saw have ended.
     pub process: Option<Process>,
-    /// The container or unit of the process; for ended processes, that of the process that started them.
+    /// The container or unit of the process; of ended processes, their parent's.
     pub home: Home,
 }
 
@@ -66,17 +66,15 @@ pub struct Flow {
     pub counts: Counts,
 }
 
-/// At most this many clients are remembered. Any further client is shown by the kernel's name once it has ended.
+/// Most clients that are remembered; others are shown by the kernel's name once they have ended.
 const MOST_KNOWN: usize = 20_000;
 
-/// Clients by their processes, as they were before they ended. The key is the process's number and its name in the
-/// kernel.
+/// Clients by their processes, before they ended: number and name in the kernel.
 #[derive(Debug, Default)]
 pub struct KnownClients(HashMap<(u32, String), Party>);
 
 impl KnownClients {
-    /// The client to which an ended process belonged when it was seen before. Returns `now` if the process still runs,
-    /// or was never seen.
+    /// The client of an ended process when it was seen before; `now` if the process runs, or was never seen.
     fn recall(&mut self, end: &End, now: Party) -> Party {
         let key = (end.pid, end.comm.clone());
         if now.process.is_none() {
@@ -98,8 +96,7 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
     flows_of_known(look, servers, &mut KnownClients::default())
 }
 
-/// The flows of one of several looks: a process that has ended since an earlier look counts for the client that it
-/// belonged to then.
+/// The flows of one of several looks: a process that has ended since an earlier look counts for its client then.
 ///
 /// # Cost
 /// As [`flows`].
@@ -173,8 +170,7 @@ impl Parties<'_> {
         Party { name: called(leader), process: Some(leader.clone()), home: leader.home.clone() }
     }
 
-    /// An ended worker counts as its leader; an ended process that another program started counts as a service by
-    /// itself.
+    /// An ended worker counts as its leader; if another program started it, it counts by itself.
     fn of_ended(&self, end: &End) -> Party {
         let parent = self.families.process(end.parent);
         match parent.filter(|it| it.name == end.comm) {

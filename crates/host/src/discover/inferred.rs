@@ -1,9 +1,8 @@
-//! Listening sockets of processes that cannot be inspected: their servers are inferred from facts that every user may
-//! see.
+//! Listening sockets of processes that cannot be inspected: their servers, inferred from facts that every user may see.
 //!
 //! The kernel lists every socket with its user, `/proc` every process with its user and command line. A socket is
 //! assigned to the server that it fits best, with the reason; the other sockets are a separate list. None of this is
-//! proof: a caller that acts on an assignment requires [`HowKnown::Seen`].
+//! proof: a caller that acts on it requires [`HowKnown::Seen`].
 
 use looptax_model::dsn::Kind;
 use looptax_model::record::HowKnown;
@@ -24,9 +23,9 @@ pub struct Listener {
     /// The user of the socket, if the kernel reports it.
     pub uid: Option<u32>,
     pub likely: Option<&'static str>,
-    /// Servers to which the socket may belong, by their indexes in the survey's list: they run as the socket's user.
+    /// Servers that run as the socket's user and may own it, by their indexes in the survey's list.
     pub servers: Vec<usize>,
-    /// If the socket may be a server's: web servers and proxies of the same user to which it may belong as well.
+    /// Web servers and proxies of the same user that may own it as well, if it may be a server's.
     pub web_servers: Vec<Process>,
     pub clients: Vec<Peer>,
     /// TCP connections of this machine that were closed within the last minute.
@@ -34,7 +33,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Whether anything except for its clients suggests that this is a database server's socket.
+    /// Whether more than its clients suggests that this is a database server's socket.
     pub fn may_be_a_server(&self) -> bool {
         self.likely.is_some() || !self.servers.is_empty()
     }
@@ -66,7 +65,7 @@ pub(crate) fn attribute(
     }
     { open.into_iter() }
         .map(|(endpoint, uid, best, mut fitting)| {
-            // A server that already has a port and a socket is not more likely than any other program of its user.
+            // A server with a port and a socket is not more likely than any other program of its user.
             fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
             let is_open = best.is_none() && !fitting.is_empty();
             let own_web = { web.iter() }.filter(|it| is_open && uid == Some(it.uid));
@@ -86,8 +85,7 @@ pub(crate) fn attribute(
         .collect()
 }
 
-/// Web servers and proxies that cannot be inspected; of several processes of one program, the one that started the
-/// others.
+/// Web servers and proxies that cannot be inspected, without those that one of the same program started.
 fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a Process> {
     let is_one = |it: &Process| {
         let program = it.program_name();
@@ -124,13 +122,13 @@ struct Hidden {
     is_alone: bool,
 }
 
-/// The servers that may have sockets here. Those in another container are left out: a container has a separate network,
-/// whose sockets are not listed.
+/// The servers that may have sockets here: those in another container have a separate network, whose sockets are not
+/// listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
     if !servers.iter().any(|it| it.is_hidden) {
         return Vec::new();
     }
-    // A process that started after the first list was made may already have sockets in the kernel's list.
+    // A process that started after the first list may already have sockets in the kernel's list.
     let later = list_processes();
     let is_new = |it: &&Process| !processes.iter().any(|other| other.pid == it.pid);
     let new: Vec<&Process> = later.iter().filter(is_new).collect();
@@ -156,7 +154,7 @@ fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) ->
         .collect()
 }
 
-/// Whether the process `one` has the number `pid`, or was started by that process, directly or through others.
+/// Whether the process `one` is `pid`, or was started by it, directly or through others.
 fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
     let mut now = Some(one);
     // Parents start earlier than their children, but process numbers are reused, so the steps are limited.
@@ -171,7 +169,7 @@ fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
 }
 
 impl Hidden {
-    /// The reason besides the user why the socket may be this server's; `None` if there is no such reason.
+    /// The reason besides the user why the socket may be this server's, if there is one.
     fn fit(&self, place: &Place) -> Option<HowKnown> {
         let is_named = match place {
             Place::Tcp(address) => self.words.name_port(address.port()),
@@ -180,8 +178,7 @@ impl Hidden {
         if is_named {
             return Some(HowKnown::CommandLine);
         }
-        // If the command line of a server names another port than the usual one, the server does not listen on the
-        // usual one.
+        // A server whose command line names another port does not listen on the usual one.
         let is_elsewhere = matches!(place, Place::Tcp(_)) && self.words.name_ports();
         if is_usual(self.kind, place) && !is_elsewhere {
             return Some(HowKnown::UsualPlace);

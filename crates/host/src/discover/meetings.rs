@@ -27,7 +27,7 @@ pub struct Meetings {
 }
 
 /// Looks at the clients of a single-threaded server for a second. `None` if only this process was seen to be connected,
-/// or if the other clients hardly ran in that second.
+/// or the others hardly ran.
 ///
 /// The looks also see a client's other work, so the result is an estimate of where requests are made.
 ///

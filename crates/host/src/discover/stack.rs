@@ -18,7 +18,7 @@ use crate::discover::servers::{Endpoint, Server, listening};
 use crate::discover::web::{is_proxy, is_web_server, known_as};
 use crate::eyes::{Counted, Look};
 
-/// A program's process, with the processes that it has started to share its work.
+/// A program's process, with those that it has started to share its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     /// The process that represents the service: the server's, else the one that started the others.
@@ -36,14 +36,14 @@ pub struct Service {
 /// The connections of one service to another, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Index in `services` of the service that sends the requests; `None` if we may not see which one it is.
+    /// Index in `services` of the service that sends the requests; `None` if we may not see it.
     pub client: Option<usize>,
     /// Index in `services` of the service that receives the requests.
     pub server: usize,
     pub way: Way,
     /// The connections that are open.
     pub connections: Vec<Connection>,
-    /// Number of connections that were seen a moment ago and are closed now.
+    /// Connections that were seen a moment ago and are closed now.
     pub n_passing: usize,
     /// The client's processes that hold the open connections.
     pub processes: BTreeSet<u32>,
@@ -54,7 +54,7 @@ pub struct Link {
 pub struct Stack {
     /// The services: first the servers, in the order of their list.
     pub services: Vec<Service>,
-    /// The links between the services; a service has no link to itself.
+    /// The links between different services.
     pub links: Vec<Link>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn stack(
     draft.finish()
 }
 
-/// A web server or proxy that is not in the list of servers, and the address at which it receives requests.
+/// A web server or proxy that is not in the list of servers, with its addresses.
 struct Relay {
     idx: usize,
     endpoints: Vec<Endpoint>,
@@ -151,9 +151,8 @@ impl<'a> Draft<'a> {
         relays
     }
 
-    /// Whether every client of a proxy belongs to the stack. For a web server that would include every browser: its
-    /// clients belong to the stack only if they are services already, or if the web server passes requests on to a
-    /// database.
+    /// Whether every client of a proxy belongs to the stack. A web server's may be any browser: they belong only if
+    /// they are services already, or if the web server passes requests on to a database.
     fn takes_anybody(&self, relay: usize, servers: &[Server]) -> bool {
         let is_database = |it: &Link| {
             let server = servers.get(it.server);

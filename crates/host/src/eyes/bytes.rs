@@ -21,12 +21,12 @@ use super::refused::Refused;
 use crate::waiting;
 use crate::walk::{Links, Walk};
 
-/// The object that `cargo xtask eyes` makes of `kernel/bytes.bpf.c`.
+/// Made by `cargo xtask eyes` from `kernel/bytes.bpf.c`.
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/bytes.bpf.o");
 const TRACEPOINTS: [(&str, &str); 3] =
     [("sent", "sock_send_length"), ("received", "sock_recv_length"), ("state", "inet_sock_set_state")];
 
-/// The value in `struct connection` for a server's end.
+/// Value of a server's end in `struct connection`.
 const ROLE_SERVER: u8 = 2;
 const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
@@ -38,9 +38,9 @@ const DATA_AT: usize = 48;
 /// Which connections are read, and how many bytes of each send and receive.
 #[derive(Debug, Clone, Default)]
 pub struct Chosen {
-    /// Processes whose connections are all read, and those of their children.
+    /// Processes whose connections, and whose children's, are all read.
     pub pids: Vec<u32>,
-    /// Addresses on which servers listen; the server's end of their connections is read.
+    /// Addresses on which servers listen: the server's ends are read.
     pub places: Vec<ServerPlace>,
     /// The files of servers' Unix sockets, by inode and device as the kernel reports them.
     pub files: Vec<(u64, u32)>,
@@ -70,7 +70,7 @@ pub struct Connection {
     /// Whether the connection may have begun before the capture.
     pub is_old: bool,
     pub ns: u64,
-    /// The process that uses the end of the connection that is read.
+    /// The process that uses this end of the connection.
     pub pid: u32,
     pub comm: String,
     pub ends: Ends,
@@ -103,10 +103,10 @@ pub struct Piece<'a> {
     /// The time, in nanoseconds of the clock that starts with the machine.
     pub ns: u64,
     pub is_received: bool,
-    /// The offset in the stream of this direction, in bytes since this end was seen first. A gap means lost bytes.
+    /// Offset in the stream of this direction, in bytes since this end was seen first. A gap means lost bytes.
     pub at: u64,
     pub bytes: &'a [u8],
-    /// Number of further bytes of the same send or receive that are not read.
+    /// Further bytes of the same send or receive, which are not read.
     pub n_missing: u32,
 }
 
@@ -117,15 +117,14 @@ pub enum Event<'a> {
     Piece(Piece<'a>),
 }
 
-/// Number of bytes that were sent or received but are not handed over, by reason.
+/// Numbers of bytes that were sent or received but not handed over, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
     /// Bytes beyond the limit of one send or receive.
     pub n_snapped: u64,
-    /// Bytes that were sent or received in a way whose buffers are not found: `io_uring`, `sendfile`, `sendmmsg`, a
-    /// 32-bit program.
+    /// Bytes in sends or receives whose buffers are not found: `io_uring`, `sendfile`, `sendmmsg`, a 32-bit program.
     pub n_unreadable: u64,
-    /// Bytes that did not fit because the ring was full.
+    /// Bytes for which the ring had no space.
     pub n_dropped: u64,
 }
 
@@ -134,7 +133,7 @@ pub struct Loaded {
     programs: Ebpf,
 }
 
-/// The attached programs. They stay in the kernel as long as this value exists.
+/// The attached programs, until this value is dropped.
 pub struct Bytes {
     ring: RingBuf<MapData>,
     missing: Array<MapData, u64>,
@@ -240,7 +239,7 @@ pub fn socket_file(path: &Path) -> io::Result<(u64, u32)> {
     Ok((last.stat.st_ino, major(last.stat.st_dev) << 20 | minor(last.stat.st_dev)))
 }
 
-/// Nanoseconds of the clock from which pieces have their times.
+/// The clock of pieces, in nanoseconds.
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -24,26 +24,26 @@ use crate::processes::stat;
 pub use endpoint::{Asked, Name};
 pub use refused::Refused;
 
-/// The object that `cargo xtask eyes` makes of `kernel/turns.bpf.c`.
+/// Made by `cargo xtask eyes` from `kernel/turns.bpf.c`.
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/turns.bpf.o");
 
-/// The programs of the object, each with its tracepoint in the kernel.
+/// The object's programs, each with its tracepoint in the kernel.
 const TRACEPOINTS: [(&str, &str); 3] =
     [("arrived", "sk_data_ready"), ("received", "sock_recv_length"), ("state", "inet_sock_set_state")];
-/// The program and tracepoint for connections of which only one end is visible.
+/// The program for connections of which only one end is visible.
 const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
 
 /// Which connections are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Connections whose both ends are on this machine.
+    /// Connections with both ends on this machine.
     Here,
     /// Also connections whose other end is on another machine, or behind an address that is rewritten. Each request
     /// costs more.
     Elsewhere,
 }
 
-/// The number of 64-bit words in `struct hop` of `kernel/turns.bpf.c`.
+/// Number of 64-bit words in `struct hop` of `kernel/turns.bpf.c`.
 const HOP_WORDS: usize = COUNT_WORDS + END_WORDS + 2 * TIMES_WORDS;
 const COUNT_WORDS: usize = 7;
 const END_WORDS: usize = 4;
@@ -64,7 +64,7 @@ impl Reach {
     }
 }
 
-/// The attached programs. They stay in the kernel as long as this value exists.
+/// The attached programs, until this value is dropped.
 pub struct Eyes {
     reach: Reach,
     hops: KernelMap<MapData, HopKey, HopWords>,
@@ -84,14 +84,14 @@ pub struct Eyes {
 pub struct Look {
     pub over: Duration,
     pub counted: Vec<Counted>,
-    /// Addresses at which TCP connections were opened by clients that are not counted: clients of other machines, or
-    /// with an address that is rewritten on the way.
+    /// Addresses at which clients that are not counted opened TCP connections: clients of other machines, or with an
+    /// address that is rewritten on the way.
     pub opened_elsewhere: Vec<Asked>,
-    /// How long new connections waited at each address until their server received or sent for the first time. The wait
-    /// begins when the connection is opened, or when the client's first request arrives. For a client that sends its
-    /// request immediately, it is at least the time in the queue of `accept`.
+    /// How long new connections waited at each address for the server's first receive or send, counted from their
+    /// opening, or from the arrival of the client's first request. For a client that sends its request immediately, it
+    /// is at least the time in the queue of `accept`.
     pub accepted: HashMap<Asked, Times>,
-    /// Number of connections or turns for which the kernel's table had no space.
+    /// Connections or turns for which the kernel's table had no space.
     pub n_lost: u64,
 }
 
@@ -124,20 +124,19 @@ pub struct Counts {
     pub n_overlapping: u64,
     /// Connections that were opened.
     pub n_opened: u64,
-    /// TCP connections that were closed; the kernel does not report the closing of other connections.
+    /// TCP connections that were closed; for others the kernel does not report it.
     pub n_closed: u64,
     pub n_bytes_asked: u64,
     pub n_bytes_answered: u64,
-    /// The time from a request's arrival at the server until the client has received the answer. It does not include
-    /// the client's own send.
+    /// From a request's arrival at the server until the client has received the answer, without the client's own send.
     pub times: Times,
-    /// The server's part of the time: from its first receive until its answer arrived at the client. It is measured for
-    /// one of eight turns, and for every turn if the client is not on this machine.
+    /// The server's part: from its first receive until its answer arrived at the client. Measured for one of eight
+    /// turns, and for every turn if the client is not on this machine.
     pub served: Times,
 }
 
 impl Counts {
-    /// Number of turns. For clients that are not on this machine only the server's part is visible.
+    /// Number of turns. If the client is not on this machine only the server's part is seen.
     pub fn n_turns(&self) -> u64 {
         self.times.n().max(self.served.n())
     }
@@ -152,7 +151,7 @@ impl Counts {
         self.served.add(&other.served);
     }
 
-    /// The counts since `earlier`; all counts if the earlier ones belong to another process that had the same number.
+    /// The counts since `earlier`; all of them if the earlier ones belong to another process that had the same number.
     fn since(&self, earlier: &Self) -> Self {
         let less = || {
             Some(Self {
@@ -233,13 +232,13 @@ impl Eyes {
         let now = Instant::now();
         let mut earlier = HashMap::with_capacity(hops.len());
         let (mut counted, mut opened_elsewhere) = (Vec::new(), Vec::new());
-        // Number of items at addresses for which the kernel's table had no space.
+        // Items at addresses for which the kernel's table had no space.
         let mut n_nowhere = 0;
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
             let is_gone = client.as_ref().is_some_and(|it| it.has_ended);
-            // If the process has ended, read its counts again: those between the first reading and its end are now in
-            // the table.
+            // If the process has ended, read its counts again, which include those between the first reading and its
+            // end.
             let words = if is_gone { self.hops.get(&key, 0).unwrap_or(words) } else { words };
             let counts = counts(&words);
             let before = self.earlier.get(&key);
@@ -289,11 +288,10 @@ impl Eyes {
     }
 }
 
-/// Whether the process that started at that time has ended. The time is in nanoseconds of the clock that continues
-/// during sleep.
+/// Whether the process that started at that time has ended, in ns of the clock that continues during sleep.
 fn has_ended(pid: u32, started_ns: u64) -> bool {
     match stat(pid) {
-        // If only the process's number was noted, or if our clock has another origin, the number has to suffice.
+        // If only the process's number was noted, or our clock has another origin, the number has to suffice.
         Some(stat) => started_ns != 0 && !is_in_time_namespace() && stat.start_ticks != started_ns / NS_PER_TICK,
         None => !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true),
     }

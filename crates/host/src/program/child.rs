@@ -1,4 +1,4 @@
-//! The work of the child between its start and the program: it gives up all rights, then executes a descriptor.
+//! The child's work between its start and the program: it gives up all rights, then executes a descriptor.
 //!
 //! All memory is allocated before the child exists: the child only makes system calls. Every step that fails ends the
 //! child before the program starts.
@@ -19,20 +19,20 @@ const LIMITS: [(Resource, u64); 4] =
     [(Resource::Cpu, 60), (Resource::Core, 0), (Resource::Fsize, 16 << 20), (Resource::Nofile, 4_096)];
 /// Version of the kernel's structures for capabilities. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
-/// A number larger than the kernel's count of capabilities.
+/// More than the kernel has capabilities.
 const MOST_CAPABILITIES: c_ulong = 64;
 /// Source: `linux/close_range.h`.
 const CLOSE_ON_EXEC: u32 = 1 << 2;
-/// Kernels before 5.11 cannot mark a range of descriptors; on these, this many numbers are tried.
+/// Kernels before 5.11 cannot mark a range of descriptors: there, this many numbers are tried.
 const MOST_DESCRIPTORS: RawFd = 65_536;
 
-/// All data that a child needs, allocated before the child exists.
+/// All data of a child, allocated before the child exists.
 pub(super) struct Child {
     /// The process that creates the child.
     parent: Pid,
     program: OwnedFd,
     folder: Option<OwnedFd>,
-    /// The user that the child becomes; `None` if we are that user already.
+    /// The user that the child becomes; `None` if we are it already.
     becomes: Option<(Uid, Gid, Vec<Gid>)>,
     is_root_s: bool,
     // Owns the strings to which the pointers lead.
@@ -80,7 +80,7 @@ impl Child {
         }
     }
 
-    /// Becomes the program; returns only if it fails, with the reason.
+    /// Becomes the program; returns only on failure, with the reason.
     pub(super) fn become_program(&self) -> io::Error {
         match self.prepare() {
             Ok(()) => self.execute(),
@@ -104,7 +104,7 @@ impl Child {
             rustix::thread::set_thread_res_uid(*uid, *uid, *uid)?;
         }
         drop_capabilities()?;
-        // Otherwise root would get every capability of the bounding set back by executing a program.
+        // Otherwise root would regain every capability of the bounding set by executing.
         if self.is_root_s && !is_bounded {
             return Err(io::Error::from_raw_os_error(libc::EPERM));
         }
@@ -112,8 +112,7 @@ impl Child {
         self.enter_folder()?;
         // This comes after the change of user, which resets it.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // If the parent ended before the call above, it sends no signal, and the calls of a confined child are not
-        // answered any more.
+        // A parent that ended before that call sends no signal, and does not answer the calls of a confined child.
         if rustix::process::getppid() != Some(self.parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
@@ -124,7 +123,7 @@ impl Child {
         Ok(())
     }
 
-    /// Enters the folder in which the process works; `/` if its user may not enter that folder any more.
+    /// Enters the process's working folder; `/` if its user may not enter that any more.
     fn enter_folder(&self) -> io::Result<()> {
         let is_there = { self.folder.as_ref() }.is_some_and(|it| rustix::process::fchdir(it).is_ok());
         if !is_there {
@@ -149,13 +148,13 @@ impl Child {
     }
 }
 
-/// Whether no capability can be gained any more by executing a program.
+/// Whether executing a program can no longer gain a capability.
 fn drop_bounding_set() -> bool {
     for capability in 0..MOST_CAPABILITIES {
         // SAFETY: the call gets only numbers.
         let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         if result != 0 {
-            // EINVAL means that this is the first number that the kernel does not have.
+            // EINVAL: this is the first number that the kernel does not have.
             return io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL);
         }
     }
@@ -196,8 +195,7 @@ pub(super) fn text(text: &OsStr) -> io::Result<CString> {
     Ok(CString::new(text.as_bytes())?)
 }
 
-/// Kills the process group that this process leads: the process, and all processes that it started and that did not
-/// leave the group.
+/// Kills the process group of this leader: the process, and all that it started and that did not leave the group.
 pub(super) fn end_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);

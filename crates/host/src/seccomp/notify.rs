@@ -136,8 +136,7 @@ pub fn is_passing(error: &io::Error) -> bool {
     matches!(number, libc::ENOENT | libc::EINTR | libc::EAGAIN)
 }
 
-/// Puts a filter over this thread and all threads and processes that it starts; returns the listener for the calls that
-/// the filter stops.
+/// Puts a filter over this thread and all that it starts; returns the listener for the calls that it stops.
 pub fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<OwnedFd> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
