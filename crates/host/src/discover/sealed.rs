@@ -82,8 +82,8 @@ impl SealedConnections {
         Ok(Self { stop, watching: std::thread::spawn(move || read(&mut bytes, &flag)) })
     }
 
-    /// Ends the watch. Returns the flows with encrypted connections between `survey`'s servers and clients, the most connections
-    /// first. Connections through a proxy are left out: a connection there may come from another machine.
+    /// Ends the watch. Returns the flows with encrypted connections between `survey`'s servers and clients, the most
+    /// connections first. Connections through a proxy are left out: a connection there may come from another machine.
     pub fn finish(self, survey: &Survey) -> Vec<SealedFlow> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.watching.join().unwrap_or_default();
