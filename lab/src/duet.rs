@@ -71,9 +71,7 @@ impl<T: Read + Write + Send> Stream for T {}
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut coin = Coin::new(options.seed)?;
     println!("{} runs of {} epochs per cell, seed {}\n", options.runs, options.epochs, coin.seed);
-    println!(
-        "| | pair | method | middle of the taxes, % | from, to | half-width, points | runs that say a difference |"
-    );
+    println!("| | pair | method | median tax, % | from, to | half-width, points | runs that report a difference |");
     println!("|---|---|---|---|---|---|---|");
     let folder = tempfile::tempdir()?;
     let servers = [Server::start(&folder.path().join("a"))?, Server::start(&folder.path().join("b"))?];

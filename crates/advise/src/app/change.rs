@@ -14,6 +14,7 @@ use super::setting::{Joins, Setting, Value};
 use super::table::{App, Evidence, HostForm, Role, Step, Words};
 use super::url::{self, Parsed};
 use crate::Fields;
+use crate::dialect::dialects;
 use crate::template::filled;
 
 /// The advice if a change belongs in the environment.
@@ -175,6 +176,16 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
         is_read: app.evidence != Evidence::Known,
         edits,
     }
+}
+
+/// The text that a person writes where looptax changes nothing: that of its driver for the socket, or the command that
+/// prints all texts.
+pub(super) fn by_hand(app: &App, fields: &Fields) -> String {
+    let dialect = dialects().iter().find(|it| it.kind == app.kind && it.name == app.dialect);
+    let Some(dialect) = dialect.filter(|it| it.cannot(fields).is_empty()) else {
+        return "`looptax dsn URL` prints each driver's text for the socket".to_owned();
+    };
+    format!("{}: {}", dialect.place, dialect.text(fields).replace("%2A%2A%2A%2A", MASK))
 }
 
 /// Whether the change belongs in an environment variable, and not in the file.
@@ -465,6 +476,18 @@ mod tests {
         let of_url = |it: &&App| it.name == "laravel_redis_phpredis" && !it.advice.text.is_empty();
         let words = filled(&apps().iter().find(of_url).unwrap().advice.text, &fields).unwrap();
         assert!(words.contains("REDIS_HOST=/s/s"), "{words}");
+    }
+
+    #[test]
+    fn a_call_that_looptax_does_not_change_has_its_drivers_text() {
+        let fields = Fields { socket: "/s/s".to_owned(), folder: "/s".to_owned(), port: 5432, ..Fields::default() };
+        for app in apps().iter().filter(|it| !it.dialect.is_empty()) {
+            let words = by_hand(app, &fields);
+            assert!(!words.contains("looptax dsn"), "{}, {}: {words}", app.title, app.dialect);
+        }
+        let of = |title: &str| by_hand(apps().iter().find(|it| it.title == title).unwrap(), &fields);
+        assert!(of("a Python program with psycopg").contains("psycopg.connect(host='/s'"));
+        assert!(of("a Node program with Bull").contains("looptax dsn"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use looptax_model::dsn::{Address, Kind, MASK, Unspoken};
 use looptax_model::record::Change;
 
 use super::bound::Bound;
-use super::change::{change_for, moves_for};
+use super::change::{by_hand, change_for, moves_for};
 use super::inside::Inside;
 use super::pool::Pool;
 use super::quotes::Quotes;
@@ -133,7 +133,14 @@ impl Found {
     /// password in it is the text that is shown instead.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
-        self.bound.iter().map(|bound| change_for(bound, fields, words)).collect()
+        let change = |bound: &Bound| {
+            let mut change = change_for(bound, fields, words);
+            if change.edits.is_empty() && change.advice.is_empty() {
+                change.advice = by_hand(bound.app, fields);
+            }
+            change
+        };
+        self.bound.iter().map(change).collect()
     }
 
     /// The same for a connection whose lines looptax writes itself: without advice about writing them, and with advice

@@ -384,6 +384,15 @@ fn listens_at(text: &str, everywhere: &str) -> bool {
     rest.is_some_and(|it| it.is_empty() || it.starts_with(':'))
 }
 
+/// The row of programs whose setting is a list of libpq's keywords.
+const OF_KEYWORDS: &str = "a program with a connection string of libpq";
+
+/// The list of libpq's keywords that a setting is a part of.
+fn keywords_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setting> {
+    let (_, parents) = part.path.split_last()?;
+    all.iter().find(|it| it.path == parents && is_keywords(it))
+}
+
 fn app_of(kind: Kind, title: &str) -> Option<&'static App> {
     let mut own = apps().iter().filter(|it| it.name == GUESSED && it.kind == kind);
     own.find(|it| it.title == title)
@@ -407,6 +416,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         false => "an application that is not known",
     };
     let app = app_of(kind.unwrap_or(Kind::Mysql), title)?;
+    let app = keywords_of(&all[anchor], all).and_then(|_| app_of(app.kind, OF_KEYWORDS)).unwrap_or(app);
     let value = |role: Role| text_in(roles, role, all);
     let host = match value(Role::Url).and_then(url::parse) {
         Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,

@@ -259,6 +259,9 @@ pub(crate) struct App {
     /// Calls whose arguments are its settings, under the names of their libraries.
     #[serde(default)]
     pub(crate) calls: Vec<String>,
+    /// The dialect that has its text for the socket; empty if none has.
+    #[serde(default)]
+    pub(crate) dialect: String,
     /// The host that such a call, or an application with a port setting, uses if no host is given.
     pub(crate) usual: Option<String>,
     #[serde(default)]

@@ -163,7 +163,7 @@ fn counted(judged: &[(File, Vec<String>, Verdict)]) -> String {
         let group = match file.right.first().map(String::as_str) {
             None => "name no server",
             Some("sqlite") => "have only SQLite",
-            Some(_) if file.right.iter().all(|it| it.ends_with(" open")) => "leave it open",
+            Some(_) if file.right.iter().all(|it| it.ends_with(" open")) => "leave the answer open",
             Some(_) => "name a server",
         };
         groups.entry(group).or_default()[*verdict as usize] += 1;

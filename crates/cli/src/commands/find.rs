@@ -4,14 +4,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_experiment::comparison::echo_in_ten_seconds;
-use looptax_host::discover::{Glimpses, SealedConnections, Survey, survey, survey_after};
+use looptax_host::discover::{Glimpses, SealedConnections, SealedFlow, Survey, survey, survey_after};
 use looptax_host::eyes::{Eyes, Loaded, Look, Reach, bytes};
 use looptax_model::failure::Failure;
 use looptax_model::record::{CostSource, Found, Note, NoteCode, StreamEvent, StreamLine};
 use looptax_report::found_openmetrics;
 use looptax_report::terminal as report;
 use looptax_store::save_for_all;
-use looptax_switch::diagnose::find::{cost, listing::listing, notes};
+use looptax_switch::diagnose::find::{cost, listing::listing};
 use looptax_switch::{Fallen, Kept, Switch, fallen_back};
 
 use crate::args::FindArgs;
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let stop = stop_flag()?;
     let costs = costs(args, terminal, &stop)?;
     let switches = switches();
-    let list = |earlier: Option<&Survey>, now: &Survey, counted: Option<&Look>| {
-        let mut found = listing(earlier, now, counted, &costs.sources);
+    let list = |earlier: Option<&Survey>, now: &Survey, counted: Option<&Look>, sealed: &[SealedFlow]| {
+        let mut found = listing(earlier, now, counted, sealed, &costs.sources);
         found.notes.extend(fallen(&switches, now));
         found.notes.extend(costs.note.clone());
         found
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let mut eyes = eyes.and_then(|it| it.attach().ok());
     let first = survey(None);
     if args.once {
-        show(args, &list(None, &first, None), terminal)?;
+        show(args, &list(None, &first, None, &[]), terminal)?;
         return Ok(Exit::Done);
     }
     if args.watch {
@@ -67,9 +67,8 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let Some((second, counted)) = second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, &stop) else {
         return Ok(Exit::Interrupted);
     };
-    let mut found = list(Some(&first), &second, counted.as_ref());
-    found.notes.extend(sealed.into_iter().flat_map(|it| notes::sealed(&it.finish(&second), &second)));
-    show(args, &found, terminal)?;
+    let sealed = sealed.map(|it| it.finish(&second)).unwrap_or_default();
+    show(args, &list(Some(&first), &second, counted.as_ref(), &sealed), terminal)?;
     Ok(Exit::Done)
 }
 
@@ -96,7 +95,7 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
         return Ok(None);
     };
     Ok(Some(Looked {
-        found: listing(Some(&first), &second, counted.as_ref(), &sources),
+        found: listing(Some(&first), &second, counted.as_ref(), &[], &sources),
         fallen: fallen_back(&switches(), &second),
     }))
 }
@@ -127,7 +126,7 @@ fn watch(
     args: &FindArgs,
     first: Survey,
     mut eyes: Option<Eyes>,
-    list: impl Fn(Option<&Survey>, &Survey, Option<&Look>) -> Found,
+    list: impl Fn(Option<&Survey>, &Survey, Option<&Look>, &[SealedFlow]) -> Found,
     stop: &AtomicBool,
     terminal: Terminal,
 ) -> Result<Exit, Failure> {
@@ -139,7 +138,7 @@ fn watch(
     while has_paused(pause, stop) {
         let counted = count();
         let later = survey(Some(&earlier));
-        let found = list(Some(&earlier), &later, counted.as_ref());
+        let found = list(Some(&earlier), &later, counted.as_ref(), &[]);
         let is_read = match &mut screen {
             Some(screen) => screen.show(&report::found(&found, args.verbose, terminal.style()))?,
             None => terminal::json_line(&StreamLine::from(StreamEvent::Found(Box::new(found))))?,

@@ -85,12 +85,12 @@ fn look(stop: &AtomicBool) -> Option<Found> {
     let first = survey(None);
     // Without servers there are no clients to count.
     if first.servers.is_empty() {
-        return Some(listing(None, &first, None, &[]));
+        return Some(listing(None, &first, None, &[], &[]));
     }
     // The counters are gone when the measurement begins, since they would make each request more expensive.
     let mut eyes = find::eyes().and_then(|it| it.attach().ok());
     let (second, counted) = find::second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop)?;
-    Some(listing(Some(&first), &second, counted.as_ref(), &[]))
+    Some(listing(Some(&first), &second, counted.as_ref(), &[], &[]))
 }
 
 /// Measures the next kind and reports the result; returns `None` if no kind is left, or a signal stopped it.

@@ -73,6 +73,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
             way: if idx.is_multiple_of(2) { Way::Loopback } else { Way::Unix },
             n_connections: rng.next_u64() % 9,
             asks_by_its_files: false,
+            is_sealed: false,
             requests_per_s: Some([f64::NAN, f64::from(rng.next_u32())][idx % 2]),
             opened_per_s: None,
             p50_us: None,

@@ -55,6 +55,9 @@ pub struct FoundHop {
     pub kind: Option<String>,
     /// How they reach it.
     pub way: Way,
+    /// Whether they were seen to be encrypted (TLS), all of those on which the server sent something.
+    #[serde(default)]
+    pub is_sealed: bool,
     /// Connections that are open.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]

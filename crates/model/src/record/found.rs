@@ -49,6 +49,7 @@ pub struct Found {
 
 /// The CPU time that a request over TCP costs more than over the socket, and the source of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct CostSource {
     /// For this kind of server: `mariadb`; `null` for all (the echo server).
     pub kind: Option<String>,
@@ -58,6 +59,9 @@ pub struct CostSource {
     /// Whether each of its requests had its own connection, which is in the cost.
     #[serde(default)]
     pub is_per_connection: bool,
+    /// Whether its requests over TCP were encrypted (TLS), which is in the cost.
+    #[serde(default)]
+    pub is_sealed: bool,
     /// CPU time added at both ends together, µs per request.
     pub cpu_us_per_request: Figure,
     /// The record, or how it was measured just now.
@@ -183,6 +187,9 @@ pub struct FoundPeer {
     pub asks_by_its_files: bool,
     /// How they reach it.
     pub way: Way,
+    /// Whether they were seen to be encrypted (TLS), all of those on which the server sent something.
+    #[serde(default)]
+    pub is_sealed: bool,
     /// How many connections.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]

@@ -12,6 +12,7 @@ fn of_mariadb() -> CostSource {
         kind: Some("mariadb".to_owned()),
         client_kind: None,
         is_per_connection: false,
+        is_sealed: false,
         cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
         source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
         is_size_uncertain: false,
@@ -35,6 +36,7 @@ pub(crate) fn look() -> Found {
             user: Some("www-data".to_owned()),
             home: Some("docker 3f2a9c1b7d20".to_owned()),
             asks_by_its_files: false,
+            is_sealed: false,
             way,
             n_connections: 3,
             requests_per_s: rate,
@@ -88,6 +90,19 @@ pub(crate) fn look() -> Found {
 
 pub(crate) fn at(width: usize) -> Style {
     Style { width, color: false, unicode: true }
+}
+
+#[test]
+fn the_price_of_encrypted_requests_says_whether_tls_is_in_it() {
+    let mut with_tls = look();
+    with_tls.clients[0].peer.is_sealed = true;
+    let text = found(&with_tls, true, at(120));
+    assert!(text.contains("loopback with TLS"), "{text}");
+    let next = "mariadb: TLS is not in it; looptax compare private:mariadb";
+    assert!(text.contains(next), "{text}");
+    with_tls.cost_sources[0].is_sealed = true;
+    let text = found(&with_tls, true, at(120));
+    assert!(text.contains("mariadb with TLS: ") && !text.contains("TLS is not in it"), "{text}");
 }
 
 #[test]
@@ -300,6 +315,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         user: Some("alice".to_owned()),
         home: None,
         asks_by_its_files: false,
+        is_sealed: false,
         way: Way::Loopback,
         n_connections: 1,
         requests_per_s: Some(rate),

@@ -14,6 +14,7 @@ fn hop(client: Option<(&str, u32)>, server: (&str, u32), kind: &str, way: Way) -
         server: server.0.to_owned(),
         kind: Some(kind.to_owned()),
         way,
+        is_sealed: false,
         n_connections: 4,
         n_passing: 0,
         requests_per_s: None,
@@ -145,6 +146,7 @@ fn r25_every_run_that_a_figure_came_from_is_listed() {
     chain.hops[1].cost_from = vec![1];
     let source = CostSource {
         is_per_connection: true,
+        is_sealed: false,
         source: "run of short ones".to_owned(),
         ..look().cost_sources[0].clone()
     };

@@ -34,7 +34,7 @@ const OTHERS: [&str; 3] = ["selector", "libuv", "go"];
 const IN_A_PROCESS: u64 = 5;
 const A_FEW: u64 = 100;
 /// Processes at once: they mostly wait.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 20;
 /// How many differences are printed in full.
 const MAX_TOLD: usize = 20;
 

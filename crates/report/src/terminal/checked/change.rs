@@ -26,14 +26,23 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
         Some(_) => answer.source.clone(),
         None => format!("the place that sets {} (unit, container, shell)", answer.source),
     };
+    if change.edits.is_empty() && !change.advice.is_empty() {
+        let rest = beyond(change, many, style);
+        return wrapped(&format!("  do    {when}change {place}{whose}: {}\n", change.advice), style) + &rest;
+    }
     let mut text = wrapped(&format!("  do    {when}change {place}{whose}:\n"), style);
     for edit in &change.edits {
         text += &cleaned(&edited(edit), style);
     }
-    let mut rest = String::new();
     if !change.advice.is_empty() {
-        let _ = writeln!(rest, "        also: {}", change.advice);
+        text += &wrapped(&format!("        also: {}\n", change.advice), style);
     }
+    text + &beyond(change, many, style)
+}
+
+/// Lines about what comes after the change.
+fn beyond(change: &Change, many: bool, style: Style) -> String {
+    let mut rest = String::new();
     if !change.restart.is_empty() {
         let _ = writeln!(rest, "        then: {}", change.restart);
     }
@@ -44,7 +53,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     if !change.is_read {
         let _ = writeln!(rest, "        how we know: from general knowledge, not from its source: try it on a copy");
     }
-    text + &wrapped(&rest, style)
+    wrapped(&rest, style)
 }
 
 fn edited(edit: &Edit) -> String {

@@ -110,6 +110,7 @@ fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u3
 fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
     let client = client(hop, text);
     let mut facts = vec![hop.way.to_string()];
+    facts.extend(hop.is_sealed.then(|| "TLS".to_owned()));
     if hop.n_connections > 0 {
         let processes = (hop.n_processes > 1).then(|| format!(" of {} processes", hop.n_processes));
         let connections = counted(hop.n_connections, "connection");

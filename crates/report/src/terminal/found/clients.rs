@@ -168,7 +168,7 @@ fn is_alike(one: &Row, other: &Row) -> bool {
             it.client.peer.user.clone(),
             it.client.peer.home.clone(),
             it.end.clone(),
-            it.client.peer.way,
+            (it.client.peer.way, it.client.peer.is_sealed),
             it.client.via.clone(),
         )
     };
@@ -232,7 +232,8 @@ fn transport(client: &FoundClient, text: Text) -> String {
     let via = via.map(|via| format!(" through {}", shown(via, text)));
     let onward = client.onward.as_ref();
     let onward = onward.map(|it| format!(", on to {}", shown(it, text)));
-    format!("{}{}{}", client.peer.way, via.unwrap_or_default(), onward.unwrap_or_default())
+    let tls = if client.peer.is_sealed { " with TLS" } else { "" };
+    format!("{}{tls}{}{}", client.peer.way, via.unwrap_or_default(), onward.unwrap_or_default())
 }
 
 /// Below this percentage of a core, all digits shown would be zero.

@@ -66,6 +66,25 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         );
         lines.item(2, &line);
     }
+    for kind in priced_without_tls(found) {
+        let kind = shown(kind, text);
+        lines.item(2, &format!("{kind}: TLS is not in it; looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures it"));
+    }
+}
+
+/// The kinds of server to which encrypted requests go that have the price of plain ones.
+fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
+    let is_plain = |places: &[usize]| {
+        let mut sources = places.iter().filter_map(|it| found.cost_sources.get(*it));
+        sources.any(|it| !it.is_sealed)
+    };
+    let of_clients = { found.clients.iter() }.filter(|it| it.peer.is_sealed && is_plain(&it.cost_from));
+    let of_clients = of_clients.filter_map(|client| {
+        let server = found.servers.iter().find(|it| it.pid == client.server_pid);
+        server.map(|it| &*it.kind)
+    });
+    let of_hops = hops(found).filter(|it| it.is_sealed && is_plain(&it.cost_from)).filter_map(|it| it.kind.as_deref());
+    of_clients.chain(of_hops).collect()
 }
 
 /// Names the requests for which a source holds: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per
@@ -77,7 +96,9 @@ fn asked(source: &CostSource, text: Text) -> String {
         Some(client) => format!("{} to {kind}", shown(client, text)),
         None => kind,
     };
-    if source.is_per_connection { format!("{asked}, a connection per request") } else { asked }
+    let tls = if source.is_sealed { " with TLS" } else { "" };
+    let per = if source.is_per_connection { ", a connection per request" } else { "" };
+    format!("{asked}{tls}{per}")
 }
 
 /// The kinds of servers that have clients over TCP.

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use looptax_host::discover::{Closed, Link, Survey};
+use looptax_host::discover::{Closed, Link, SealedFlow, Survey};
 use looptax_model::record::{CostSource, FoundChain, FoundHop, Way};
 
 use super::counts::Counts;
 use super::missing::may_miss;
 use super::paths::{Graph, Path};
-use super::rates::{Asked, Rates, cost, source_of, sum};
+use super::rates::{Asked, Rates, cost, is_sealed, source_of, sum};
 use super::shares::{Shares, charged, rate_of};
 
 /// Returns the chains of a survey. A database and its clients do not form a chain if no other process connects to those
@@ -19,10 +19,11 @@ pub(super) fn chains(
     survey: &Survey,
     rates: Option<&Rates<'_>>,
     counts: Option<&Counts<'_>>,
+    sealed: &[SealedFlow],
     sources: &[CostSource],
 ) -> Vec<FoundChain> {
     let graph = Graph::new(survey);
-    let view = View { survey, rates, counts, sources };
+    let view = View { survey, rates, counts, sealed, sources };
     let paths = graph.paths();
     let links = survey.stack.links.iter();
     let shares =
@@ -35,6 +36,7 @@ struct View<'a> {
     survey: &'a Survey,
     rates: Option<&'a Rates<'a>>,
     counts: Option<&'a Counts<'a>>,
+    sealed: &'a [SealedFlow],
     sources: &'a [CostSource],
 }
 
@@ -80,6 +82,7 @@ impl View<'_> {
             kind: hop.kind.as_deref().unwrap_or_default(),
             client_kind: client.map(|it| it.kind.name()),
             is_per_connection,
+            is_sealed: hop.is_sealed,
         };
         source_of(asked, self.sources)
     }
@@ -96,7 +99,10 @@ impl View<'_> {
         } else {
             None
         };
+        let ends = client.zip(self.survey.stack.services[link.server].server_idx);
+        let is_sealed = ends.is_some_and(|(client, idx)| is_sealed(self.sealed, &client.name, idx, link.way));
         self.with_cost(FoundHop {
+            is_sealed,
             client_pid: client.map(|it| it.process.pid),
             client: client.map(|it| it.name.clone()),
             n_processes: link.processes.len() as u64,
@@ -157,6 +163,7 @@ impl View<'_> {
             server: server.name.clone(),
             kind: kind.map(|it| it.name().to_owned()),
             way,
+            is_sealed: false,
             n_connections: 0,
             n_passing: 0,
             requests_per_s: None,

@@ -93,7 +93,7 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     for comparison in record.comparisons.iter().filter(|it| is_fit(it)) {
         for tax in &comparison.tax {
             let is_valid = tax.verdict != Verdict::Invalid && tax.cpu_us.both.known().is_some();
-            let Some((kind, client_kind)) = asked_in(comparison, tax).filter(|_| is_valid) else {
+            let Some(Asked { kind, client_kind, is_sealed }) = asked_in(comparison, tax).filter(|_| is_valid) else {
                 continue;
             };
             let is_decided = tax.verdict != Verdict::Inconclusive;
@@ -101,6 +101,7 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
                 kind,
                 client_kind,
                 is_per_connection: comparison.load.reconnect_every == Some(1),
+                is_sealed,
                 cpu_us_per_request: tax.cpu_us.both.clone(),
                 source: format!("{source}, {}", minute(&record.started_at)),
                 is_size_uncertain: tax.uncertain_size.is_some(),
@@ -117,31 +118,42 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
 /// Whether two costs are of the same requests.
 fn is_same(one: &CostSource, other: &CostSource) -> bool {
     let is_of_kind = (&one.kind, &one.client_kind) == (&other.kind, &other.client_kind);
-    is_of_kind && one.is_per_connection == other.is_per_connection
+    is_of_kind && (one.is_per_connection, one.is_sealed) == (other.is_per_connection, other.is_sealed)
 }
 
-fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<(Option<String>, Option<String>)> {
+/// The requests to which a tax belongs.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    kind: Option<String>,
+    /// The kind of the pooler that sends them, if a pooler does.
+    client_kind: Option<String>,
+    /// Whether TLS is part of the tax.
+    is_sealed: bool,
+}
+
+fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<Asked> {
     asked(&comparison.target, &tax.baseline, &tax.arm)
 }
 
-/// Returns the kinds of the server and of the pooler in front of it, if any, for requests that use TCP in one arm and
-/// the socket in the other while all else is alike; `None` for other pairs of arms.
-fn asked(target: &Target, baseline: &str, arm: &str) -> Option<(Option<String>, Option<String>)> {
+/// Returns the kinds of the server and of the pooler in front of it, if any, for requests that use TCP in one arm, plain
+/// or encrypted, and the plain socket in the other while all else is alike; `None` for other pairs of arms.
+fn asked(target: &Target, baseline: &str, arm: &str) -> Option<Asked> {
     let kind = kind_of(target);
     let (socket, tcp): (Arm, Arm) = (baseline.parse().ok()?, arm.parse().ok()?);
+    let is_sealed = tcp == Arm::Tls;
     let is_first = match (socket.second_hop(), tcp.second_hop()) {
-        (None, None) => (socket, tcp) == (Arm::Unix, Arm::Tcp),
+        (None, None) => socket == Arm::Unix && (is_sealed || tcp == Arm::Tcp),
         (one, other) => one == other && socket.is_unix() && !tcp.is_unix(),
     };
     if is_first {
-        return Some((kind, None));
+        return Some(Asked { kind, client_kind: None, is_sealed });
     }
     let hops = (socket.second_hop()?, tcp.second_hop()?);
     let is_second = hops == (Arm::Unix, Arm::Tcp) && socket.is_unix() == tcp.is_unix();
     let mut kinds = Kind::ALL.into_iter();
     let pooler = kinds.find(|it| Some(it.name()) == kind.as_deref())?;
     let behind = pooler.facts().pools?;
-    is_second.then(|| (Some(behind.name().to_owned()), kind))
+    is_second.then(|| Asked { kind: Some(behind.name().to_owned()), client_kind: kind, is_sealed: false })
 }
 
 /// Returns a record's time to the minute, in this machine's time zone.
@@ -181,8 +193,11 @@ mod tests {
     fn check(kind: &str, baseline: &str, arm: &str, expected: Option<(&str, Option<&str>)>) {
         let target = Target { kind: kind.to_owned(), ..Target::default() };
         let found = asked(&target, baseline, arm);
-        let found = found.as_ref().map(|(kind, client)| (kind.as_deref(), client.as_deref()));
-        let expected = expected.map(|(kind, client)| (Some(kind), client));
+        let expected = expected.map(|(kind, client)| Asked {
+            kind: Some(kind.to_owned()),
+            client_kind: client.map(str::to_owned),
+            is_sealed: arm == "tls",
+        });
         assert_eq!(found, expected, "{arm} over {baseline}");
     }
 
@@ -197,5 +212,7 @@ mod tests {
         check("mariadb", "unix", "tcp", Some(("mariadb", None)));
         check("mariadb", "unix", "abstract", None);
         check("mariadb", "tcp", "tls", None);
+        check("mariadb", "unix", "tls", Some(("mariadb", None)));
+        check("mariadb", "tls-unix", "tls", None);
     }
 }

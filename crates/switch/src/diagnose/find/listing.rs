@@ -1,8 +1,8 @@
 //! The findings of a survey, in the form in which they are shown and saved.
 
 use looptax_host::discover::{
-    Client, Endpoint, Listener, OtherConnections, Peer, Place, Problem, Process, Server, SocketFile, Survey,
-    asks_by_its_files, known_as,
+    Client, Endpoint, Listener, OtherConnections, Peer, Place, Problem, Process, SealedFlow, Server, SocketFile,
+    Survey, asks_by_its_files, known_as,
 };
 use looptax_host::eyes::Look;
 use looptax_model::record::{
@@ -13,12 +13,18 @@ use looptax_model::record::{
 use super::chains::chains;
 use super::counts::Counts;
 use super::names::Names;
-use super::notes::notes;
-use super::rates::{Asked, Rates, cost, source_of};
+use super::notes::{notes, sealed_notes};
+use super::rates::{Asked, Rates, cost, is_sealed, source_of};
 
 /// Lists the later survey. With an earlier one the list has rates, and with rates and a source also costs. `counted`
-/// holds the kernel's counts between the two surveys.
-pub fn listing(earlier: Option<&Survey>, survey: &Survey, counted: Option<&Look>, sources: &[CostSource]) -> Found {
+/// holds the kernel's counts between the two surveys, and `sealed` the encrypted connections that these showed.
+pub fn listing(
+    earlier: Option<&Survey>,
+    survey: &Survey,
+    counted: Option<&Look>,
+    sealed: &[SealedFlow],
+    sources: &[CostSource],
+) -> Found {
     let names = Names::new();
     let rates = earlier.map(|earlier| Rates::between(earlier, survey));
     let rate = |peer: &Peer| { rates.as_ref() }?.requests_per_s(peer.way, &peer.connections);
@@ -27,17 +33,13 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, counted: Option<&Look>
     for client in &survey.clients {
         let asked = counts.as_ref().and_then(|it| it.of(client));
         let rate = asked.as_ref().map_or_else(|| rate(&client.peer), |it| Some(it.requests_per_s));
-        clients.push(FoundClient {
-            peer: FoundPeer {
-                opened_per_s: asked.map(|it| it.opened_per_s),
-                p50_us: asked.and_then(|it| it.p50_us),
-                ..found_peer(&client.peer, rate, &names)
-            },
-            ..found_client(client, survey, rate, sources, &names)
-        });
+        let found = found_client(client, survey, sealed, rate, sources, &names);
+        let opened_per_s = asked.map(|it| it.opened_per_s);
+        let p50_us = asked.and_then(|it| it.p50_us);
+        clients.push(FoundClient { peer: FoundPeer { opened_per_s, p50_us, ..found.peer }, ..found });
     }
     clients.extend(counts.iter().flat_map(Counts::without_connection).map(|(client, name, asked)| {
-        let found = found_client(&client, survey, Some(asked.requests_per_s), sources, &names);
+        let found = found_client(&client, survey, sealed, Some(asked.requests_per_s), sources, &names);
         let program = found.peer.program.clone().or(Some(name));
         let opened_per_s = Some(asked.opened_per_s);
         FoundClient { peer: FoundPeer { program, opened_per_s, p50_us: asked.p50_us, ..found.peer }, ..found }
@@ -61,14 +63,14 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, counted: Option<&Look>
             })
             .collect(),
         clients,
-        chains: chains(survey, rates.as_ref(), counts.as_ref(), sources),
+        chains: chains(survey, rates.as_ref(), counts.as_ref(), sealed, sources),
         listeners: { survey.listeners.iter() }
             .map(|it| {
                 let clients = { it.clients.iter() }.map(|peer| found_peer(peer, rate(peer), &names));
                 found_listener(it, clients.collect(), survey, &names)
             })
             .collect(),
-        notes: notes(survey, counted.is_some()),
+        notes: notes(survey, counted.is_some()).into_iter().chain(sealed_notes(sealed, survey)).collect(),
     }
 }
 
@@ -143,6 +145,7 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
         home: process.and_then(|it| names.home_of(it)),
         asks_by_its_files: process.is_some_and(asks_by_its_files),
         way: peer.way,
+        is_sealed: false,
         n_connections: peer.connections.len() as u64,
         requests_per_s,
         opened_per_s: None,
@@ -164,20 +167,24 @@ fn file_words(file: SocketFile, at: &Process, names: &Names) -> String {
 fn found_client(
     client: &Client,
     survey: &Survey,
+    sealed: &[SealedFlow],
     requests_per_s: Option<f64>,
     sources: &[CostSource],
     names: &Names,
 ) -> FoundClient {
     let server = &survey.servers[client.server_idx];
+    let process = client.peer.process.as_ref();
+    let is_sealed = process.is_some_and(|it| is_sealed(sealed, &known_as(it), client.server_idx, client.peer.way));
     let asked = Asked {
         kind: server.kind.name(),
         client_kind: server_of(&client.peer, survey).map(|it| it.kind.name()),
         is_per_connection: false,
+        is_sealed,
     };
     let source = requests_per_s.filter(|_| client.peer.way.is_tcp()).and_then(|_| source_of(asked, sources));
     let priced = source.zip(requests_per_s);
     FoundClient {
-        peer: found_peer(&client.peer, requests_per_s, names),
+        peer: FoundPeer { is_sealed, ..found_peer(&client.peer, requests_per_s, names) },
         server_pid: server.process.pid,
         via: client.via.as_ref().map(|hop| {
             let shared = if hop.leads_elsewhere { " (which leads to other servers too)" } else { "" };

@@ -74,7 +74,7 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
 }
 
 /// Notes on encrypted connections within this machine, as the kernel showed them.
-pub fn sealed(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
+pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
     let note = |flow: &SealedFlow| {
         let server = &survey.servers[flow.server_idx];
         let client = flow.client.as_deref().unwrap_or("a client that was not seen");

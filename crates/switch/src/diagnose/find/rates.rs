@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use looptax_host::discover::{Connection, NamespaceId, Survey, Traffic};
+use looptax_host::discover::{Connection, NamespaceId, SealedFlow, Survey, Traffic};
 use looptax_model::record::{CostSource, Estimate, Figure, Way};
 
 /// The traffic of each TCP connection, by its ends.
@@ -82,22 +82,37 @@ pub(super) struct Asked<'a> {
     pub(super) client_kind: Option<&'a str>,
     /// Whether each request has its own connection.
     pub(super) is_per_connection: bool,
+    /// Whether its connections are encrypted.
+    pub(super) is_sealed: bool,
 }
 
 /// Returns the index of the cost of such requests: for this client, else for any client of this kind of server, else
 /// for every server. A cost of kept connections is never used for requests that have their own connection, nor the
-/// other way round.
+/// other way round. Encrypted requests get the cost of plain TCP if the cost of TLS was not measured; plain requests
+/// never get the cost of TLS.
 pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
-    let of = |kind: Option<&str>, client_kind: Option<&str>| {
+    let of = |kind: Option<&str>, client_kind: Option<&str>, is_sealed: bool| {
         let is_it = |it: &CostSource| {
             let is_of_kind = (it.kind.as_deref(), it.client_kind.as_deref()) == (kind, client_kind);
-            is_of_kind && it.is_per_connection == asked.is_per_connection
+            is_of_kind && (it.is_per_connection, it.is_sealed) == (asked.is_per_connection, is_sealed)
         };
         sources.iter().position(is_it)
     };
     let kind = Some(asked.kind);
-    let own = asked.client_kind.and_then(|it| of(kind, Some(it)));
-    own.or_else(|| of(kind, None)).or_else(|| of(None, None))
+    let any = |is_sealed: bool| {
+        let own = asked.client_kind.and_then(|it| of(kind, Some(it), is_sealed));
+        own.or_else(|| of(kind, None, is_sealed)).or_else(|| of(None, None, is_sealed))
+    };
+    asked.is_sealed.then(|| any(true)).flatten().or_else(|| any(false))
+}
+
+/// Whether everything on this client's connections to a server is encrypted.
+pub(super) fn is_sealed(sealed: &[SealedFlow], client: &str, server_idx: usize, way: Way) -> bool {
+    let is_it = |it: &SealedFlow| {
+        let is_same = (it.server_idx, it.way.is_tcp()) == (server_idx, way.is_tcp());
+        is_same && it.client.as_deref() == Some(client) && it.n_plain == 0
+    };
+    sealed.iter().any(is_it)
 }
 
 /// Returns the CPU time that requests cost by one source, in ms per second.

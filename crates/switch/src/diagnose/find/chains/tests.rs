@@ -52,7 +52,7 @@ fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey
 
 #[track_caller]
 fn check(survey: &Survey, expected: &[&str]) {
-    let all = chains(survey, None, None, &[]);
+    let all = chains(survey, None, None, &[], &[]);
     let each = all.iter().map(|chain| {
         let hops = chain.hops.iter();
         let named = hops.map(|it| format!("{}>{}", it.client.as_deref().unwrap(), it.server));
@@ -95,14 +95,14 @@ fn services_that_ask_each_other_end_in_one_chain() {
     let kinds = [Kind::Http, Kind::Uwsgi];
     check(&survey(&kinds, &[], &[(0, 1), (1, 0)]), &["http>uwsgi uwsgi>http"]);
     let web = ["nginx", "haproxy"];
-    let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, None, &[]);
+    let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, None, &[], &[]);
     assert_eq!(found.len(), 1, "{found:#?}");
 }
 
 #[test]
 fn a_cost_that_nobody_measured_is_named_by_its_kind() {
     let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
-    let found = chains(&survey, None, None, &[of_mariadb(3.0, true)]);
+    let found = chains(&survey, None, None, &[], &[of_mariadb(3.0, true)]);
     // None of its connections is open.
     assert_eq!(found[0].kinds_without_connection_cost, ["php-fpm"]);
     assert_eq!(found[0].cpu_ms_per_s, None);
@@ -113,6 +113,7 @@ fn of_mariadb(us: f64, is_per_connection: bool) -> CostSource {
         kind: Some("mariadb".to_owned()),
         client_kind: None,
         is_per_connection,
+        is_sealed: false,
         cpu_us_per_request: looptax_model::record::Figure::new(us, us, us, 20),
         source: "run x".to_owned(),
         is_size_uncertain: false,
@@ -123,7 +124,7 @@ fn of_mariadb(us: f64, is_per_connection: bool) -> CostSource {
 /// The cost of PHP's requests to MariaDB, at these rates, and the kinds without one of either sort.
 fn priced(open: f64, closed: f64, sources: &[CostSource]) -> (Option<f64>, [bool; 2]) {
     let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
-    let view = View { survey: &survey, rates: None, counts: None, sources };
+    let view = View { survey: &survey, rates: None, counts: None, sealed: &[], sources };
     let hop = view.with_cost(FoundHop {
         n_connections: 2,
         requests_per_s: Some(open),
@@ -147,6 +148,15 @@ fn r25_connections_of_one_request_and_kept_ones_have_each_their_own_price() {
     assert_eq!(priced(100.0, 50.0, of_kept), (Some(0.3), [false, true]));
     let both = [kept.clone(), short.clone()];
     assert_eq!(priced(100.0, 50.0, &both), (Some(1.3), [false, false]));
+}
+
+#[test]
+fn encrypted_requests_have_the_price_of_tls_and_without_one_that_of_plain_tcp() {
+    let asked = |is_sealed| Asked { kind: "mariadb", client_kind: None, is_per_connection: false, is_sealed };
+    let both = [false, true].map(|is_sealed| CostSource { is_sealed, ..of_mariadb(3.0, false) });
+    assert_eq!([false, true].map(|it| source_of(asked(it), &both)), [Some(0), Some(1)]);
+    assert_eq!([false, true].map(|it| source_of(asked(it), &both[..1])), [Some(0), Some(0)]);
+    assert_eq!([false, true].map(|it| source_of(asked(it), &both[1..])), [None, Some(0)]);
 }
 
 /// Two programs at one pooler, at these rates, `None` for one over the socket: what each is charged of the
@@ -173,7 +183,7 @@ fn r25_a_hop_that_two_chains_share_is_charged_to_each_by_what_comes_in_from_it()
 fn a_way_that_several_chains_begin_with_is_nobodys_alone() {
     let kinds = [Kind::PhpFpm, Kind::Http];
     let survey = survey(&kinds, &["haproxy", "nginx"], &[(2, 3), (3, 0), (3, 1)]);
-    let found = chains(&survey, None, None, &[]);
+    let found = chains(&survey, None, None, &[], &[]);
     let shared = { found.iter() }.map(|it| it.hops.iter().map(|it| it.is_shared).collect());
     let shared: Vec<Vec<bool>> = shared.collect();
     assert_eq!(shared, [[true, false], [true, false]]);
@@ -189,7 +199,7 @@ fn closed() -> Closed {
 #[test]
 fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
     let mut survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 2)]);
-    let missing = |survey: &Survey| chains(survey, None, None, &[])[0].may_miss.clone();
+    let missing = |survey: &Survey| chains(survey, None, None, &[], &[])[0].may_miss.clone();
     assert!(missing(&survey).is_empty());
     survey.others[1].closed.insert(closed());
     assert_eq!(missing(&survey), [1]);
@@ -202,9 +212,9 @@ fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
 fn a_server_of_the_chain_is_not_missing_nor_is_one_in_another_network() {
     let mut with_it = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
     with_it.others[1].closed.insert(closed());
-    assert!(chains(&with_it, None, None, &[])[0].may_miss.is_empty());
+    assert!(chains(&with_it, None, None, &[], &[])[0].may_miss.is_empty());
     let mut elsewhere = survey(&PHP, &["nginx"], &[(4, 0)]);
     let network = looptax_host::discover::NamespaceId(1);
     elsewhere.others[1].closed.insert(Closed { network, ..closed() });
-    assert!(chains(&elsewhere, None, None, &[])[0].may_miss.is_empty());
+    assert!(chains(&elsewhere, None, None, &[], &[])[0].may_miss.is_empty());
 }
