@@ -40,7 +40,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     text + &beyond(change, many, style)
 }
 
-/// Lines about what comes after the change.
+/// Lines about the steps after the change.
 fn beyond(change: &Change, many: bool, style: Style) -> String {
     let mut rest = String::new();
     if !change.restart.is_empty() {

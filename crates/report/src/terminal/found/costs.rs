@@ -72,7 +72,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
 }
 
-/// The kinds of server to which encrypted requests go that have the price of plain ones.
+/// The kinds of servers whose encrypted requests are counted at the cost of plain ones.
 fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
     let is_plain = |places: &[usize]| {
         let mut sources = places.iter().filter_map(|it| found.cost_sources.get(*it));
