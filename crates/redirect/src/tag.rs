@@ -32,7 +32,10 @@ pub(crate) struct Tag {
 impl Tag {
     /// For the `serial`-th connection.
     pub(crate) fn new(peer: SocketAddr, serial: u64) -> Self {
-        Self { peer, own_port: (FIRST_PORT + serial % N_PORTS) as u16 }
+        let own_port = (FIRST_PORT + serial % N_PORTS) as u16;
+        // With the peer's port Go would consider it a connection to itself, and dial again.
+        let own_port = if own_port == peer.port() { FIRST_PORT as u16 - 1 } else { own_port };
+        Self { peer, own_port }
     }
 
     /// The name without its leading zero byte; `maker` and `serial` keep it apart from all others.
@@ -184,6 +187,15 @@ mod tests {
         check("[::1]:5432");
         check("[::ffff:127.0.0.1]:65535");
         check("[ffff:1:2:3:4:5:6:7]:1");
+    }
+
+    #[test]
+    fn no_connection_is_from_the_port_that_it_leads_to() {
+        let peer: SocketAddr = "127.0.0.1:40000".parse().unwrap();
+        for serial in [0, 7_231, 7_232, 7_233, N_PORTS + 7_232] {
+            let Tag { own_port, .. } = Tag::new(peer, serial);
+            assert!(own_port != peer.port() && own_port >= 32_767, "{serial}: {own_port}");
+        }
     }
 
     #[test]

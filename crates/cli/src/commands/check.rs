@@ -158,7 +158,7 @@ fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<E
                 let checked = Checked::Connections(looked.connections);
                 let style = terminal.style();
                 text += &report::checked(&checked, &looked.sources.unread(), args.verbose, style);
-                text += &for_whom(&looked.client);
+                text += &for_whom(&looked.client, terminal);
                 if looked.is_written {
                     text += &switched_by(path, args);
                 }
@@ -220,7 +220,7 @@ fn show(
 ) -> Result<Exit, Failure> {
     outputs::show(checked, &args.json, || {
         let text = report::checked(checked, unread, args.verbose, terminal.style());
-        text + &for_whom(client) + next
+        text + &for_whom(client, terminal) + next
     })?;
     let verdicts: Vec<SwitchVerdict> = match checked {
         Checked::Address(points) => vec![verdict(points)],
@@ -231,7 +231,7 @@ fn show(
 
 /// Returns a line with the user as which the check was made, if no client was named: root reaches more than an
 /// application may.
-fn for_whom(client: &Client) -> String {
+fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
         return String::new();
     }
@@ -240,7 +240,7 @@ fn for_whom(client: &Client) -> String {
     } else {
         "the user who runs looptax"
     };
-    format!("  as    {who}; choose the client with --user or --pid\n")
+    report::fitted(&format!("  as    {who}; choose the client with --user or --pid\n"), terminal.style().width)
 }
 
 /// Returns the command that prints an address for every driver: an address does not show which file to change.
