@@ -1,9 +1,9 @@
 //! Pages of a web application as load: worker threads with kept connections, slices in closed and open loop.
 //!
-//! A page is one HTTP request and its answer. Each worker is a separate client, which asks for one page at a time; what
-//! is asked for, and when, is drawn from the seed and a slice's place, so that slices of the same rank ask both arms
-//! for the same pages. How a stream is opened is the caller's, by a [`PageOpener`]; so is what a slice is for. Called
-//! by the trial.
+//! A page is one HTTP request and its answer. Each worker is a separate client that requests one page at a time. The
+//! pages and their times are drawn from the seed and the slice's position, so slices of the same rank request the same
+//! pages from both arms. The caller provides the way to open a stream, as a [`PageOpener`], and decides what a slice is
+//! for. The trial calls this.
 
 mod client;
 mod deal;
