@@ -1,7 +1,7 @@
 //! Names of users and programs, either unchanged or as keyed hashes.
 //!
-//! If a fleet uses the same key, equal names have equal hashes, so pairs can be counted. Without the key nobody can
-//! find a name by hashing candidates.
+//! If a fleet uses the same key, equal names have equal hashes, so pairs can be counted. Without the key a reader
+//! cannot find a name by hashing candidates.
 
 use std::fmt::Write;
 
