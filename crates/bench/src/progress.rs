@@ -18,7 +18,7 @@ pub enum Phase {
 pub struct Progress<'a> {
     /// The contrast whose epoch just ended.
     pub contrast: &'a str,
-    /// Its position in the plan.
+    /// The contrast's position in the plan.
     pub contrast_idx: usize,
     pub phase: Phase,
     pub n_epochs: usize,

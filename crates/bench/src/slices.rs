@@ -52,7 +52,7 @@ pub struct FilledSlice {
     pub start_ns: u64,
     /// The latency of each request that counts.
     pub latencies_ns: Vec<u32>,
-    /// How late requests were sent, as the 99th percentile, if a schedule said when they were due.
+    /// How late requests were sent (99th percentile); `None` if no schedule said when they were due.
     pub lag_p99_ns: Option<u32>,
 }
 

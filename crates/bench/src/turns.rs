@@ -1,8 +1,8 @@
 //! Scheduling in turns: the other end of a connection gets a core only when the first end gives it up.
 //!
 //! Under normal scheduling, a process that has used less of the core takes it from the other as soon as it is woken. So
-//! any change in the balance of the two ends also changes how often that happens, and its cost is no longer only its
-//! own. With real-time priority (`SCHED_FIFO`, the same for both ends) it never happens. Only for positive controls:
+//! any change in the balance of the two ends also changes how often that happens, and its measured cost includes this
+//! effect. With real-time priority (`SCHED_FIFO`, the same for both ends) it never happens. Only for positive controls:
 //! programs are not run that way in practice.
 
 use std::io;

@@ -19,7 +19,7 @@ pub struct Column {
     /// The column's name: lower-case letters, digits and `_`, with the unit at its end.
     pub name: &'static str,
     pub kind: Kind,
-    /// Its meaning, units and source.
+    /// The column's meaning, units and source.
     pub doc: &'static str,
 }
 

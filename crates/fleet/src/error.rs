@@ -36,7 +36,7 @@ pub enum FleetError {
         /// The fault in the address, never the address itself.
         what: String,
     },
-    /// No certificate authority is known that could be trusted.
+    /// No trusted certificate authority is known.
     #[error("cannot read certificate authorities from `{}`: {what}", path.display())]
     Authority { path: PathBuf, what: String },
     /// The collector does not answer, or cannot be trusted.

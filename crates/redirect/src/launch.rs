@@ -47,7 +47,7 @@ pub struct Surroundings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     pub uid: u32,
-    /// Its primary group.
+    /// The user's primary group.
     pub gid: u32,
     pub groups: Vec<u32>,
 }

@@ -1,7 +1,7 @@
 //! A Redis that follows a script: it answers looptax's commands, and fails when the script says so.
 //!
-//! It listens on a socket and on a port that the kernel chose. Every key is missing. One thread accepts connections,
-//! and a separate thread serves each; all end with the connections. Used by tests of the command line.
+//! The server listens on a socket and on a port that the kernel chose. Every key is missing. One thread accepts
+//! connections, and a separate thread serves each; all end with the connections. Used by tests of the command line.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -1,7 +1,7 @@
 //! A peer that answers from a recording in memory: no thread, no socket, no waiting.
 //!
-//! It does not check the requests, so it is for exchanges with fixed answers. A server that has to compute its answer
-//! (SCRAM) needs a thread at the other end of a socket pair. Used by the protocol tests.
+//! The peer does not check the requests, so it is for exchanges with fixed answers. A server that has to compute its
+//! answer (SCRAM) needs a thread at the other end of a socket pair. Used by the protocol tests.
 
 use std::io::{self, Read, Write};
 

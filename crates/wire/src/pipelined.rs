@@ -15,7 +15,7 @@ pub struct Pipelined<C> {
 }
 
 impl<C: Codec> Pipelined<C> {
-    /// A batch has `n` requests of `inner`, and at least one. Each must be answered by one reply with at least
+    /// A batch has `n` requests of `inner`, but at least one. Each must be answered by one reply with at least
     /// `least_data_bytes` bytes of data: the caller sees only the whole batch's reply.
     pub fn new(inner: C, n: usize, least_data_bytes: usize) -> Self {
         Self { inner, n: n.max(1), n_answered: 0, least_data_bytes, at: 0 }

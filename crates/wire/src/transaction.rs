@@ -19,7 +19,7 @@ pub use values::{Bound, Values};
 pub struct Transaction {
     /// Numbers that are drawn when the request starts; [`Value`]s refer to them by position.
     pub draws: Vec<Draw>,
-    /// Its statements, in order.
+    /// The request's statements, in order.
     pub steps: Vec<Step>,
 }
 

@@ -1,7 +1,8 @@
 //! Starts a slice on all client threads together, and tells the coordinator when the last thread is done.
 //!
-//! It is also the watchdog: client threads wait for answers without a time limit, as real clients do by default, since
-//! a limit costs a kernel timer per wait. So the coordinator shuts the connections down if an answer takes too long.
+//! The barrier is also the watchdog: client threads wait for answers without a time limit, as real clients do by
+//! default, since a limit costs a kernel timer per wait. So the coordinator shuts the connections down if an answer
+//! takes too long.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -81,8 +81,8 @@ impl Conversation {
     }
 
     /// Whether both connections lead to one server, for servers that list only an account's own connections. The
-    /// connection `other` takes a lock under a unique name, and this connection checks that the lock is held by the
-    /// other's number. The lock is then released immediately.
+    /// connection `other` takes a lock under a unique name, and this connection checks that the server reports the
+    /// other one as the holder. The lock is then released immediately.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses, or does not speak SQL.

@@ -40,9 +40,9 @@ pub fn peers_of(pid: u32) -> Vec<Peer> {
 /// The TCP connections of a proxy process, which copies data between pairs of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Relayed {
-    /// The far ends of the connections that it accepted on its own port.
+    /// The far ends of the connections that the process accepted on its own port.
     pub accepted: Vec<SocketAddr>,
-    /// Its own ends of the connections that it opened.
+    /// The process's own ends of the connections that it opened.
     pub opened: Vec<SocketAddr>,
 }
 

@@ -80,9 +80,9 @@ pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
 /// The result of one connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate {
-    /// When the connect was due, after the first one.
+    /// Time from the first connect to the moment at which this one was due.
     pub due: Duration,
-    /// When its answer arrived or it failed, after the first connect.
+    /// Time from the first connect to the answer or the failure of this one.
     pub at: Duration,
     /// The name of the error, if it failed.
     pub error: Option<String>,

@@ -9,8 +9,8 @@ use crate::connect::Worker;
 use crate::cores::pin_thread;
 use crate::plan::Placement;
 
-/// With more connections than this, their ends are neither followed nor observed: for each connection that takes
-/// reading four files of `/proc`.
+/// With more connections than this, their ends are neither followed nor observed, because for each connection four
+/// files of `/proc` have to be read.
 pub(super) const MOST_CONNECTIONS: usize = 16;
 
 /// The threads at the two ends of each connection of an epoch; empty if they are pinned.

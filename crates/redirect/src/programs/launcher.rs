@@ -1,6 +1,6 @@
 //! The launcher's process: starts watchdogs, and ends all their descendants.
 //!
-//! It waits for three things together: a request, the end of a child, and the end of the measuring process.
+//! The launcher waits for three things together: a request, the end of a child, and the end of the measuring process.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -27,7 +27,7 @@ const HELD_BACK: [i32; 8] = [
     libc::SIGTTOU,
     libc::SIGCHLD,
 ];
-/// Pause between two checks whether the program has ended after it was asked to.
+/// After the program was asked to end: the pause between two checks whether it has.
 const PAUSE_MS: i32 = 5;
 const NS_PER_MS: u64 = 1_000_000;
 

@@ -1,7 +1,7 @@
 //! The supervisor: receives calls from the kernel and answers them.
 //!
-//! It is a separate process between the watchdog and the program (`launch`), or runs in the watchdog if that process
-//! died. Each thread answers one call at a time; `pool` ensures that a thread is free.
+//! The supervisor is a separate process between the watchdog and the program (`launch`), or runs in the watchdog if
+//! that process died. Each thread answers one call at a time; `pool` ensures that a thread is free.
 
 mod pool;
 mod sockets;

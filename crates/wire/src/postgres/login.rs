@@ -28,9 +28,9 @@ const ASK_FOR_TLS: &str = "ask for TLS";
 /// Whether a password may be sent in clear text, or as an md5 hash, if the server asks for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clear {
-    /// It may: the connection stays within this machine, or is encrypted.
+    /// The password may be sent: the connection stays within this machine, or is encrypted.
     MayGo,
-    /// It may not.
+    /// The password must not be sent in this way.
     NeverGoes,
 }
 

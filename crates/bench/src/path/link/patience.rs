@@ -64,7 +64,7 @@ pub(crate) fn part_of(limit: Duration) -> Duration {
     limit.min(waiting::STEP)
 }
 
-/// Repeats a call on a socket whose own limit is [`part_of`] the limit, until it succeeds, `limit` has passed or a
+/// Repeats a call on a socket whose own time limit is `part_of(limit)`, until it succeeds, `limit` has passed or a
 /// signal ends the wait. `check` is called between two calls.
 pub(crate) fn patiently<T>(
     limit: Duration,

@@ -1,4 +1,4 @@
-//! The requests to the echo server, which take time only for the transport.
+//! The requests to the echo server, whose time is spent only in the transport.
 
 use looptax_wire::echo::{Hello, Traffic};
 
