@@ -131,7 +131,7 @@ fn words_after(said: &str) -> String {
     }
 }
 
-/// Why an experiment could not go on.
+/// Why an experiment could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// Connections could not be opened or proved.

@@ -250,7 +250,7 @@ pub struct Course {
     pub warm_up: WarmUp,
     /// When the experiment ends.
     pub stopping: Stopping,
-    /// Most bytes of latencies that are kept in memory; later epochs keep only their counts.
+    /// Highest number of bytes of latencies that are kept in memory; later epochs keep only their counts.
     pub max_sample_bytes: usize,
 }
 

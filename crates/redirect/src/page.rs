@@ -60,7 +60,7 @@ pub(crate) struct Page {
     ended: AtomicU64,
     /// By signal number: when the signal reached the supervisor, in ns of the monotonic clock.
     pub(crate) signals_ns: [AtomicU64; 65],
-    /// Number of connections that all supervisors of this run have moved; it makes the names unique.
+    /// Number of names that all supervisors of this run have tried; it makes each name different.
     pub(crate) serial: AtomicU64,
     /// Whether the program may have set, before connecting a socket, an option that has to be carried over.
     pub(crate) has_set_options: AtomicBool,

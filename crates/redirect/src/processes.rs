@@ -20,8 +20,8 @@ use crate::{Features, Mapping};
 const MAX_PROCESSES: usize = 4_096;
 /// Number of processes whose demands are remembered; each takes a descriptor.
 const MAX_DEMANDS: usize = 64;
-/// An event queue exists only a moment after the call that makes it was seen. An inspection that is later than this
-/// includes it.
+/// An event queue appears in its process shortly after the call that makes it was seen. An inspection that is later by
+/// at least this time includes the queue.
 const SETTLING_NS: u64 = 10_000_000;
 /// How long the result of an inspection stays valid.
 const FRESH_NS: u64 = 5_000_000_000;

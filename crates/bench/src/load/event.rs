@@ -76,7 +76,7 @@ pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::Io { action, source: errno.into() }
 }
 
-/// Receives on a ready connection. If its answer is now complete, returns when it was.
+/// Receives on a ready connection. If its answer is now complete, returns the time at which its last byte was received.
 #[inline]
 fn finish(
     connection: &mut Connection,

@@ -44,8 +44,8 @@ pub(crate) struct Kept<'a> {
 /// The measured loop of an open loop, over all connections of this thread.
 ///
 /// # Cost
-/// Per request: one send, one receive, two readings of the clock. Also, for its sending and for its answer, at most one
-/// `epoll_wait` and one setting of the timer each.
+/// Per request: one send, one receive, two readings of the clock. In addition, at most one `epoll_wait` and one setting
+/// of the timer for sending it, and the same for its answer.
 pub(crate) fn open_loop(
     connections: &mut [Connection],
     spec: SliceSpec,

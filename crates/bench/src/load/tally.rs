@@ -77,7 +77,7 @@ pub(crate) struct Tally {
     pub(crate) requests: u64,
     /// Sum of the counted answers' latencies.
     pub(crate) latency_sum_ns: u64,
-    /// When the last answer had arrived.
+    /// The time at which the last answer had arrived.
     pub(crate) last_answer_ns: u64,
     pub(crate) sends: u64,
     pub(crate) receives: u64,

@@ -104,7 +104,7 @@ pub(crate) struct ClientThread {
     pub(crate) connections: [Vec<Connection>; 2],
     /// By side: the one-shot client that the thread runs instead of driving connections.
     pub(crate) one_shot_clients: [Option<Box<dyn OneShotClient>>; 2],
-    /// Number of its first connection.
+    /// Number of the thread's first connection.
     pub(crate) idx: usize,
     /// Number of client threads that serve a side.
     pub(crate) n_threads: usize,

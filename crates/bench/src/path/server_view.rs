@@ -58,8 +58,8 @@ impl Conversation {
 }
 
 impl Conversation {
-    /// The PostgreSQL process that serves this connection right now, and where it sees its client. Through a pooler,
-    /// its client is the pooler.
+    /// The PostgreSQL process that serves this connection right now, and the origin of its client as that process sees
+    /// it. With a pooler, the pooler is the client.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or is not PostgreSQL.

@@ -40,7 +40,7 @@ pub struct Storm<'a> {
     pub pauses: Vec<Duration>,
     /// Whether a connect makes no further attempt once the clock shows a later second than at its first attempt.
     pub ends_with_second: bool,
-    /// How long a connection over TCP may take.
+    /// Time limit for a connect over TCP.
     pub limit: Option<Duration>,
     /// Sent once connected; empty if the server speaks first.
     pub question: &'a [u8],
@@ -84,7 +84,7 @@ pub struct Fate {
     pub due: Duration,
     /// Time from the first connect to the answer or the failure of this one.
     pub at: Duration,
-    /// The name of the error, if it failed.
+    /// The name of the error, if the connect failed.
     pub error: Option<String>,
 }
 

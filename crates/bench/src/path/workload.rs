@@ -95,12 +95,12 @@ pub enum Workload {
     },
     /// `find` of one document by its id (`MongoDB`).
     FindOne {
-        /// The collection that holds it.
+        /// The collection that contains the document.
         collection: Collection,
     },
     /// `insert` of one document with a new id (`MongoDB`).
     InsertOne {
-        /// The collection that receives it.
+        /// The collection that receives the document.
         collection: Collection,
         value: String,
     },

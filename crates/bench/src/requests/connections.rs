@@ -12,7 +12,7 @@ use crate::schedule::EpochDraw;
 use crate::server_cpu::ServerMeter;
 use crate::slices::EpochOrder;
 
-/// Untimed requests on each new connection, if there are not very many.
+/// Number of untimed requests on each new connection, unless there are very many connections.
 const PRIMING: u64 = 20;
 /// From this number of connections on, [`PRIMING_MANY`] requests on each are enough to warm the caches that they share.
 const MANY_CONNECTIONS: usize = 256;

@@ -26,7 +26,7 @@ impl ScriptError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place}: {fault}\n{}", place.excerpt())]
 pub struct RunError {
-    /// The place at which it failed.
+    /// The place at which the script failed.
     pub place: Box<Place>,
     pub fault: Box<RunFault>,
 }

@@ -88,7 +88,7 @@ fn discard(supervisor: &Supervisor, call: &Call, file: &OwnedFd, n_wanted: usize
     let wants_all = flags & libc::MSG_WAITALL != 0 && flags & libc::MSG_PEEK == 0;
     let mut room = vec![0; PART_BYTES.min(n_wanted)];
     let mut n_done = 0;
-    // Runs also if the program requests 0 bytes: the answer shows whether there are data.
+    // Also runs if the program requests 0 bytes, because the answer shows whether there are data.
     loop {
         let n_next = room.len().min(n_wanted - n_done);
         match socket::receive(file.as_fd(), &mut room[..n_next], native) {

@@ -1,7 +1,7 @@
 //! Records calls by which a thread gets other groups, another root or other namespaces, because its identity may then
 //! differ from the identity that was read before. Also records calls by which a thread confines itself.
 //!
-//! This is in the page, so it outlives a supervisor.
+//! The record is in the page that supervisor and watchdog share, so it outlives a supervisor.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -35,7 +35,7 @@ impl World {
     /// Whether the thread would reach the same socket by that name, if it could connect to it.
     pub(crate) fn shares_socket(self, tid: i32, to: &SocketName) -> bool {
         match to {
-            // If we see no file at this path there is nothing to compare; connecting then gives the reason.
+            // If we see no file at this path there is nothing to compare; the failed connect then gives the reason.
             SocketName::Path(path) if !self.has_our_root && read::exists(path) => {
                 is_same_file(tid, path).unwrap_or_default()
             }

@@ -24,7 +24,7 @@ pub(super) struct Exchange<'a> {
     /// The inode of the old socket's file.
     pub(super) inode: u64,
     pub(super) new: OwnedFd,
-    /// Whether the caller was its process's only thread before its queues were looked at: then nothing changes.
+    /// Whether the caller was its process's only thread before its queues were read; if so, they do not change.
     pub(super) is_only_thread: bool,
 }
 

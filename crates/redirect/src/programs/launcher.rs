@@ -1,6 +1,7 @@
 //! The launcher's process: starts watchdogs, and ends all their descendants.
 //!
-//! The launcher waits for three things together: a request, the end of a child, and the end of the measuring process.
+//! The launcher waits for three things at the same time: a request, the end of a child, and the end of the measuring
+//! process.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -55,8 +55,8 @@ pub(crate) fn raise(signal: i32) {
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
-/// Leaves standard input, standard output and the folder to the program; gives this process its own name and raises its
-/// limit of descriptors to the maximum.
+/// Leaves the standard streams and the folder to the program; gives this process its own name and raises its limit of
+/// descriptors to the maximum.
 pub(crate) fn withdraw(name: &str) {
     put_nothing_under(0..3);
     close_inherited();

@@ -14,9 +14,9 @@ const BODY_LIMIT: u64 = 64 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
-    /// Length of its body, without the headers of chunks.
+    /// Length of the body, without the headers of chunks.
     pub body_bytes: u64,
-    /// CRC-32 of its body.
+    /// CRC-32 of the body.
     pub checksum: u32,
     /// Whether the connection may carry another request.
     pub keeps_alive: bool,

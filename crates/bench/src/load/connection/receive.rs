@@ -49,7 +49,8 @@ impl Connection {
         Ok(received)
     }
 
-    /// Receives once, after the bytes that are there already, and returns the number of bytes as they travelled.
+    /// Receives once, after the bytes that are there already, and returns the number of bytes, counted before
+    /// decryption.
     #[inline]
     fn receive_into(
         &mut self,

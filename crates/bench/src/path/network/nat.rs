@@ -45,7 +45,7 @@ impl Network {
 }
 
 /// In a user namespace this process keeps its user, who is not root, so it would lose its capabilities at exec. This
-/// passes the needed one on.
+/// function passes the needed capability on.
 fn keep_right() -> io::Result<()> {
     let right = CapabilitySet::NET_ADMIN;
     let mut sets = capabilities(None)?;

@@ -12,11 +12,11 @@ use looptax_model::dsn::{Kind, Protocol};
 use super::accounts;
 use super::rule::Process;
 
-/// Poolers that pass logins on to servers; looptax knows no more about them than their names.
+/// Further poolers that pass logins on to servers; looptax knows only their names.
 const POOLERS: [(&str, Protocol); 3] =
     [("mysqlrouter", Protocol::Mysql), ("odyssey", Protocol::Postgres), ("pgcat", Protocol::Postgres)];
 
-/// The account that servers without an account of their own use, and many other programs, too.
+/// The account of servers that do not have a separate one, and of many other programs.
 const ANYBODY: &str = "nobody";
 
 /// Sockets that belong to a server, as earlier checks found. While a socket is open the kernel does not reuse its inode
