@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::anonymous::hex;
 
-/// Longer texts are cut; that does not affect any text that changes a result.
+/// Longer texts are cut; no text that affects a result is that long.
 const LONGEST_WORD: usize = 120;
 /// Number of significant digits of a figure.
 const DIGITS: i32 = 4;

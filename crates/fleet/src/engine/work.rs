@@ -7,7 +7,8 @@ use super::scheme::InitOptions;
 use crate::FleetError;
 use crate::batch::Batch;
 
-/// Highest number of rows in one insert: an engine is not faster with more, and with fewer less has to be sent again.
+/// Highest number of rows in one insert: an engine is not faster with more rows, and after an error fewer rows have to
+/// be sent again.
 const ROWS_AT_ONCE: usize = 10_000;
 
 pub(super) trait Engine {

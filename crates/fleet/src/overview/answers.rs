@@ -13,7 +13,7 @@ use crate::lines::{MOST_NUMBER, is_within};
 
 /// Highest number of rows in a list that a person reads.
 const MOST_LISTED: u32 = 10_000;
-/// The confidence levels (alpha) that an interval may have.
+/// The error levels (alpha) that an interval may have.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
 
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ pub struct Payer {
     pub at_s: i64,
 }
 
-/// The time that TCP adds to a request to a machine's server.
+/// The CPU time that TCP adds to a request to a machine's server.
 #[derive(Debug, Clone)]
 pub struct Measured {
     pub host_id: String,

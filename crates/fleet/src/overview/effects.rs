@@ -1,5 +1,5 @@
-//! The time that TCP adds to a request, by condition: pooled within each group of machines, with a test whether groups
-//! differ.
+//! The CPU time that TCP adds to a request, by condition: pooled within each group of machines, with a test whether
+//! groups differ.
 
 use std::collections::BTreeMap;
 

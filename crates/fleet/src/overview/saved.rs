@@ -1,4 +1,4 @@
-//! The confidence level of all intervals, and the form in which they are printed.
+//! The error level (alpha) of all intervals, and the form in which they are printed.
 
 use looptax_model::stats::Estimate;
 
