@@ -1,4 +1,4 @@
-//! `connect` to no address, by which a program dissolves a connection: a moved socket becomes a TCP socket again.
+//! `connect` without an address, by which a program dissolves a connection: a moved socket becomes a TCP socket again.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,9 +12,9 @@ use crate::tag::Tag;
 use crate::watches;
 use looptax_host::seccomp::{Answer, Call};
 
-/// Answers for a moved socket; a call on another socket goes on untouched.
+/// Answers for a moved socket; a call on another socket continues unchanged.
 ///
-/// Copies that other processes hold keep the old connection.
+/// Copies of the descriptor in other processes keep the old connection.
 pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_with: &mut Vec<OwnedFd>) -> Answer {
     let fd = call.args[0] as i32;
     let Ok((caller, old)) = Caller::with_file(call.tid, fd, supervisor.features) else {
