@@ -38,7 +38,7 @@ pub fn look_by_text(
     let plan = file.plan_by_text()?;
     // In a program's text, a connection that is known only by the names of its variables may be anything.
     let is_configuration = application.is_some() || app::is_configuration(&path.to_string_lossy());
-    let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_guessed);
+    let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_known_by_names);
     let findings = told.filter_map(|it| finding(it, &plan, &text, shown)).collect();
     Ok(SourceFile { uri: String::new(), encoding, findings })
 }
@@ -114,7 +114,8 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     };
     let moves = match (planned.fate, planned.change_idx) {
         (SwitchFate::Moves, Some(idx)) => found.moves.get(idx).and_then(Option::as_ref),
-        (SwitchFate::WhichApplication, _) => {
+        // `--as` names files, not calls of drivers.
+        (SwitchFate::WhichApplication, _) if !found.is_guessed || found.is_known_by_names => {
             let may_be = match &*planned.may_be {
                 [] => String::new(),
                 titles => format!("; it may be {}", titles.join(", ")),

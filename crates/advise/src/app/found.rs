@@ -99,6 +99,11 @@ impl Found {
         self.kind != UNKNOWN_KIND
     }
 
+    /// Whether only the names of settings show that it is a connection, not the call of a driver.
+    pub fn is_known_by_names(&self) -> bool {
+        self.is_guessed && self.bound.iter().all(|it| it.app.calls.is_empty())
+    }
+
     /// Whether looptax has only advice for it, and no edit.
     pub fn has_no_lines(&self) -> bool {
         self.bound.iter().all(|it| it.app.change.is_empty())

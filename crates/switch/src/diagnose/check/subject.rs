@@ -36,8 +36,10 @@ pub struct Switchable {
     pub at: Option<Range<usize>>,
     /// Whether it is the address at which a server itself listens.
     pub is_of_the_server: bool,
-    /// Whether only the names of its settings show the connection, so that the application is not known.
+    /// Whether its application is not known.
     pub is_guessed: bool,
+    /// Whether only the names of its settings show the connection, not the call of a driver.
+    pub is_known_by_names: bool,
     /// Titles of the applications to which a guessed connection may belong.
     pub readers: Vec<String>,
     /// The destination, with its password.
@@ -68,6 +70,7 @@ impl Switchable {
             at: found.at.clone(),
             is_of_the_server: found.is_of_the_server(),
             is_guessed: found.is_guessed,
+            is_known_by_names: found.is_known_by_names(),
             readers: found.may_be.clone(),
             address: found.address.clone(),
             tcp: None,
@@ -174,7 +177,7 @@ impl Sources {
     pub fn without_guesses(&mut self, path: &Path) {
         if !app::is_configuration(&path.to_string_lossy()) {
             let readings = self.looked.iter_mut().map(|it| &mut it.reading.found);
-            readings.for_each(|it| it.retain(|found| !found.is_guessed));
+            readings.for_each(|it| it.retain(|found| !found.is_known_by_names()));
         }
     }
 
