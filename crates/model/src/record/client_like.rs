@@ -1,4 +1,4 @@
-//! A real client that the load generator waited like.
+//! A real client whose way of waiting the load generator imitated.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::record::Client;
 pub struct ClientLike {
     /// `mysqlnd`.
     pub name: String,
-    /// As it is in a sentence: "PHP's mysqlnd".
+    /// Its name as used in a sentence: "PHP's mysqlnd".
     pub library: String,
     /// The client model of each arm, in the order of the arms.
     pub models: Vec<Client>,
-    /// Actions of the real client that the model does not make; empty if there are none.
+    /// Actions of the real client that the model leaves out; empty if there are none.
     #[serde(default)]
     pub differs: String,
 }
