@@ -1,7 +1,7 @@
 //! Diagnostics of the data of a comparison.
 //!
-//! No verdict depends on them; they help to judge whether to believe it. `null` means not computed, for example with
-//! too few epochs. All of them can be computed again from the epochs.
+//! They help to judge whether to believe a verdict. `null` means not computed, for example with too few epochs. All of
+//! them can be computed again from the epochs.
 
 use crate::stats::range::{Amount, Probability, Real, SmallCount};
 use schemars::JsonSchema;

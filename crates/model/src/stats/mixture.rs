@@ -19,8 +19,8 @@ pub struct InPlacement {
 /// # Units
 /// `share` from 0 to 1.
 ///
-/// Example: +2 µs of 10 on one core and +8 µs of 40 on two cores, half of the requests in each placement: 5 of 25, 20
-/// %.
+/// Example: +2 µs of 10 on one core and +8 µs of 40 on two cores, half of the requests in each placement: 5 of 25 µs, a
+/// tax of 20 %.
 pub fn mixture(share: f64, same: InPlacement, split: InPlacement) -> Estimate {
     let parts = [(share, same), (1.0 - share, split)];
     let takes: f64 = parts.iter().map(|(weight, it)| weight * it.takes_us).sum();
