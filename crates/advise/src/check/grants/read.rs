@@ -12,7 +12,7 @@ enum Token {
     Sign(char),
 }
 
-/// Reads a line; one that is not understood counts as a right that only it gives.
+/// Reads a line. A line that is not understood counts as a right that only an identical line gives.
 pub(super) fn read(line: &str) -> Grant {
     parse(line).unwrap_or_else(|| Grant {
         grantee: String::new(),
