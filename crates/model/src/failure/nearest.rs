@@ -8,7 +8,7 @@ pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -
         return None;
     }
     let found = found.to_ascii_lowercase();
-    // A third of the letters may be wrong: `radnom` is `random`, `foo` is not `pow`.
+    // A third of the letters may be wrong: `radnom` is read as `random`, but `foo` not as `pow`.
     let most = (found.chars().count() / 3).clamp(1, 3);
     candidates
         .into_iter()

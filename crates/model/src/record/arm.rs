@@ -47,7 +47,7 @@ impl Arm {
 /// Facts about an arm's connections that were found, not assumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
-    /// Address family as the kernel states it: `unix`, `inet`, `inet6`.
+    /// Address family, as the kernel reports it: `unix`, `inet`, `inet6`.
     pub family: String,
     /// The process at the other end, if the kernel shows it.
     #[serde(default, deserialize_with = "ProcessId::read")]
@@ -62,11 +62,11 @@ pub struct Proof {
     pub tls: Option<String>,
     /// Whether `TCP_NODELAY` is on; `null` for a connection that is not TCP.
     pub nodelay: Option<bool>,
-    /// Send buffer as the kernel states it.
+    /// Send buffer, as the kernel reports it.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub sndbuf_bytes: Option<u64>,
-    /// Receive buffer as the kernel states it.
+    /// Receive buffer, as the kernel reports it.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub rcvbuf_bytes: Option<u64>,

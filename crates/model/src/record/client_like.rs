@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Client;
 
-/// The real client that was asked for, and the client models that come closest to it.
+/// The real client that the user selected, and the client models that come closest to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientLike {
     /// `mysqlnd`.

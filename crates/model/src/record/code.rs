@@ -272,9 +272,9 @@ codes! {
         ApplicationGone,
         /// The server no longer answers.
         ServerGone,
-        /// As many simultaneous connections as there are workers were answered.
+        /// All of the simultaneous connections, one per worker, were answered.
         BurstAnswered,
-        /// Of as many simultaneous connections as there are workers, some failed.
+        /// Some of the simultaneous connections, one per worker, failed.
         BurstFailed,
         /// The page is as it was before.
         PageAsBefore,

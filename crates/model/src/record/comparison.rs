@@ -45,7 +45,7 @@ pub struct Comparison {
     /// The application whose pages were measured; `null` if requests were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
-    /// The CPU time of its requests by layer, for each arm except the baseline; empty if not asked for.
+    /// The CPU time of its requests by layer, for each arm except the baseline; empty if it was not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
     /// When what ran.

@@ -89,7 +89,7 @@ impl DoctorResult {
 pub struct AaCheck {
     /// The arm.
     pub arm: String,
-    /// Whether it passed; `null`: no answer.
+    /// Whether it passed; `null` if it gave no answer.
     pub passed: Option<bool>,
     /// Runs that were made.
     #[serde(deserialize_with = "Count::read")]
@@ -153,7 +153,7 @@ pub struct PValuesBelow {
 pub struct InjectCheck {
     /// The arm.
     pub arm: String,
-    /// Whether it passed; `null`: no answer.
+    /// Whether it passed; `null` if it gave no answer.
     pub passed: Option<bool>,
     /// The result; `null` if the scheduler could not be made to run the two ends in turns.
     #[serde(flatten)]
@@ -216,7 +216,7 @@ pub struct InjectedRun {
 /// Slices of 50 ms compared with slices of 500 ms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlicesCheck {
-    /// Whether it passed; `null`: no answer.
+    /// Whether it passed; `null` if it gave no answer.
     pub passed: Option<bool>,
     /// The result; `null` if a run gave no estimate.
     #[serde(flatten)]

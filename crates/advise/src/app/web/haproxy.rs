@@ -108,7 +108,7 @@ pub(super) fn kind_of_socket(path: &str) -> Option<Kind> {
     Some(kind)
 }
 
-/// An address in HAProxy's forms (`/run/app.sock`, `unix@/run/app.sock`) or in the common forms.
+/// An address in the forms of `HAProxy` (`/run/app.sock`, `unix@/run/app.sock`) or in the common forms.
 fn place(text: &str) -> Value {
     let tcp = ["ipv4@", "ipv6@"].iter().find_map(|it| text.strip_prefix(it));
     match text.strip_prefix("unix@") {

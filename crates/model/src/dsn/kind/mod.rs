@@ -21,7 +21,7 @@ pub use variants::{Kind, Protocol};
 const PHP_FPM: &str = "php-fpm";
 
 impl Kind {
-    /// All of them, in the order in which they are listed to people.
+    /// All kinds, in the order in which they are listed to users.
     pub const ALL: [Self; 18] = [
         Self::Mariadb,
         Self::Mysql,

@@ -7,7 +7,7 @@ use crate::stats::distributions::normal_cdf;
 
 /// Halvings of the bracket around the threshold; f64 has no more digits.
 const MOST_HALVINGS: usize = 100;
-/// No host is expected more standard deviations than this from its mean.
+/// No host is expected to deviate from its mean by more standard deviations than this.
 const FAR: f64 = 40.0;
 
 /// A host in a ranking by CPU time lost.
