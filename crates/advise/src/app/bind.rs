@@ -318,7 +318,7 @@ fn has_another_kind(app: &App) -> bool {
     apps().iter().any(is_other)
 }
 
-/// `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
+/// The scheme of a URL: `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
 fn scheme(text: &str) -> &str {
     match text.trim().split_once("://") {
         Some((scheme, _)) => scheme,

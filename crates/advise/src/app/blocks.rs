@@ -141,7 +141,7 @@ impl Walk {
     }
 }
 
-/// `key = value`, with nothing after it.
+/// The setting in a line `key = value` that has nothing after the value.
 fn setting(body: &str, is_program: bool) -> Option<Setting> {
     let at = body.find(['=', ':'])?;
     let key = body[..at].trim_end_matches([' ', '\t', '+']);

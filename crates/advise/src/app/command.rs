@@ -84,7 +84,7 @@ fn program_of(line: &str, words: &[Range<usize>]) -> Option<&'static str> {
     })
 }
 
-/// `--name value`, `--name=value` and `-n value`.
+/// Reads the options `--name value`, `--name=value` and `-n value`.
 fn options(
     line: &str,
     words: &[Range<usize>],

@@ -191,7 +191,8 @@ pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
     }
 }
 
-/// `mysql (libmariadb 3.4.10) of `u` (3), …`, the most frequent first.
+/// Counts the sessions by program and user: ``mysql (libmariadb 3.4.10) of `u` (3 sessions), …``, the most frequent
+/// first.
 fn counted(sessions: &[&SealedSession]) -> String {
     let mut names: Vec<(String, usize)> = Vec::new();
     for session in sessions {

@@ -18,19 +18,17 @@ pub struct FoundChain {
     /// Whether requests enter the machine at the first program, as far as looptax sees; `false` if the program has
     /// clients here whose connections are gone or cannot be seen.
     pub begins_here: bool,
-    /// CPU time that TCP costs over all hops of the chain that have a figure, ms per second; `null` if no hop has one.
-    /// A hop that other chains contain too counts with this chain's share of it, and not at all if the share is not
-    /// known.
+    /// CPU time that TCP costs over the chain's hops, ms per second; `null` if no hop has a figure. Of a hop that other
+    /// chains contain too, only this chain's share counts, and nothing if the share is not known.
     pub cpu_ms_per_s: Option<Figure>,
-    /// Kinds of servers over TCP that are not in `cpu_ms_per_s`, since the cost of a request to them was not measured:
+    /// Kinds of servers over TCP that are not in `cpu_ms_per_s`, since their cost of a request was not measured:
     /// `http`.
     pub kinds_without_cost: Vec<String>,
-    /// Kinds of servers over TCP that are not in `cpu_ms_per_s`, since the cost of a request with its own connection
-    /// was not measured.
+    /// The same for requests that each have a separate connection.
     #[serde(default)]
     pub kinds_without_connection_cost: Vec<String>,
-    /// Process ids of servers that had TCP connections closed within the last minute without any process being seen to
-    /// hold them: a hop to these servers may be missing from the chain.
+    /// Process ids of servers whose TCP connections were closed within the last minute without any process being seen
+    /// to hold them: a hop to these servers may be missing here.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Vec<ProcessId>")]
     pub may_miss: Vec<u32>,
@@ -67,8 +65,7 @@ pub struct FoundHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_passing: u64,
-    /// Requests per second. If the kernel counted, all requests; if not, the segments with data on the connections that
-    /// are open.
+    /// Requests per second: all of them if the kernel counted; if not, segments with data on the open connections.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
@@ -83,15 +80,14 @@ pub struct FoundHop {
     /// Whether other chains contain this hop, too.
     #[serde(default)]
     pub is_shared: bool,
-    /// This chain's share of a hop that other chains contain too, from 0 to 1, by the requests that the chain receives;
-    /// `null` if that is not known, or if only this chain contains the hop.
+    /// This chain's share of a hop that other chains contain too, from 0 to 1, by its incoming requests; `null` if not
+    /// known, or if only this chain contains the hop.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share: Option<f64>,
-    /// CPU time that this hop over TCP costs more than over the socket, ms per second, for all chains that share it: an
-    /// estimate.
+    /// CPU time that TCP costs over the socket, ms per second, for all chains that share the hop: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
-    /// Indexes in `cost_sources` of the measurements that `cpu_ms_per_s` was computed from.
+    /// Indexes in `cost_sources` of the measurements behind `cpu_ms_per_s`.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Vec<Count>")]
     pub cost_from: Vec<usize>,

@@ -44,7 +44,7 @@ pub struct Point {
 pub struct Step {
     /// Where the text has to be run or written.
     pub place: StepPlace,
-    /// The statement, the command or the line itself.
+    /// The statement, command or line.
     pub text: String,
 }
 
@@ -164,7 +164,7 @@ pub struct Change {
     pub restart: String,
     /// Typical mistakes with this change.
     pub traps: Vec<String>,
-    /// Whether a test, the program's source or another source shows this; `false` if it is only generally known.
+    /// Whether a test or a source shows this; `false` if it is only generally known.
     pub is_read: bool,
 }
 

@@ -271,7 +271,7 @@ pub struct FleetMovers {
     pub fell_back: FleetList<FleetFallen>,
 }
 
-/// A program and a kind of server on one machine, with a changed transport.
+/// A program and a kind of server on one machine, between which the transport changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMover {
     /// The machine's name.

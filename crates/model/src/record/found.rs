@@ -256,10 +256,9 @@ pub struct FoundClient {
     pub via: Option<String>,
     /// The server to which a pooler passes the requests in the end: `postgres 456 by unix`.
     pub onward: Option<String>,
-    /// CPU time that these connections over TCP cost more than over the socket, ms per second, by the cost of a request
-    /// on this machine: an estimate.
+    /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this machine: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
-    /// Indexes in `cost_sources` of the measurements that `cpu_ms_per_s` was computed from.
+    /// Indexes in `cost_sources` of the measurements behind `cpu_ms_per_s`.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Vec<Count>")]
     pub cost_from: Vec<usize>,

@@ -66,7 +66,7 @@ pub enum ReproductionReason {
         /// MariaDB's version.
         mariadb: String,
     },
-    /// Only as many of the measured pages as the article had.
+    /// The figure for only as many of the measured pages as the article had.
     FirstPages {
         /// Percent that TCP adds to the time that these pages spend in queries.
         added_pct: Estimate,

@@ -32,8 +32,8 @@ fn class_name(text: &str, tokens: &[Token]) -> Option<Value> {
     is_name.then(|| Value::Text(name.trim_start_matches('\\').to_owned()))
 }
 
-/// `getenv('X') ?: 'd'`, `env('X', 'd')`, `os.environ.get("X", "d")`, `ENV.fetch("X") { "d" }`,
-/// `process.env.X || 'd'`.
+/// The environment variable that an expression reads, with its default: `getenv('X') ?: 'd'`, `env('X', 'd')`,
+/// `os.environ.get("X", "d")`, `ENV.fetch("X") { "d" }`, `process.env.X || 'd'`.
 fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     let word = |token: &Token| &text[token.at.clone()];
     let is_reader = |token: &Token| {

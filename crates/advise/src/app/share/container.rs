@@ -91,7 +91,7 @@ impl Container {
     }
 }
 
-/// `/var/run` is `/run` in these images, and nearly everywhere.
+/// Treats `/var/run` as `/run`, which it is in these images and nearly everywhere.
 fn plain(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)

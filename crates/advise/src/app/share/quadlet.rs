@@ -236,7 +236,7 @@ fn container_of(name: &str, lines: &[Line<'_>]) -> Container {
     }
 }
 
-/// `data.volume:/var/lib/mysql:Z`.
+/// The mount in a line like `data.volume:/var/lib/mysql:Z`.
 fn mount(text: &str) -> Mount {
     let parts: Vec<&str> = text.split(':').collect();
     let has_variable = text.contains(['%', '$']);

@@ -7,7 +7,7 @@ use crate::check::grants::Server;
 /// Stands for the account in a grant.
 pub(super) const ACCOUNT: &str = "ACCOUNT";
 
-/// `'app'@'localhost'`.
+/// The account as statements write it: `'app'@'localhost'`.
 pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }

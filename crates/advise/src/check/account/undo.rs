@@ -77,7 +77,7 @@ impl AccountStatement {
         &self.text
     }
 
-    /// `'app'@'localhost'`.
+    /// The account as the statement writes it: `'app'@'localhost'`.
     pub fn account(&self) -> String {
         format!("{}@{}", self.user, self.host)
     }

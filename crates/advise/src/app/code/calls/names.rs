@@ -1,4 +1,4 @@
-//! Finds the library of a name in the text, and the class of an object.
+//! Finds the library to which a name in the text belongs, and the class of an object.
 
 use std::collections::HashMap;
 
@@ -146,7 +146,7 @@ impl Names {
         self.imports.get(name).cloned().unwrap_or_else(|| name.to_owned())
     }
 
-    /// `x = new A::B(`, `x := a.b(`: the object with its name and class.
+    /// The object that `x = new A::B(` or `x := a.b(` creates, with its name and class.
     fn object(&self, text: &str, tokens: &[Token], equals: usize, language: Language) -> Option<Object> {
         let word = |at: usize| word(text, tokens, at);
         let is_word = |at: usize| tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
@@ -193,7 +193,7 @@ impl Names {
         Some(Object { key: target.join("."), class, made_by: at })
     }
 
-    /// `import a.b as c, d`, `from a import b as c, d`.
+    /// Reads Python's `import a.b as c, d` and `from a import b as c, d`.
     fn import_of_python(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let is_first = text[..tokens[at].at.start].rsplit('\n').next().is_some_and(|it| it.trim().is_empty());
@@ -238,7 +238,7 @@ impl Names {
         }
     }
 
-    /// `import A, { B as C } from 'd'`, `import * as A from 'd'`.
+    /// Reads JavaScript's `import A, { B as C } from 'd'` and `import * as A from 'd'`.
     fn import_of_script(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let Some(from) = (at + 1..at + 64).find(|it| word(*it) == "from") else { return };
@@ -246,7 +246,7 @@ impl Names {
         self.take_names(text, tokens, at + 1..from, library);
     }
 
-    /// `A = require('b')`, `{ A, B: C } = require('d')`, `A = require('b').C`.
+    /// Reads `A = require('b')`, `{ A, B: C } = require('d')` and `A = require('b').C`.
     fn required(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let Some(Token { kind: Kind::Text(Some(library)), .. }) = tokens.get(at + 2) else { return };
@@ -300,7 +300,7 @@ impl Names {
         }
     }
 
-    /// PHP's `use A\B as C;`.
+    /// Reads PHP's `use A\B as C;`.
     fn used(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let end = (at + 1..at + 2 * MOST_PARTS).find(|it| matches!(word(*it), ";" | "," | "(" | "{" | "as" | ""));

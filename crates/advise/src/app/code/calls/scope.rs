@@ -85,7 +85,8 @@ impl<'a> Scope<'a> {
         self.branches.iter().any(|it| it.contains(&at) && !it.contains(&of))
     }
 
-    /// `if (!$pdo) {`, `if self.pool is None:`, `unless @redis`.
+    /// Whether the condition of a branch tests if the object is missing: `if (!$pdo) {`, `if self.pool is None:`,
+    /// `unless @redis`.
     fn asks_for(&self, branch: &Range<usize>, object: &str) -> bool {
         let name = object.rsplit('.').next().unwrap_or_default().trim_start_matches('$');
         let from = (branch.start.saturating_sub(MOST)..=branch.start).find(|it| self.text.is_char_boundary(*it));

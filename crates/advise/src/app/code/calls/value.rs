@@ -55,7 +55,7 @@ struct Name {
     parts: Vec<String>,
 }
 
-/// `$a['b']`, `self.a`, `A::B`; `None` if the expression is more than a name.
+/// The name in `$a['b']`, `self.a` or `A::B`; `None` if the expression is more than a name.
 fn name_of(it: &Expression<'_>) -> Option<Name> {
     let plain = |at: usize| it.word(at).trim_start_matches('$').to_owned();
     let is_word = |at: usize| it.tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
@@ -273,7 +273,7 @@ impl Program<'_> {
         }
     }
 
-    /// `fmt.Sprintf("…", a)`, `'…'.format(a)`, `str(a)`.
+    /// The text that a call returns: `fmt.Sprintf("…", a)`, `'…'.format(a)`, `str(a)`.
     fn called(&self, it: &Expression<'_>) -> Option<String> {
         let open = (0..it.tokens.len()).find(|at| it.word(*at) == "(")?;
         let is_whole = it.word(it.tokens.len() - 1) == ")" && it.part(open + 1..it.tokens.len()).split(")").len() == 1;

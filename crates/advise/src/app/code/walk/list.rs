@@ -44,7 +44,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `&redis.Options{`, `[]string{`.
+    /// The closing sign and the number of tokens of the beginning of a literal in Go: `&redis.Options{`, `[]string{`.
     fn literal_of_go(&self, ahead: usize) -> Option<(&'static str, usize)> {
         let is_part = |it: &usize| self.is_word(*it) || matches!(self.word(*it), "&" | "." | "[" | "]" | "*");
         let brace = (ahead..ahead + 8).find(|it| !is_part(it))?;
@@ -170,7 +170,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `'name' =>`, `name:`, `:name =>`, `name=`.
+    /// The key that begins here: `'name' =>`, `name:`, `:name =>`, `name=`.
     fn key(&self, close: &str) -> Option<(String, Range<usize>, usize)> {
         let is_symbol = self.language == Language::Ruby && self.word(0) == ":";
         let ahead = usize::from(is_symbol);
