@@ -21,10 +21,9 @@ pub struct FoundChain {
     /// CPU time that TCP costs over the chain's hops, ms per second; `null` if no hop has a figure. Of a hop that other
     /// chains contain too, only this chain's share counts, and nothing if the share is not known.
     pub cpu_ms_per_s: Option<Figure>,
-    /// Kinds of servers over TCP that are not in `cpu_ms_per_s`, since their cost of a request was not measured:
-    /// `http`.
+    /// Kinds of servers over TCP that are not in `cpu_ms_per_s`, since the cost of a request was not measured: `http`.
     pub kinds_without_cost: Vec<String>,
-    /// The same for requests that each have a separate connection.
+    /// Kinds that are not in `cpu_ms_per_s`, since the cost of a request with its own connection was not measured.
     #[serde(default)]
     pub kinds_without_connection_cost: Vec<String>,
     /// Process ids of servers whose TCP connections were closed within the last minute without any process being seen
