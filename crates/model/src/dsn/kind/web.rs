@@ -54,7 +54,7 @@ pub(super) const ECHO: Facts = Facts {
     ..FAMILY
 };
 
-/// A server that is looptax itself.
+/// A private server that is looptax itself.
 const OURS: Private =
     Private { programs: &[], prints: |_| true, package: None, accounts: &[], is_usual: true, lacks: &[TLS_UNIX, TLS] };
 
