@@ -30,6 +30,7 @@ const MOST_WANTED: usize = 6;
 
 /// A connection of a file, and the text that would be written there.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct Switchable {
     pub checked: CheckedConnection,
     /// The bytes of the connection's first setting in the text.

@@ -51,7 +51,7 @@ impl FrontProgram for Haproxy {
         worker.program_name() == self.name()
     }
 
-    /// Without a master process, HAProxy serves as a separate user, and looptax then runs its program as that user.
+    /// Without a master process, `HAProxy` serves as a separate user, and looptax then runs its program as that user.
     fn is_ours(&self, _: &Process) -> bool {
         true
     }
@@ -87,7 +87,7 @@ impl FrontProgram for Haproxy {
     }
 }
 
-/// HAProxy's files and folders, as its command line names them.
+/// `HAProxy`'s files and folders, as its command line names them.
 fn named(master: &Process) -> Vec<PathBuf> {
     let arguments = master.arguments();
     let mut is_file = false;
