@@ -200,7 +200,10 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
         return text + &labelled("proof", words, style) + &undo;
     }
     if moved.iter().all(|it| it.check.product == "php-fpm") {
-        return text + &labelled("proof", &of_stack(proof), style) + &undo;
+        return text
+            + &labelled("proof", &of_stack(proof), style)
+            + &labelled("risk", &risk(proof, back), style)
+            + &undo;
     }
     let whom: Vec<String> = seen.map(|it| it.user.clone().unwrap_or_else(|| "the application".to_owned())).collect();
     let page = { proof.url.as_ref() }.map_or_else(String::new, |url| format!(", {url} as it is now"));
@@ -212,7 +215,22 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
         proof.within_s,
         whom.join(" and ")
     );
-    text + &labelled("proof", &words, style) + &undo
+    text + &labelled("proof", &words, style) + &labelled("risk", &risk(proof, back), style) + &undo
+}
+
+/// Returns for how long requests of others may fail.
+fn risk(proof: &SwitchProof, back: &str) -> String {
+    match &proof.url {
+        Some(url) => format!(
+            "while programs read their files again, requests may fail; if {url} fails for some seconds, {back}; looptax \
+             counts what failed"
+        ),
+        None => format!(
+            "if the new file does not work, the application may fail until {back}, which can take {} s; with --url PAGE \
+             looptax notices within seconds",
+            proof.within_s
+        ),
+    }
 }
 
 /// Returns the proof of a web server and the servers behind it, which have no login.
