@@ -132,9 +132,12 @@ pub(crate) fn renew(
             fork::unshare_descriptors()?;
             // Numbers from this one on do not collide with the program's.
             let beyond = steps.iter().map(|it| it.watch().fd + 1).max().unwrap_or_default();
-            let pidfd = above(pidfd, beyond)?;
-            let new = above(new, beyond)?;
-            steps.iter().try_for_each(|it| take(&pidfd, &new, *it, is_wanted))
+            let taken = above(pidfd, beyond).and_then(|pidfd| {
+                let new = above(new, beyond)?;
+                steps.iter().try_for_each(|it| take(&pidfd, &new, *it, is_wanted))
+            });
+            fork::close_own_descriptors();
+            taken
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
         let failed = || io::Error::from_raw_os_error(libc::EIO);

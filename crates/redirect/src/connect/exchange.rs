@@ -29,10 +29,13 @@ pub(super) struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Puts the new socket in place of the old one under all numbers of the program that refer to it. Returns the
-    /// descriptor that may be closed once the program continues. `None` if the call no longer exists (a signal ended
-    /// it, or its thread was killed), or if its descriptor refers to another file by now.
-    pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<Option<OwnedFd>, Left> {
+    /// Puts the new socket in place of the old one under all numbers of the program that refer to it. False
+    /// if the call no longer exists (a signal ended it, or its thread was killed), or if its descriptor refers to
+    /// another file by now.
+    ///
+    /// The new socket is closed here before the program continues: while we hold it, queues would report its events
+    /// even after the program has closed it.
+    pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<bool, Left> {
         let changed =
             self.may_change().then(|| self.asked.watches(self.supervisor, &[self.asked.fd], &old, self.inode));
         let changed = changed.transpose()?;
@@ -41,7 +44,7 @@ impl Exchange<'_> {
         let features = self.supervisor.features;
         let is_still = || self.asked.is_still(self.inode, &old, features.has_kcmp);
         if !self.replace(&[self.asked.fd], is_still)? {
-            return Ok(None);
+            return Ok(false);
         }
         let watches = match self.follow(&[self.asked.fd], &old, &self.new, watches.to_vec()) {
             Ok(now) => now,
@@ -53,15 +56,16 @@ impl Exchange<'_> {
         // If the old file still existed, it would report a hang-up to its queues, and its copies would be sockets that
         // never connect. So it must be gone before the program continues.
         match holders::release(old) {
-            None => Ok(Some(self.begun(&watches))),
-            Some(held) => self.replace_copies(&held, watches),
+            None => self.begun(&watches),
+            Some(held) => return self.replace_copies(&held, watches),
         }
+        Ok(true)
     }
 
     /// The slow case, in which something else holds the old file: either the process, under other numbers, which are
     /// replaced as well; or another process, whose numbers cannot be replaced. `watches` are the watches of the new
     /// file so far.
-    fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<Option<OwnedFd>, Left> {
+    fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<bool, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
         let Some(old) = own.iter().find_map(Holder::take) else {
             return self.leave_to_others(&[], held, watches);
@@ -84,13 +88,14 @@ impl Exchange<'_> {
             }
         }
         match holders::release(old) {
-            None => Ok(Some(self.begun(&watches))),
-            Some(held) => self.leave_to_others(&numbers, &held, watches),
+            None => self.begun(&watches),
+            Some(held) => return self.leave_to_others(&numbers, &held, watches),
         }
+        Ok(true)
     }
 
     /// If another process, or a thread with a separate descriptor table, holds the old file, everything is put back.
-    fn leave_to_others(self, copies: &[i32], held: &Held, watches: Vec<Watch>) -> Result<Option<OwnedFd>, Left> {
+    fn leave_to_others(self, copies: &[i32], held: &Held, watches: Vec<Watch>) -> Result<bool, Left> {
         let others = holders::others(self.inode);
         if let Some(old) = others.iter().find_map(Holder::take) {
             self.put_back(copies, &old, watches)?;
@@ -99,7 +104,8 @@ impl Exchange<'_> {
         // A process only inspected the file, or the file is in a message on its way to another process: there is no
         // descriptor from which the old file could be put back.
         held.passes();
-        Ok(Some(self.begun(&watches)))
+        self.begun(&watches);
+        Ok(true)
     }
 
     /// Makes the program's descriptor, and copies of it, refer to the old file again, with the watches that the program
@@ -169,8 +175,8 @@ impl Exchange<'_> {
         Ok(known)
     }
 
-    /// Makes the watches of the new file effective, because the exchange can no longer be undone, and returns the file.
-    fn begun(self, known: &[Watch]) -> OwnedFd {
+    /// Makes the watches of the new file effective, because the exchange can no longer be undone.
+    fn begun(&self, known: &[Watch]) {
         let begin = || -> Result<(), Left> {
             let numbers: BTreeSet<i32> = known.iter().map(|it| it.fd).collect();
             let numbers: Vec<i32> = numbers.into_iter().collect();
@@ -195,7 +201,6 @@ impl Exchange<'_> {
         if !self.is_only_thread && !known.is_empty() {
             let _ = (0..MOST_LOOKS).any(|_| begin().is_ok() || wait::poll(&[], 1).is_err());
         }
-        self.new
     }
 
     fn look(&self, file: &OwnedFd, numbers: &[i32]) -> Result<Vec<Watch>, Left> {

@@ -20,7 +20,7 @@ use crate::answers;
 use crate::caller::{Caller, Person};
 use crate::page::Slot;
 use crate::steering::Fate;
-use crate::supervisor::{Rest, Supervisor};
+use crate::supervisor::Supervisor;
 use crate::sys::{errno, fork, process, socket};
 use crate::tag::{Tag, parse_raw};
 use crate::{DieAt, FallbackReason};
@@ -85,26 +85,26 @@ struct Asked<'a> {
 }
 
 /// Answers a `connect`.
-pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, rest: &mut Rest) -> Answer {
+pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, counted_in: &mut Option<u32>) -> Answer {
     let Some(bytes) = address(call) else {
         return Answer::GoOn;
     };
     if bytes.first_chunk() == Some(&UNSPECIFIED) {
-        return disconnect::answer(supervisor, call, slot, &mut rest.done_with);
+        return disconnect::answer(supervisor, call, slot);
     }
     let peer = parse_raw(&bytes);
     let Some((peer, route_idx)) = peer.and_then(|it| Some((it, supervisor.mapping.find(it)?))) else {
         return elsewhere(supervisor, call, &bytes);
     };
     let decision = supervisor.steering.map(|it| it.decide(route_idx));
-    rest.slice = decision.map(|it| it.slice);
+    *counted_in = decision.map(|it| it.slice);
     let count = |fate: Fate| {
         if let (Some(steering), Some(decision)) = (supervisor.steering, decision) {
             steering.count(decision.slice, route_idx, fate);
         }
     };
     let mapped = Mapped { peer, route_idx, is_left: decision.is_some_and(|it| !it.is_moved) };
-    match handle(supervisor, call, slot, mapped, &mut rest.done_with) {
+    match handle(supervisor, call, slot, mapped) {
         Ok((Outcome::Foreign, _)) => Answer::GoOn,
         Ok((Outcome::Steered, _)) => {
             count(Fate::Left);
@@ -154,13 +154,7 @@ fn address(call: &Call) -> Option<Vec<u8>> {
     (n_read == wanted.len()).then(|| wanted[..n_read.min(ADDRESS_BYTES)].to_vec())
 }
 
-fn handle(
-    supervisor: &Supervisor,
-    call: &Call,
-    slot: &Slot,
-    mapped: Mapped,
-    done_with: &mut Vec<OwnedFd>,
-) -> Result<(Outcome, u32), (Left, u32)> {
+fn handle(supervisor: &Supervisor, call: &Call, slot: &Slot, mapped: Mapped) -> Result<(Outcome, u32), (Left, u32)> {
     let unknown = |left| (left, call.tid as u32);
     let hidden = failed(FallbackReason::Hidden);
     let fd = call.args[0] as i32;
@@ -187,7 +181,7 @@ fn handle(
             Ok((Outcome::Connected { is_first_question }, pid))
         }
         Kind::Idle { own_port } => {
-            let outcome = asked.bring(supervisor, slot, old, own_port, done_with);
+            let outcome = asked.bring(supervisor, slot, old, own_port);
             outcome.map(|it| (it, pid)).map_err(|it| (it, pid))
         }
         Kind::Bound => Err((FallbackReason::Bound.into(), pid)),
@@ -265,7 +259,6 @@ impl Asked<'_> {
         slot: &Slot,
         old: OwnedFd,
         own_port: Option<u16>,
-        done_with: &mut Vec<OwnedFd>,
     ) -> Result<Outcome, Left> {
         let features = supervisor.features;
         self.may_be_moved(supervisor, &old)?;
@@ -292,11 +285,8 @@ impl Asked<'_> {
             supervisor.on_their_way.remember(&new);
         }
         let exchange = Exchange { asked: self, supervisor, slot, inode, new, is_only_thread };
-        let Some(new) = exchange.run(old, &watches)? else {
-            return Ok(Outcome::Foreign);
-        };
-        done_with.push(new);
-        Ok(Outcome::Moved { is_non_blocking })
+        let is_moved = exchange.run(old, &watches)?;
+        Ok(if is_moved { Outcome::Moved { is_non_blocking } } else { Outcome::Foreign })
     }
 
     fn may_be_moved(&self, supervisor: &Supervisor, old: &OwnedFd) -> Result<(), Left> {

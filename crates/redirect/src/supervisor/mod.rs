@@ -63,14 +63,6 @@ pub(crate) struct Parts {
     pub(crate) wants_events: bool,
 }
 
-/// Work that a call leaves for later, so that the program continues without waiting for it.
-#[derive(Debug, Default)]
-pub(crate) struct Rest {
-    pub(crate) done_with: Vec<OwnedFd>,
-    /// The slice under which the call is counted.
-    pub(crate) slice: Option<u32>,
-}
-
 impl Supervisor {
     /// # Errors
     /// If this process cannot read its own identity.
@@ -108,7 +100,7 @@ impl Supervisor {
                 let answer = if slot.stage() == stage::REPLACING {
                     connect::finish(self, &call)
                 } else {
-                    self.answer_to(&call, slot, &mut Rest::default())
+                    self.answer_to(&call, slot, &mut None)
                 };
                 let _ = self.listener.answer(call.id, answer);
             }
@@ -120,12 +112,13 @@ impl Supervisor {
     /// Answers the call in a slot, and empties the slot.
     fn handle(&self, slot: &Slot) {
         let begun_ns = self.steering.map(|_| wait::monotonic_ns());
-        let mut rest = Rest::default();
+        // The slice under which the call is counted.
+        let mut counted_in = None;
         if let Some(call) = slot.call() {
             self.die_at(DieAt::Received);
-            let answer = self.answer_to(&call, slot, &mut rest);
+            let answer = self.answer_to(&call, slot, &mut counted_in);
             // Done before the answer: the kernel may let the program run first on this core once it has the answer.
-            if let (Some(steering), Some(begun_ns), Some(slice)) = (self.steering, begun_ns, rest.slice) {
+            if let (Some(steering), Some(begun_ns), Some(slice)) = (self.steering, begun_ns, counted_in) {
                 steering.add_busy(slice, wait::monotonic_ns() - begun_ns);
             }
             self.give(&call, answer);
@@ -149,9 +142,9 @@ impl Supervisor {
         }
     }
 
-    fn answer_to(&self, call: &Call, slot: &Slot, rest: &mut Rest) -> Answer {
+    fn answer_to(&self, call: &Call, slot: &Slot, counted_in: &mut Option<u32>) -> Answer {
         match filter::kind(call.arch, call.number) {
-            Kind::Connect => connect::answer(self, call, slot, rest),
+            Kind::Connect => connect::answer(self, call, slot, counted_in),
             Kind::Name => names::answer(self, call),
             Kind::Option => options::answer(self, call),
             Kind::Receive => receive::answer(self, call),
