@@ -144,7 +144,7 @@ impl Problem {
     }
 
     pub(super) fn method() -> Self {
-        Self::new(-32601, "looptax does not know this method, or not in this version of the protocol")
+        Self::new(-32601, "looptax does not know this method in this version of the protocol")
     }
 
     pub(super) fn params(name: &str) -> Self {

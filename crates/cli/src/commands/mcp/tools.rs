@@ -23,35 +23,35 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
     [
         tool::<Find, Found>(
             "find",
-            "Who pays for TCP",
+            "Programs that pay for TCP",
             "Lists the database, cache and web servers of this machine with their sockets, and which local programs \
-             are connected to them over TCP or over a Unix socket, with rates and what they lose. Two snapshots within a \
-             second; nothing is sent to any server. As root it sees the processes of all users.",
+             are connected to them over TCP or over a Unix socket, with rates and what they lose. Takes two snapshots \
+             within a second; sends nothing to any server. As root it sees the processes of all users.",
         ),
         tool::<Check, Listed<Checked>>(
             "check",
             "Would the switch work?",
             "Checks whether one program's connection would work over the server's Unix socket: path, permissions, \
-             account, backlog, and the changes to make. `target` is the connection's address, the application's \
-             configuration file, or its process. Opens a few connections to that server, and logs in where the \
-             password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
+             account, backlog, and the changes to make. `target` is the connection's URL, the application's \
+             configuration file, or its process. Opens a few connections to that server, and logs in if it knows the \
+             password (from the file, or from LOOPTAX_PASSWORD in the environment of `looptax mcp`). Writes nothing.",
         ),
         tool::<Dsn, Listed<Vec<Spelling>>>(
             "dsn",
-            "Addresses in drivers' words",
-            "Spells a connection over the Unix socket for drivers, frameworks and applications (mysqli, pgx, django, \
-             wordpress, ...). Passwords are shown as ****.",
+            "Connections as drivers expect them",
+            "Writes a connection over the Unix socket in the form that each driver, framework or application \
+             expects (mysqli, pgx, django, wordpress, ...). Passwords are shown as ****.",
         ),
         tool::<Watch, Watched>(
             "watch",
             "Requests by client",
-            "Counts for some seconds the requests of local programs to local servers, over TCP and over sockets, with \
-             their times. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
+            "For some seconds, counts and times the requests of local programs to local servers, over TCP and over \
+             sockets. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
         ),
         tool::<Show, Shown>(
             "show",
             "List of runs",
-            "Lists the runs that were measured and kept on this machine, the newest first. With `run` it judges the \
+            "Lists the runs that were measured and saved on this machine, the newest first. With `run` it judges the \
              saved record of that run again and shows its verdicts.",
         ),
         tool::<DiffOf, Differences>(
@@ -62,8 +62,8 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<Compare, Record>(
             "compare",
             "Measure on a private server",
-            "Measures what TCP costs instead of the Unix socket, with an interval: starts a private copy of an \
-             installed server in a scratch folder, loads it, stops it and removes it. Running servers are not \
+            "Measures, with an interval, what TCP costs compared with the Unix socket: starts a private copy of an \
+             installed server in a scratch folder, sends it requests, stops it and removes it. Running servers are not \
              touched, but the load takes a core or two for half a minute to minutes: ask the person first. One \
              comparison runs at a time.",
         ),
