@@ -49,7 +49,7 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
         (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
             format!(
                 "{} did not sustain the rate: at the end of {n_behind} of {n} slices, requests had waited longer than \
-                 a guard and were still unsent",
+                 a guard time and were still unsent",
                 arms[side.idx()].name
             )
         })
@@ -77,7 +77,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     for arm in arms.iter().filter(|arm| !arm.verified) {
         warnings.extend(arm.proof.seen.map(|seen| {
             format!(
-                "looptax saw no connection of {} in its {} runs: it makes none, or they are too short to see",
+                "looptax saw no connection of {} in its {} runs: the command makes none, or they are too short to see",
                 arm.name, seen.n_runs
             )
         }));

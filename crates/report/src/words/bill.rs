@@ -95,6 +95,8 @@ fn closing(bill: &Bill, text: Text) -> Option<String> {
     match (has_ways, unfinished.is_empty()) {
         (false, _) => None,
         (true, true) => Some(format!("the steps add up to the measured total{}", beside(bill))),
-        (true, false) => Some(format!("the steps do not add up: left over are {}", unfinished.join(", "))),
+        (true, false) => {
+            Some(format!("the steps do not add up to the measured total: the rest is {}", unfinished.join(", ")))
+        }
     }
 }

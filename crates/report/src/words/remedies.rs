@@ -213,10 +213,10 @@ fn closing(remedies: &Remedies, text: Text) -> String {
     };
     let mut notes = vec![words];
     if all().any(is_uneven) {
-        notes.push("!: not decided, parts of the run differ (the comparison says which)".to_owned());
+        notes.push("!: not decided, because parts of the run differ (the comparison says which)".to_owned());
     }
     if all().any(|it| it.verdict == Verdict::Inconclusive && !is_uneven(it)) {
-        notes.push("?: not decided, a longer run (--precise) may decide".to_owned());
+        notes.push("?: not decided; a longer run (--precise) may decide".to_owned());
     }
     if all().any(|it| !it.is_paired) {
         let apart = "pipelining, connections and placement were measured one after the other, not in turns";

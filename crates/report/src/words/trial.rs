@@ -187,7 +187,7 @@ pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
     let load = load.map_or_else(String::new, |load| format!(" {load}"));
     match comparison.trial.as_ref().and_then(|it| it.load_command.as_ref()) {
         Some(_) => format!("whole runs of the load{}", alone(comparison, text)),
-        None => format!("{clients} asking for pages{load}{}", alone(comparison, text)),
+        None => format!("{clients} requesting pages{load}{}", alone(comparison, text)),
     }
 }
 

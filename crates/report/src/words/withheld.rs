@@ -79,7 +79,10 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     let epochs = counted(n_epochs, "epoch");
     let same = if it.same_helps { ", and so may --placement same" } else { "" };
     if seconds > HOPELESS_S {
-        return format!("at this spread it needs more than an hour of measuring; a quieter machine may help{same}");
+        return format!(
+            "with a spread as large as this, a verdict needs more than an hour of measuring; a quieter \
+            machine may help{same}"
+        );
     }
     let time = match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
