@@ -239,8 +239,8 @@ fn arms_that_lead_to_processes_of_their_own_are_told_under_the_heading() {
     memcached.target.processes_per_arm = Some(2);
     let expected = [
         "memcached 1.6.18, ",
-        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 of each",
-        "a coin picks one of each for every epoch\n",
+        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 processes of each",
+        "for every epoch a coin picks one process of each\n",
     ];
     check(memcached, &expected);
     let text = text_of(vec![one()]);
