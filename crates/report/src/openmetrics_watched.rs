@@ -50,7 +50,7 @@ const FAMILIES: [Family; 8] = [
     },
     Family {
         name: "looptax_watch_server_duration_seconds_p50",
-        help: "The server's part of half of the requests took less.",
+        help: "In half of the requests, the server's part took less.",
         pick: |it| it.served.map(|it| it.p50_us / 1e6),
     },
     Family {

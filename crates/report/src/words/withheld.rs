@@ -24,7 +24,7 @@ fn why_open(it: &Withheld, text: Text) -> String {
         // A longer run would leave out its additional epochs as well.
         Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
             "{} of at least {need}, and {} do not count: they were cut short, or an end of a connection moved to \
-             another core in most slices of an arm; --placement client-pinned counts the latter",
+             another core in most slices of an arm; --placement client-pinned counts epochs in which an end moved",
             counted(*have, "epoch"),
             it.n_left_out
         ),

@@ -35,7 +35,7 @@ fn on_a_wide_terminal() {
       16           split      36.0K/s 444 µs    37.0K/s 432 µs    -2.8 % [-3.3, -2.3]   -12.0 µs   tcp is faster
                               CPU time per request: -6.0 µs [-6.1, -5.9]
       16           free       50-105K/s         57-106K/s         not judged in 10 s: the rate moved by 2.1 times (--placement free)
-      placement matters more than transport here: same is 4.2 times split at 16 connections
+      placement matters more than transport here: same has 4.2 times the rate of split at 16 connections
 
       at 1 connection, with both ends on one core (pinned), client waits as libmariadb does: against unix, tcp costs
         15.9 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, +1.0 µs [0.9, 1.1] CPU time per request
@@ -85,8 +85,8 @@ fn on_a_narrow_terminal_in_ascii() {
         tcp   57-106K/s
         not judged in 10 s: the rate moved by 2.1 times
         (--placement free)
-      placement matters more than transport here: same is
-      4.2 times split at 16 connections
+      placement matters more than transport here: same has
+      4.2 times the rate of split at 16 connections
 
       at 1 connection, with both ends on one core (pinned),
         client waits as libmariadb does: against unix, tcp costs
