@@ -48,10 +48,11 @@ pub(crate) struct MovingArgs {
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// If only a login can show that the socket leads to the same account, move a port only if its account is known.
+    /// Leave a port on TCP if a login is needed and the account is unknown.
     ///
-    /// Only a login can show this for MariaDB, and for MySQL before version 8. With this option such a port stays on
-    /// TCP if its account is neither in --login nor in the command's arguments or environment.
+    /// Only a login can show whether the socket leads to the same account of MariaDB, or of MySQL before version 8.
+    /// With this option such a port stays on TCP if its account is neither in --login nor in the command's arguments or
+    /// environment.
     #[arg(long, conflicts_with_all = ["map", "no_login"])]
     pub(crate) require_login: bool,
 }
