@@ -455,7 +455,7 @@ pub(crate) struct CompareArgs {
     pub(crate) warm_up: Option<String>,
     /// Length of a slice in milliseconds (default: 50 or 250).
     ///
-    /// The default is 250 with free placement, otherwise 50.
+    /// The default is 250 with free placement and with --rate, otherwise 50.
     #[arg(hide_short_help = true, long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub(crate) slice_ms: Option<u32>,
     /// Repeat the schedule of an earlier run.
