@@ -65,7 +65,7 @@ pub fn miscounted(count: &ServerCount) -> Option<String> {
     let is_little = apart <= OWN_QUESTIONS || apart as f64 <= MISCOUNTED * count.sent as f64;
     (!is_little).then(|| {
         format!(
-            "the server counted {} ({}), looptax {}: the rates may be wrong",
+            "the server counted {} ({}), and looptax counted {}: the rates may be wrong",
             count.counted, count.counter, count.sent
         )
     })
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(warning_of(100_000, 100_900), None);
         assert_eq!(warning_of(1_000, 1_100), None);
         let warning = warning_of(100_000, 98_000).unwrap();
-        assert!(warning.contains("98000 (Com_select), looptax 100000"), "{warning}");
+        assert!(warning.contains("98000 (Com_select), and looptax counted 100000"), "{warning}");
     }
 
     #[test]

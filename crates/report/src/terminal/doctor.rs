@@ -88,8 +88,8 @@ fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
         .last()
         .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
     format!(
-        "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals contain the delay; \
-         at least {} have to. The last interval is {last}, typically ±{} points",
+        "{} with a delay of {:.0} ns ({:.0} % of a request), client and server scheduled in turns: {} of {} intervals \
+         contain the delay; at least {} have to. The last interval is {last}, typically ±{} points",
         check.arm,
         delay.delay_ns,
         delay.part_pct,
@@ -106,8 +106,8 @@ fn slices(check: &SlicesCheck) -> String {
     };
     let [apart, lo, hi] = taxes.difference_points.map(|it| number(it, 1));
     format!(
-        "slices of 50 ms: {}, of 500 ms: {}; they differ by {apart} points [{lo}, {hi}], shown to be within \
-         2: {}",
+        "slices of 50 ms: {}, slices of 500 ms: {}; the difference is {apart} points [{lo}, {hi}], shown to be within \
+         2 points: {}",
         interval(&taxes.tax_50ms_pct),
         interval(&taxes.tax_500ms_pct),
         match check.passed {

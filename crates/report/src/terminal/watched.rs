@@ -74,7 +74,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     }
     queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
-        lines.item(0, "(*) several requests were on the way at once, so there may be more than were counted");
+        lines.item(0, "(*) several requests were under way at the same time, so there may be more than were counted");
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
         lines.item(

@@ -280,7 +280,7 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     let lines = if kinds.is_empty() {
         Vec::new()
     } else {
-        vec![format!("not measured on any machine, not in the cores: {}", kinds.join(", "))]
+        vec![format!("not measured on any machine, so not in the cores: {}", kinds.join(", "))]
     };
     let rows = hosts.rows.iter().map(|it| {
         vec![
@@ -473,7 +473,7 @@ mod tests {
         };
         assert!(lines(vec![host(&[])]).is_empty());
         let named = lines(vec![host(&["postgres", "mariadb"]), host(&["mariadb"])]);
-        assert_eq!(named, ["not measured on any machine, not in the cores: mariadb, postgres"]);
+        assert_eq!(named, ["not measured on any machine, so not in the cores: mariadb, postgres"]);
     }
 
     #[test]

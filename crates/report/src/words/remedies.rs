@@ -152,7 +152,8 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
         }
         RemedyKind::TlsOff => ends_tls(server_kind, remedy.from == "tls-unix"),
         RemedyKind::HostNetwork => {
-            "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
+            "let the container use the host's network, or share the folder of its socket (--from-namespace measures \
+                the second)"
         }
         RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is recreated",
         RemedyKind::Pipelining => "if a program does not need an answer before it sends the next request",

@@ -108,7 +108,7 @@ fn a_narrow_terminal_has_columns_too_and_the_next_step_below_them() {
 #[test]
 fn requests_that_overlap_are_marked_and_an_empty_look_says_so() {
     let text = watched(&look(vec![hop(Way::Unix, 20)]), style());
-    assert!(text.contains("(*) several requests were on the way at once"), "{text}");
+    assert!(text.contains("(*) several requests were under way at the same time"), "{text}");
     assert_eq!(watched(&look(Vec::new()), style()).trim_end(), "no request to a server of this machine within 2 s");
 }
 

@@ -148,7 +148,7 @@ impl Problem {
     }
 
     pub(super) fn params(name: &str) -> Self {
-        Self::new(-32602, format!("`{name}` is missing, or looptax does not know its value"))
+        Self::new(-32602, format!("`{name}` is missing, or has a value that looptax does not know"))
     }
 
     fn version(requested: &str) -> Self {

@@ -83,7 +83,7 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
         _ => "do",
     };
     Err(Failure::usage(
-        format!("{} {verb} not work with two records, which `why` only compares", all.join(", ")),
+        format!("{} {verb} not work with two records, because `why` only compares them", all.join(", ")),
         "only --json works; `looptax show` makes pages, formats and call chains from one record",
     ))
 }
