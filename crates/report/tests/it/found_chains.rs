@@ -196,8 +196,8 @@ fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
     let text = found(&look, false, at(400));
     for line in [
         "no hop over TCP is seen; perhaps on to mariadbd 812\n",
-        "perhaps: connections to mariadbd 812 (420 connections) were closed within the last minute, and looptax did not \
-         see by which programs; a hop may be missing",
+        "perhaps: connections to mariadbd 812 (420 connections) were closed within the last minute, and looptax did \
+         not see by which programs; a hop may be missing",
     ] {
         assert!(text.contains(line), "{text}");
     }

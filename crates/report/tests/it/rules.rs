@@ -201,7 +201,8 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     because(SizeCause::Drifted, "; the size is uncertain (0.4 to 15.0 %): the difference changed during the run");
     because(
         SizeCause::UnevenStart,
-        "; the size is uncertain (0.4 to 15.0 %): a part of the difference appears right after each change between the arms",
+        "; the size is uncertain (0.4 to 15.0 %): a part of the difference appears right after each change between \
+         the arms",
     );
     // Only in some epochs: the share is of these.
     busy.tax[0].disturbance = Some(Disturbance { is_throughout: false, ..disturbance(0.1, 22.0) });
@@ -239,7 +240,8 @@ fn arms_that_lead_to_processes_of_their_own_are_told_under_the_heading() {
     memcached.target.processes_per_arm = Some(2);
     let expected = [
         "memcached 1.6.18, ",
-        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 processes of each",
+        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 processes of \
+         each",
         "for every epoch a coin picks one process of each\n",
     ];
     check(memcached, &expected);

@@ -69,7 +69,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let fixes = { others.iter() }.filter(|it| it.fix.is_some() && switch.fix.is_none());
     let stay = fixes.map(|it| {
         let (id, title) = (&it.id, &it.title);
-        format!("note: the switch of {title} stays in effect; to undo it: looptax switch --undo {id}\n")
+        format!("note: this switch stays in effect: {title}; to undo it: looptax switch --undo {id}\n")
     });
     let is_said = switch.fix.is_some() || doing.is_silent();
     let done = is_said.then(|| "undone\n".to_owned());
@@ -127,7 +127,7 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         told.next_back()
     };
     let then = reload_of(switch).or_else(told);
-    let then = then.map_or_else(String::new, |it| format!("; at the switch the command was: {it}"));
+    let then = then.map_or_else(String::new, |it| format!("; at the switch the step was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
         words: format!("reload the application; it uses the socket until then{then}"),
