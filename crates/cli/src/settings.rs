@@ -33,7 +33,7 @@ pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
         if words.len() > 1 {
             return Err(Failure::usage(
                 "--remedies works only with one workload",
-                "a remedy for one workload may not help another: run it for each separately",
+                "a remedy for one workload may not help another: run looptax once for each workload",
             ));
         }
         return asked_remedies(args, words.into_iter().next().flatten());

@@ -12,7 +12,7 @@ pub enum FleetError {
     #[error("cannot use the spool `{}`", path.display())]
     Spool { path: PathBuf, source: io::Error },
     /// A report could not be written to the spool.
-    #[error("cannot keep a report in `{}`", path.display())]
+    #[error("cannot save a report in `{}`", path.display())]
     Keep { path: PathBuf, source: io::Error },
     /// A report could not be written to the folder that is its destination.
     #[error("cannot write a report to the folder `{}`", path.display())]
@@ -31,7 +31,7 @@ pub enum FleetError {
         what: String,
     },
     /// The address is not that of a collector.
-    #[error("this is not a collector's address: {what}")]
+    #[error("this is not the URL of a collector: {what}")]
     Destination {
         /// The fault in the address, never the address itself.
         what: String,
@@ -81,13 +81,13 @@ pub enum Refusal {
 impl Refusal {
     fn hint(self) -> &'static str {
         match self {
-            Self::NoTables => "`looptax fleet init` with the same address makes the tables",
+            Self::NoTables => "`looptax fleet init` with the same URL creates the tables",
             Self::NoDatabase => {
-                "write the database after the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` makes it, \
+                "write the database after the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` creates it, \
                  in ClickHouse `looptax fleet init`"
             }
             Self::Login => {
-                "write user and password into the address, or the password into --password-file or \
+                "write user and password into the URL, or pass the password in --password-file or \
                  LOOPTAX_COLLECTOR_PASSWORD"
             }
             Self::Rights => "`looptax fleet init --print` lists what an account needs",
@@ -122,12 +122,13 @@ impl Explain for FleetError {
                     .to_owned(),
             ),
             Self::Away { .. } => {
-                Some("is it running, and can this machine reach it? the next report tries again".to_owned())
+                Some("check that it runs and that this machine can reach it; the next report tries again".to_owned())
             }
             Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
-            Self::Authority { .. } => {
-                Some("pass the certificate of the authority that signs the collector's: --ca-file FILE".to_owned())
-            }
+            Self::Authority { .. } => Some(
+                "pass the certificate of the authority that signed the collector's certificate: --ca-file FILE"
+                    .to_owned(),
+            ),
             Self::Destination { .. } => Some(
                 "for example clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -".to_owned(),
             ),

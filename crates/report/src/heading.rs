@@ -32,7 +32,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     let explained = match workload.name.as_str() {
         "connect" => Some("a request opens a connection, logs in, sends one query and closes"),
         "system-row" => Some("a request reads one row of a system table by its key"),
-        "ping" if has_rows(&target.kind) => Some("a request asks for a constant"),
+        "ping" if has_rows(&target.kind) => Some("a request selects a constant"),
         _ => None,
     };
     parts.extend(explained.map(str::to_owned));
@@ -59,8 +59,9 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let n = target.processes_per_arm?;
     let kind = text.clean(&target.kind);
     Some(format!(
-        "unix and tcp are separate processes, because {kind} serves a socket or TCP, not both: {n} of each, from one \
-         binary, with one command line except for the address; a coin picks one of each for every epoch"
+        "unix and tcp are separate processes, because {kind} serves a socket or TCP, not both: {n} processes of each, \
+         from one binary, with one command line except for the address; for every epoch a coin picks one process of \
+         each"
     ))
 }
 

@@ -55,7 +55,7 @@ const FAMILIES: [Family; 8] = [
     Family {
         metric: "throughput_tax",
         name: "looptax_throughput_tax_ratio",
-        help: "Throughput that the arm loses of the baseline's; positive is a loss.",
+        help: "Part of the baseline's throughput that the arm loses; positive is a loss.",
         scale: 1e-2,
     },
     Family {

@@ -47,17 +47,17 @@ const FAMILIES: [Family; 5] = [
     },
     Family {
         name: "cpu_lost_cores",
-        help: "CPU time that TCP costs over the socket, an estimate.",
+        help: "CPU time that TCP costs more than the socket, an estimate.",
         pick: |it| it.cores.map(|it| it[0]),
     },
     Family {
         name: "cpu_lost_cores_lower",
-        help: "one end of the interval: CPU time that TCP costs over the socket.",
+        help: "one end of the interval: CPU time that TCP costs more than the socket.",
         pick: |it| it.cores.map(|it| it[1]),
     },
     Family {
         name: "cpu_lost_cores_upper",
-        help: "one end of the interval: CPU time that TCP costs over the socket.",
+        help: "one end of the interval: CPU time that TCP costs more than the socket.",
         pick: |it| it.cores.map(|it| it[2]).filter(|it| it.is_finite()),
     },
 ];
@@ -90,16 +90,11 @@ pub fn found_openmetrics(found: &Found) -> String {
         gauge(name, help, [(String::new(), value)], text);
     };
     let info = format!("{{version=\"{version}\"}}");
-    gauge("info", "The version of looptax that made this.", [(info, 1.0)], &mut text);
+    gauge("info", "The version of looptax that made these metrics.", [(info, 1.0)], &mut text);
     let sees_all = f64::from(u8::from(found.sees_all));
     one("sees_all", "Whether looptax could inspect every process.", sees_all, &mut text);
     let fallen = { found.notes.iter() }.filter(|it| it.code == NoteCode::FellBack);
-    one(
-        "fell_back",
-        "Programs that are over TCP again after a switch to the socket.",
-        as_f64(fallen.count()),
-        &mut text,
-    );
+    one("fell_back", "Programs that use TCP again after a switch to the socket.", as_f64(fallen.count()), &mut text);
     let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
     for server in &found.servers {
         *servers.entry(&server.kind).or_default() += 1;

@@ -50,7 +50,7 @@ const FAMILIES: [Family; 8] = [
     },
     Family {
         name: "looptax_watch_server_duration_seconds_p50",
-        help: "The server's part of half of the requests took less.",
+        help: "In half of the requests, the server's part took less.",
         pick: |it| it.served.map(|it| it.p50_us / 1e6),
     },
     Family {
@@ -190,7 +190,7 @@ type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
 /// The first counter divided by the second is the CPU time per request.
 const OF_SERVERS: [OfServers; 2] = [
     ("looptax_server_cpu_seconds", "CPU time of servers, as far as its requests are known.", |it| it.0),
-    ("looptax_server_cpu_requests", "Requests that this CPU time was for, of all clients.", |it| it.1 as f64),
+    ("looptax_server_cpu_requests", "Requests of all clients that this CPU time was for.", |it| it.1 as f64),
 ];
 
 const DURATION: &str = "looptax_request_duration_seconds";

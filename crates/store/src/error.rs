@@ -111,7 +111,7 @@ impl Explain for StoreError {
             }
             Self::HistoryVersion { .. } => "use the newer looptax that wrote it, or --no-history",
             Self::NoSuchRun { .. } => "`looptax show` lists them",
-            Self::SeveralRuns { .. } => "give more of its name: `looptax show` lists them",
+            Self::SeveralRuns { .. } => "type more of the name: `looptax show` lists the runs",
             _ => return None,
         };
         Some(hint.to_owned())

@@ -22,19 +22,20 @@ pub(crate) struct TurnArgs {
 pub(crate) struct BeginArgs {
     /// Start only in this part of the day: 02:00-04:00.
     ///
-    /// By the machine's own clock; 22:00-03:00 spans midnight. At other times the run is refused, or waits with
-    /// --wait.
+    /// The machine's own clock counts; 22:00-03:00 spans midnight. At other times looptax refuses the run; with --wait
+    /// it waits.
     #[arg(hide_short_help = true, long, value_name = "FROM-TO", value_parser = part_of_day)]
     pub(crate) between: Option<PartOfDay>,
-    /// Start only below this load per processor: 0.2.
+    /// Start only below this load per processor, for example 0.2.
     ///
-    /// The limit applies to the load average of the last minute, divided by the number of processors. Above it the
-    /// run is refused, or waits with --wait.
+    /// The limit applies to the load average of the last minute, divided by the number of processors. If the load is
+    /// higher, looptax refuses the run; with --wait it waits.
     #[arg(hide_short_help = true, long, value_name = "LOAD", value_parser = load)]
     pub(crate) max_load: Option<f64>,
     /// Do not start while FILE exists.
     ///
-    /// The run is refused, or waits with --wait. Default: /etc/looptax/stop if --between or --max-load is given.
+    /// While it exists, looptax refuses the run; with --wait it waits. Default: /etc/looptax/stop if --between or
+    /// --max-load is given.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     stop_file: Option<PathBuf>,
 }

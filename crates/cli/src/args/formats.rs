@@ -27,8 +27,8 @@ pub(crate) struct FormatArgs {
     pub(crate) benchmark_json: Option<PathBuf>,
     /// Write call chains of `why` for flame graphs; `-` prints them.
     ///
-    /// Folded, as flame graph programs read them: arm, process and functions with `;` between them, then nanoseconds
-    /// of CPU time per 1000 requests.
+    /// Each line has the arm, the process and the functions, separated by `;`, then nanoseconds of CPU time per 1000
+    /// requests. Flame graph programs read this folded form.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) folded: Option<PathBuf>,
     /// Write call chains of `why` for pprof; `-` prints them.

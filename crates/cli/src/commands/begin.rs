@@ -38,7 +38,8 @@ pub(crate) fn wait(
         if !waits {
             return Err(Failure::usage(
                 why,
-                "--wait waits until it may start; without --between, --max-load and --stop-file it starts at once",
+                "--wait waits until the run may start; without --between, --max-load and --stop-file it starts \
+                    immediately",
             ));
         }
         if !has_told {

@@ -240,7 +240,8 @@ fn for_whom(client: &Client, terminal: Terminal) -> String {
     } else {
         "the user who runs looptax"
     };
-    report::fitted(&format!("  as    {who}; choose the client with --user or --pid\n"), terminal.style().width)
+    let words = format!("  as    {who}; to choose the client's user, pass --user or --pid\n");
+    report::fitted(&words, terminal.style().width)
 }
 
 /// Returns the command that prints an address for every driver: an address does not show which file to change.
@@ -251,7 +252,7 @@ fn spelled_by(points: &[Point], url: &str) -> String {
         return String::new();
     }
     let url = masked(url).replace(&format!(":{MASK}"), "");
-    format!("  next  looptax dsn '{url}'   prints it for the socket, for each driver\n")
+    format!("  next  looptax dsn '{url}'   prints the connection over the socket for each driver\n")
 }
 
 /// Returns the command that writes the lines into a file, for the same client.
@@ -266,7 +267,7 @@ fn switched_by(file: &Path, args: &CheckArgs) -> String {
         options.into_iter().filter_map(|(name, value)| Some(format!(" --{name} {}", shell_words::quote(&value?))));
     let file = file.display().to_string();
     let command = format!("looptax switch {}{}", shell_words::quote(&file), options.collect::<String>());
-    format!("  next  {command}   shows the lines, and writes and proves them if you agree\n")
+    format!("  next  {command}   shows the lines; if you agree, it writes them and proves the move\n")
 }
 
 /// The exit code for "no" if a connection would not work, else for "not known" if one is open.

@@ -63,7 +63,7 @@ pub(crate) fn measure(
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
             "--live needs a terminal on stderr that it can draw on",
-            "without it, progress is printed line by line",
+            "without --live, looptax prints its progress line by line",
         ));
     }
     if !settings.is_sampled {

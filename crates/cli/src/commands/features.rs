@@ -56,7 +56,7 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
     let mut rows = vec![row(
         "answering another program's calls (seccomp)",
         obstacle,
-        "`run` leaves the program on TCP, no arm `redirect`",
+        "`run` leaves the program on TCP; no arm `redirect`",
     )];
     let Some(features) = features else {
         return rows;
@@ -68,19 +68,29 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
             "sudo and similar programs gain no rights under `run`",
         ),
         (
-            "calls that only a fatal signal ends (5.19)",
+            "calls that only a fatal signal interrupts (5.19)",
             features.has_wait_killable,
             "a signal may end a call that looptax is moving; the call starts again",
         ),
         ("waking on the caller's core (6.6)", features.has_sync_wake_up, "`connect` under `run` takes longer"),
         (
-            "descriptors of threads (6.9)",
+            "process descriptors for single threads (6.9)",
             features.has_thread_pidfd,
             "a thread with a separate descriptor table stays on TCP",
         ),
-        ("descriptors that report the user (6.13)", features.has_pidfd_info, "looptax reads /proc instead, slower"),
+        (
+            "process descriptors that tell the process's user (6.13)",
+            features.has_pidfd_info,
+            "looptax reads /proc \
+            instead, which is slower",
+        ),
         ("unique process numbers (pidfs)", features.has_pidfs, "looptax compares start times instead"),
-        ("cookies of network namespaces (5.14)", features.has_netns_cookie, "looptax reads /proc instead, slower"),
+        (
+            "cookies of network namespaces (5.14)",
+            features.has_netns_cookie,
+            "looptax reads /proc instead, which is \
+            slower",
+        ),
         ("comparing open files (kcmp)", features.has_kcmp, "looptax compares inodes in /proc instead"),
     ];
     let missing = |is_there: bool| (!is_there).then(String::new);

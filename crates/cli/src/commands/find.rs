@@ -164,10 +164,10 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     let fallen = fallen_back(switches, survey).into_iter();
     fallen.map(|it| Note {
         code: NoteCode::FellBack,
-        what: format!("{} is over TCP again after its switch to the socket: {} ({})", it.who, it.id, it.title),
+        what: format!("{} uses TCP again after its switch to the socket: {} ({})", it.who, it.id, it.title),
         next: Some(format!(
-            "it reads another file, or was not restarted since: `looptax check {}` shows where its connections come \
-             from",
+            "it reads another file, or was not restarted after the switch: `looptax check {}` shows where its \
+             connections come from",
             it.who.rsplit(' ').next().unwrap_or_default()
         )),
     })
@@ -189,7 +189,7 @@ fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs
         let note = sources.is_empty().then(|| Note {
             code: NoteCode::CostNotMeasured,
             what: format!(
-                "looptax just measured the cost of a request over TCP, but has no figure: {}",
+                "looptax measured the cost of a request over TCP, but got no figure: {}",
                 cost::why_none(&record)
             ),
             next: Some("try again when the machine is quieter, or use a record with --record".to_owned()),

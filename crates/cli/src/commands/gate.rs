@@ -150,7 +150,7 @@ fn line(comparison: &Comparison, tax: &Tax, (answer, limit): (Answer, Limit), st
                 format!("a page over {arm} takes {longer} longer than over {baseline}")
             }
         },
-        (None, None) => format!("no reliable figure of {arm} against {baseline}"),
+        (None, None) => format!("no reliable figure for {arm} compared with {baseline}"),
     };
     let max_pct = limit.pct();
     let answer = match answer {

@@ -49,20 +49,20 @@ struct Topic {
 const TOPICS: [Topic; 3] = [
     Topic {
         name: "measuring",
-        text: "How `compare`, `why` and a bare `looptax` measure: one transport at a time in short slices, in a random order,\n\
-               with fresh connections in each epoch. Every figure has an interval. Options of `compare`:",
+        text: "`compare`, `why` and a bare `looptax` measure one transport at a time, in short slices and a random \
+               order,\nwith fresh connections in each epoch. Every figure has an interval. Options of `compare`:",
         is_wanted: |id| !OF_TARGETS.contains(&id) && !OF_FORMATS.contains(&id),
     },
     Topic {
         name: "targets",
         text: "Targets of a measurement. private:KIND is a private copy of an installed server, started in a scratch \
-            folder and\nremoved afterwards. echo needs no server. A URL gives a running server: looptax only reads it, \
-            unless --write\nis given. Options of `compare`:",
+            folder and\nremoved afterwards. echo needs no server. A URL is a running server: looptax only reads from \
+            it, unless you\npass --write. Options of `compare`:",
         is_wanted: |id| OF_TARGETS.contains(&id),
     },
     Topic {
         name: "formats",
-        text: "Forms of a result. Every command that measures has these options, and `show RUN` has most of them:",
+        text: "Every command that measures has these options for its result, and `show RUN` has most of them:",
         is_wanted: |id| OF_FORMATS.contains(&id),
     },
 ];

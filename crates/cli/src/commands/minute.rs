@@ -110,7 +110,10 @@ fn next(
             writer.record.comparisons.iter().skip(n_before).map(|comparison| pieces.row(comparison)).collect()
         }
         Some((kind, Step::LeftOut)) => {
-            let why = format!("the half minute was over; measure it with looptax compare private:{kind}");
+            let why = format!(
+                "the half minute was over before its turn; measure it with looptax compare \
+                private:{kind}"
+            );
             pieces.not_measured(kind.name(), &why)
         }
         Some((kind, Step::Failed(failure))) => {

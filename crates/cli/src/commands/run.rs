@@ -153,8 +153,8 @@ fn not_run(error: RedirectError) -> NotRun {
         _ => Exit::NotRun,
     };
     let hint = match exit {
-        Exit::NotFound => "is it installed, and in PATH or given with its folder?",
-        Exit::NotExecutable => "is it a program, and do you have the right to execute it?",
+        Exit::NotFound => "install it and put it in PATH, or pass its full path",
+        Exit::NotExecutable => "check that it is a program and that you may execute it",
         _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
         _ => "run the command without looptax; it then uses TCP",
     };

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let is_about_a_run = args.forget || args.html.is_some() || args.publish.is_some() || args.formats.is_any();
     match &*args.runs {
         [] if is_about_a_run => {
-            Err(Failure::usage("this needs a run", "give `last`, or a run that `looptax show` lists"))
+            Err(Failure::usage("no run was given", "pass `last`, or a run that `looptax show` lists"))
         }
         [] => list(args, terminal),
         names if args.forget => forget(names, terminal),

@@ -100,11 +100,11 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
         TargetSpec::Private(kind) if KINDS.contains(&kind) => kind,
         TargetSpec::Private(kind) => {
             let kinds = KINDS.map(|it| format!("private:{it}")).join(", ");
-            return Err(Failure::usage(format!("looptax has no storm for {kind}"), kinds));
+            return Err(Failure::usage(format!("looptax cannot make a storm of connections to {kind}"), kinds));
         }
         TargetSpec::Running(_) => {
             return Err(Failure::usage(
-                "looptax makes no storm on a running server: other clients would fail too",
+                "looptax makes no storm of connections to a running server: other clients would fail too",
                 ONE,
             ));
         }
@@ -112,7 +112,7 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
     let word = match &*args.client_like {
         [] => None,
         [word] => Some(word.as_str()),
-        _ => return Err(Failure::usage("a storm imitates only one client", "give one of them")),
+        _ => return Err(Failure::usage("a storm imitates only one client", "pass only one of them")),
     };
     let connections = if args.connections.is_empty() { CONNECTIONS.to_vec() } else { args.connections.clone() };
     if connections.iter().any(|it| !(1..=MOST_CONNECTIONS).contains(it)) {
@@ -176,12 +176,13 @@ fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
 fn plan(spec: &Spec) -> String {
     let sizes: Vec<String> = spec.connections.iter().map(u32::to_string).collect();
     let stalled = if spec.stall > Duration::ZERO {
-        format!(", the server stopped for {} ms", spec.stall.as_millis())
+        format!(" while the server is stopped for {} ms", spec.stall.as_millis())
     } else {
         String::new()
     };
     format!(
-        "plan: {} storms over each arm with {} connections, as {} connects{stalled}; then the smallest queue at which none fails",
+        "plan: {} storms over each arm with {} connections, which connect as {} does{stalled}; then looptax looks for \
+            the smallest queue with which no connection fails",
         spec.n_storms,
         sizes.join(", "),
         spec.client.library()

@@ -25,8 +25,8 @@ use crate::terminal::{self, Terminal};
 use doing::{Doing, kept, named};
 use times::Times;
 
-const TIMES_CAVEAT: &str = "these times include every other change of the machine between the two; `looptax trial` \
-    measures both transports in turns";
+const TIMES_CAVEAT: &str = "these times also include everything else that changed on the machine between the two \
+    measurements; `looptax trial` measures both transports in turns";
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -163,8 +163,8 @@ impl Doing<'_> {
             }
             None if is_needed => {
                 return Err(Failure::usage(
-                    "only a page can prove this: a web server's connections to its upstream last a millisecond and \
-                     have no login",
+                    "only a page can prove this move: a web server's connections to its upstream last a millisecond \
+                     and have no login",
                     "pass a page that is generated each time: --url http://127.0.0.1/",
                 ));
             }
@@ -186,7 +186,7 @@ impl Doing<'_> {
         let bursts = subject.plan.bursts(self.args.connections)?;
         for Burst { socket, n_connections, .. } in &bursts {
             let socket = socket.display();
-            self.terminal.words(&format!("the proof includes {n_connections} connects at once to {socket}\n"));
+            self.terminal.words(&format!("the proof opens {n_connections} connections to {socket} at the same time\n"));
         }
         Ok(bursts)
     }
@@ -194,7 +194,8 @@ impl Doing<'_> {
     fn refuse_while_busy(self) -> Result<(), Failure> {
         if !self.args.patch && !self.args.dry_run && kept()?.is_busy() {
             return Err(Failure::usage(
-                "another looptax switch is running, and its proof would count our logins as the application's",
+                "another looptax switch is running, and its proof would count the logins of this one as the \
+                    application's",
                 "wait until it has ended",
             ));
         }
@@ -343,8 +344,8 @@ impl Doing<'_> {
         let words: Vec<String> = match &diff {
             Ok(diff) if diff.hops.is_empty() => {
                 vec![
-                    "no comparison with the requests before: looptax does not see which requests after it are from the \
-                     same program"
+                    "no comparison with the requests before the move: looptax does not see which requests after the \
+                     move are from the same program"
                         .to_owned(),
                 ]
             }
@@ -355,7 +356,7 @@ impl Doing<'_> {
                 let each = told.map(|it| report::before_and_after(it, diff, self.terminal.style()));
                 each.chain([TIMES_CAVEAT.to_owned()]).collect()
             }
-            Err(why) => vec![format!("no comparison with the requests before: {why:#}")],
+            Err(why) => vec![format!("no comparison with the requests before the move: {why:#}")],
         };
         for words in words {
             let step = SwitchStep { code: StepCode::RequestsTimed, words };

@@ -132,7 +132,7 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     measured.and(kept)?;
     writer.check_samples()?;
     if stop.load(Ordering::Relaxed) {
-        terminal.words("interrupted: the result has only the part measured so far\n");
+        terminal.words("interrupted: the result covers only what was measured so far\n");
         return Ok(Exit::Interrupted);
     }
     terminal.words(&settings::next_step(ask, &writer.record));
@@ -150,7 +150,7 @@ fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure
         let why = if why.is_empty() { words::nothing(&candidates, &args.moving.port, true) } else { why };
         return Err(Failure::usage(
             format!("nothing to try: {why}"),
-            "`looptax find` lists the servers with their sockets; give one with --map ADDRESS=SOCKET",
+            "`looptax find` lists the servers with their sockets; pass one with --map ADDRESS=SOCKET",
         ));
     }
     let (moved, stay): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_moved);

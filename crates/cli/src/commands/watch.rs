@@ -44,7 +44,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let outputs = outputs.writes("--openmetrics", args.openmetrics.as_deref())?;
     if args.save.is_some() && args.time.is_some_and(|it| it < LEAST_SAVED) {
         let least = format!("count for {} s at least: --for 1m", LEAST_SAVED.as_secs());
-        return Err(Failure::usage("the saved count would have too few snapshots for an interval", least));
+        return Err(Failure::usage("with less, the saved count has too few snapshots for an interval", least));
     }
     let place = args.save.as_deref().map(|it| place(it, outputs)).transpose()?;
     if !is_one && args.json.path().is_some() && !args.json.is_printed() {

@@ -43,7 +43,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     ];
     if let Some((_, option)) = unsuitable.iter().find(|(is_typed, _)| *is_typed) {
         return Err(Failure::usage(
-            format!("{option} does not work with `why`, which samples requests"),
+            format!("{option} does not work with `why`, because `why` samples requests"),
             "use it with `looptax compare`",
         ));
     }

@@ -32,7 +32,7 @@ pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
         if let Some(why) = &one.no_samples {
             notes.push(format!("{name}: the page has no log of latencies: {why}"));
         } else if one.hdr_log.is_empty() {
-            one.no_samples = Some("no single latencies were recorded".to_owned());
+            one.no_samples = Some("the latencies of single requests were not recorded".to_owned());
         }
         shown.push(one);
     }

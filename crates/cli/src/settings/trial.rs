@@ -139,7 +139,7 @@ fn arms(typed: &str) -> Result<[Way; 2], Failure> {
         "unix,unix" => Ok([Way::Socket, Way::Socket]),
         _ => Err(Failure::usage(
             format!("--arms `{typed}`: a trial has two arms, unix and tcp"),
-            "use --arms unix,tcp, or tcp,tcp to see the result of no difference",
+            "use --arms unix,tcp; or tcp,tcp to compare TCP with itself",
         )),
     }
 }
@@ -243,18 +243,14 @@ pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     for server in &ask.servers {
         let from: Vec<String> = server.from.iter().map(ToString::to_string).collect();
         let to = moving_to(server);
-        let _ = writeln!(
-            text,
-            "  if it connects to {} at {}: stays on TCP and moves to {to}, in turns",
-            server.kind,
-            from.join(" and ")
-        );
+        let _ = writeln!(text, "  connections to {} at {}: TCP and {to}, in turns", server.kind, from.join(" and "));
     }
     for words in stays {
         let _ = writeln!(text, "  {words}");
     }
-    text += "  its queries reach its servers as usual, and its pages write as usual; nothing else is changed\n";
-    text += "  looptax first measures for some seconds to see how long it may take; --fixed 60s sets the time\n";
+    text += "  the application's queries reach its servers as usual, and its pages write as usual; nothing else is \
+        changed\n";
+    text += "  looptax first measures for some seconds to see how long the trial may take; --fixed 60s sets the time\n";
     text
 }
 
@@ -273,24 +269,24 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         return String::new();
     };
     if comparison.is_slower_by_supervisor() {
-        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; the \
-            line `without looptax` counts, and --precise narrows it\n"
+        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; rely \
+            on the line `without looptax`; --precise narrows its interval\n"
             .to_owned();
     }
-    let switch = "`looptax switch FILE` changes the application's configuration, proves that it works, and otherwise \
-        puts it back";
+    let switch = "`looptax switch FILE` changes the application's configuration, and puts it back unless the change is \
+        proved to work";
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
         // The cost of moving connections hides the gain of a short page.
         _ if costs_by_configuration(comparison) => format!(
-            "not worth it under looptax, whose own part is more than these pages gain; without that part TCP costs \
-             something, and {switch}\n"
+            "not worth it under looptax, because looptax's own part is more than these pages gain. Without that part \
+             TCP costs something, and {switch}\n"
         ),
         (Verdict::Difference, _) => "not worth it: the application is slower over the socket\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {
-            "not worth it: the pages take the same time over both\n".to_owned()
+            "not worth it: the pages take the same time over TCP and the socket\n".to_owned()
         }
     }
 }

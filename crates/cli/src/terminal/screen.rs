@@ -58,7 +58,7 @@ fn drawn(text: &str, n_rows: usize) -> String {
     }
     if n_shown < n_lines {
         let n_more = n_lines - n_shown;
-        let _ = write!(drawn, "({n_more} more lines: enlarge the window to see them){REST_OF_LINE}");
+        let _ = write!(drawn, "({n_more} more lines; enlarge the window to see them){REST_OF_LINE}");
     }
     drawn.push_str(REST_OF_SCREEN);
     drawn

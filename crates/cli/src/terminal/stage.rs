@@ -154,14 +154,15 @@ fn replanned_words(replanned: &Replanned) -> String {
     let (planned, takes) = (minutes(replanned.planned), minutes(replanned.takes));
     let grow = format!("answers take long, so slices grow from {planned_slice} to {slice} ms");
     if n == planned_n {
-        return format!("{grow}: measuring takes {takes} at most, not {planned}\n");
+        return format!("{grow}: measuring takes at most {takes}, not {planned}\n");
     }
     let s = if n == 1 { "" } else { "s" };
     let need = least_n(LEVEL);
     let warning = if n < need { format!("; an interval needs {need} epochs") } else { String::new() };
     let all = minutes(replanned.all_take);
     format!(
-        "{grow}: {n} epoch{s} of at most {planned_n} keep to the plan's {planned}{warning}; --fixed {planned_n} measures all of them in about {all}\n"
+        "{grow}: {n} epoch{s} of at most {planned_n} fit into the planned {planned}{warning}; --fixed {planned_n} \
+         measures all of them in about {all}\n"
     )
 }
 
@@ -184,11 +185,11 @@ mod tests {
         let words = replanned_words(&replanned(6));
         assert_eq!(
             words,
-            "answers take long, so slices grow from 50 to 300 ms: 6 epochs of at most 40 keep to the plan's 20 s; \
+            "answers take long, so slices grow from 50 to 300 ms: 6 epochs of at most 40 fit into the planned 20 s; \
              --fixed 40 measures all of them in about 2 min\n"
         );
         assert!(replanned_words(&replanned(5)).contains("an interval needs 6 epochs"));
         let all = replanned_words(&replanned(40));
-        assert!(all.ends_with("measuring takes 2 min at most, not 20 s\n"), "{all}");
+        assert!(all.ends_with("measuring takes at most 2 min, not 20 s\n"), "{all}");
     }
 }

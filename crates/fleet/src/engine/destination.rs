@@ -77,7 +77,9 @@ impl Destination {
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // A mistyped address must not become a folder for reports, with a password in its name.
             _ if text.contains("//") || text.contains(['@', ':']) => {
-                return Err(wrong("it is not an address, nor a folder's path, which cannot contain `//`, `@` or `:`"));
+                return Err(wrong(
+                    "it is neither a URL nor the path of a folder, which cannot contain `//`, `@` or `:`",
+                ));
             }
             _ => Place::Folder(PathBuf::from(text)),
         };
@@ -106,7 +108,8 @@ impl Destination {
                  the way (?secure=true encrypts them)",
             ),
             Place::Postgres(it) if it.sealing == Sealing::Unchecked => Some(
-                "sslmode=require encrypts the connection but does not check the server's certificate: verify-full does",
+                "sslmode=require encrypts the connection but does not check the server's certificate; \
+                 sslmode=verify-full checks it",
             ),
             Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
                 "sslmode=disable: reports can be read on the way; looptax sends no password to a server that does not \

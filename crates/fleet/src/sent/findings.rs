@@ -49,14 +49,14 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "cpu_ms_per_s",
             kind: Kind::Number,
-            doc: "CPU time that TCP costs over the socket, ms per second: an estimate.",
+            doc: "CPU time that TCP costs more than the socket, ms per second: an estimate.",
         },
         Column { name: "cpu_ms_per_s_lo", kind: Kind::Number, doc: "Lower end of its interval." },
         Column { name: "cpu_ms_per_s_hi", kind: Kind::Number, doc: "Upper end of its interval." },
         Column {
             name: "fell_back",
             kind: Kind::Flag,
-            doc: "Whether a switch moved this program and server to the socket, and they are over TCP again.",
+            doc: "Whether a switch moved this program and server to the socket, and they use TCP again.",
         },
     ],
 };

@@ -42,7 +42,8 @@ pub const REPORTS: Table = Table {
         Column {
             name: "left_out",
             kind: Kind::Count,
-            doc: "Number of findings left out because a report holds no more: those with the fewest requests.",
+            doc: "Number of findings left out because the report reached its limit; they are those with the fewest \
+                requests.",
         },
     ],
 };

@@ -9,7 +9,7 @@ use crate::text::{known, text};
 /// A row per verdict of a record.
 pub const VERDICTS: Table = Table {
     name: "verdicts",
-    doc: "The cost of arms over their baseline, from records of this machine.",
+    doc: "The cost of arms compared with their baseline, from records of this machine.",
     key: &["host_id", "run_id", "n"],
     columns: &[
         Column { name: "report_id", kind: Kind::Text, doc: "The first report that contained it." },

@@ -49,7 +49,7 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
         (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
             format!(
                 "{} did not sustain the rate: at the end of {n_behind} of {n} slices, requests had waited longer than \
-                 a guard and were still unsent",
+                 a guard time and were still unsent",
                 arms[side.idx()].name
             )
         })
@@ -65,7 +65,7 @@ pub fn miscounted(count: &ServerCount) -> Option<String> {
     let is_little = apart <= OWN_QUESTIONS || apart as f64 <= MISCOUNTED * count.sent as f64;
     (!is_little).then(|| {
         format!(
-            "the server counted {} ({}), looptax {}: the rates may be wrong",
+            "the server counted {} ({}), and looptax counted {}: the rates may be wrong",
             count.counted, count.counter, count.sent
         )
     })
@@ -77,7 +77,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     for arm in arms.iter().filter(|arm| !arm.verified) {
         warnings.extend(arm.proof.seen.map(|seen| {
             format!(
-                "looptax saw no connection of {} in its {} runs: it makes none, or they are too short to see",
+                "looptax saw no connection of {} in its {} runs: the command makes none, or they are too short to see",
                 arm.name, seen.n_runs
             )
         }));
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(warning_of(100_000, 100_900), None);
         assert_eq!(warning_of(1_000, 1_100), None);
         let warning = warning_of(100_000, 98_000).unwrap();
-        assert!(warning.contains("98000 (Com_select), looptax 100000"), "{warning}");
+        assert!(warning.contains("98000 (Com_select), and looptax counted 100000"), "{warning}");
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
     let is_known = longer.lo.is_some_and(|lo| lo > 0.0);
     (connections == 1 && is_known && is_wait(longer.value, cpu_us)).then(|| {
         let timer = if [&tax.latency_us.p50, &tax.latency_us.p99].into_iter().any(is_delayed) {
-            "; a quantile differs by some 40 ms, for which Linux delays an acknowledgement: compare \
-             TcpExtTCPDelayedACKs of `nstat` before and after to see whether it does so here"
+            "; a quantile differs by some 40 ms, the time by which Linux may delay an acknowledgement: to see whether \
+             it does so here, compare TcpExtTCPDelayedACKs of `nstat` before and after"
         } else {
             ""
         };

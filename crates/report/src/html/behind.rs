@@ -65,11 +65,11 @@ pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
         let n = detail.distributions.iter().flatten();
         let n: Vec<String> = n.map(|it| it.n.to_string()).collect();
         let words = if !n.is_empty() {
-            format!("Of {} requests; intervals as if requests were independent.", n.join(" and "))
+            format!("Percentiles of {} requests; the intervals treat requests as independent.", n.join(" and "))
         } else if tails.iter().all(|it| it.is_pooled) {
-            "Of all requests; intervals as if requests were independent.".to_owned()
+            "Percentiles of all requests; the intervals treat requests as independent.".to_owned()
         } else {
-            "Of typical stretches of time, epoch by epoch.".to_owned()
+            "Percentiles of typical stretches of time, epoch by epoch.".to_owned()
         };
         out.element("p", &[("class", "note")], &words);
     });
@@ -122,7 +122,8 @@ pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mu
             cells.extend(taxes().map(|tax| known(tax, &tax.latency_us.mean)));
             out.row(true, &cells).close("tbody");
         });
-        let words = "Differences are estimated epoch by epoch, so they need not be those of the columns.";
+        let words = "Differences are estimated epoch by epoch, so they need not equal the differences between the \
+            columns.";
         out.element("p", &[("class", "note")], words);
     });
 }

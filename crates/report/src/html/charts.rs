@@ -140,9 +140,8 @@ impl<'a> Charts<'a> {
             return;
         }
         let title = "Added latency by percentile";
-        let says = "Time that the other arm adds: the line is of all requests together, the diamonds with bars were \
-             judged \
-             epoch by epoch. The table below has the figures.";
+        let says = "Time that the other arm adds: the line shows all requests together; the diamonds with bars were \
+             judged epoch by epoch. The table below has the figures.";
         figure(&Figure { kind: "difference", idx, part: 0, title, says }, out, |out| behind::added(&added, out));
     }
 
@@ -157,7 +156,8 @@ impl<'a> Charts<'a> {
             let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
             let is_read = detail.epochs.iter().all(|it| it.steal_pct.is_some() && it.foreign_pct.is_some());
             let noise = match n_noisy {
-                0 if !is_read || detail.epochs.len() < 4 => "Whether others disturbed the epochs is not known: stolen or foreign CPU time was not read, or there are fewer than four.".to_owned(),
+                0 if !is_read || detail.epochs.len() < 4 => "Whether others disturbed the epochs is not known: stolen \
+                    or foreign CPU time was not read, or there are fewer than four epochs.".to_owned(),
                 0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
                 n => format!("{n} of {} epochs are in windows with more than 1 % of stolen or 5 % of foreign CPU \
                     time.", detail.epochs.len()),
@@ -165,7 +165,8 @@ impl<'a> Charts<'a> {
             out.element("p", &[("class", "note")], &noise);
             if self.every > 1 {
                 let words = format!(
-                    "Too many slices to draw: those of one epoch in {} are drawn and are in the CSV.",
+                    "There are too many slices to draw all of them: the chart and the CSV have the slices of one epoch \
+                        in {}.",
                     self.every
                 );
                 out.element("p", &[("class", "note")], &words);

@@ -132,9 +132,10 @@ fn chains(
     out.element("figcaption", &[], &title);
     let how = format!(
         "Callers are above the functions that they call, of all processes together. A frame is as wide as its CPU time \
-         per request on {base} and on {other} together, what it calls included; {base} or {other} by itself are drawn \
-         to one scale. Red with a line above: dearer over {other}; blue with a broken line below: cheaper; the deeper, \
-         the more per request. The difference of a single frame has no interval; the table has those of the layers."
+         per request on {base} and on {other} together, including what it calls; {base} and {other} by themselves are \
+         drawn to one scale. Red with a line above costs more over {other}, blue with a broken line below costs less; \
+         a deeper colour is a larger difference per request. The difference of a single frame has no interval; the \
+         table has the intervals of the layers."
     );
     out.element("p", &[("class", "note")], &how);
     let without = "The flame graph needs the page's script; the table of layers does not need it.";
@@ -143,8 +144,8 @@ fn chains(
     let attributes = [("class", "flame"), ("data-flame", ""), ("data-idx", idx.as_str()), ("data-part", &part)];
     out.open("div", &attributes).close("div");
     if why.sampling.sees_kernel && why.sampled.as_ref().is_some_and(|it| is_other(it, why.sum.as_ref())) {
-        let words = "Frames include the sampler's own part, but the layers above do not: therefore all processes do \
-            not add up to the sum there.";
+        let words = "Frames include the sampler's own part, but the layers above do not, so the frames do not add up \
+            to the sum of the layers.";
         out.element("p", &[("class", "note")], words);
     }
     if let Some(words) = left_out([base, other], why) {

@@ -65,14 +65,14 @@ fn history(pair: &Pair, arm_idx: usize, columns: usize, is_unicode: bool) -> Str
     shown(&pair.arms[arm_idx]).into_iter().map(level).collect()
 }
 
-/// `epoch 14 of at most 120, looked at after 20`.
+/// `epoch 14 of at most 120, next judged after 20`.
 fn progress(pair: &Pair) -> String {
     if pair.is_warming_up {
         return format!("warm-up, {}", counted(pair.n_epochs as u64, "epoch"));
     }
     let look = match pair.next_look {
         Some(look) if look == pair.n_epochs_at_most => String::new(),
-        Some(look) => format!(", looked at after {look}"),
+        Some(look) => format!(", next judged after {look}"),
         None => ", ended".to_owned(),
     };
     format!("epoch {} of at most {}{look}", pair.n_epochs, pair.n_epochs_at_most)

@@ -43,8 +43,8 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     lines.item(
         0,
         "the tax is measured within each run, so a machine that was slower during one run does not change it; \
-         requests/s and CPU times are compared across time: they include other changes of the machine between the \
-         runs, their interval does not",
+         requests/s and CPU times are compared between the runs: they include other changes of the machine, which \
+         their intervals do not cover",
     );
     if !diff.conditions.is_empty() {
         lines.heading(0, "other differences");

@@ -147,7 +147,7 @@ impl Minute {
             0,
             &format!(
                 "{seconds:.0} s in total.  More: looptax compare (minutes: 1 and 16 connections), looptax compare \
-                 private:http (between web servers and their upstreams), looptax find (who pays)"
+                 private:http (between web servers and their upstreams), looptax find (programs that pay)"
             ),
         );
         if let Some(name) = name {
@@ -376,7 +376,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
             Basis::Asked => format!("at {rate} requests/s"),
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
             Basis::Closed => format!("at the {rate} connections/s that {who} closes, with one request each,"),
-            Basis::Say => "for example at 1,000 requests/s (--at RATE sets yours),".to_owned(),
+            Basis::Say => "for example at 1,000 requests/s (set your rate with --at RATE),".to_owned(),
             Basis::Yardstick => "no request over TCP was seen; for example at 1,000 requests/s".to_owned(),
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
@@ -387,7 +387,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
                 let named = named.join(", ");
                 let words = if it.opens_many() { opening_words(it) } else { worth_words(worth).to_owned() };
                 let beside = if alike().any(|it| it.2) { " (measured while other work ran)" } else { "" };
-                let line = format!("{at} TCP adds CPU time, of one core: {named}: {words}{beside}");
+                let line = format!("{at} TCP adds this share of one core: {named}: {words}{beside}");
                 lines.item(2, &line);
             }
         }
@@ -433,8 +433,8 @@ fn opening_words(it: &AtRate) -> String {
     let kind = it.kind.as_deref().unwrap_or("KIND");
     let rate = rate(it.opened_per_s);
     format!(
-        "only the requests; {} new connections/s cost more: measure that with looptax compare private:{kind} \
-         --workload connect",
+        "this counts only the requests; {} new connections/s cost more: measure them with looptax compare \
+         private:{kind} --workload connect",
         rate.trim_end_matches("/s")
     )
 }

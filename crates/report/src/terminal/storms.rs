@@ -36,8 +36,8 @@ fn heading(found: &Storms, text: Text) -> String {
     let Storms { target, version, library, stall_ms, .. } = found;
     let [target, version, library] = [target, version, library].map(|it| text.clean(it));
     let came = match found.rate_per_s {
-        Some(rate) => format!("{rate:.0} connects per second"),
-        None => "all connects at once".to_owned(),
+        Some(rate) => format!("{rate:.0} connections per second"),
+        None => "all connections at the same time".to_owned(),
     };
     let stall = match *stall_ms {
         0.0 => "the server running".to_owned(),

@@ -43,11 +43,17 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(&mut lines);
     lines.blank();
     let over = fixed(watched.over_s, 0);
-    lines.item(0, &format!("counted for {over} s; several requests sent at once count as one, a login as one or two"));
     lines.item(
         0,
-        "p50, p99: from the request's arrival at the server until the client has the answer; without the client's own \
-         send, which is some microseconds and longer over TCP",
+        &format!(
+            "counted for {over} s; several requests sent together count as one; a login counts as one \
+        or two"
+        ),
+    );
+    lines.item(
+        0,
+        "p50, p99: from the request's arrival at the server until the client has the answer; this leaves out the \
+         client's own send, which takes some microseconds, and longer over TCP",
     );
     if !lines.lacks("in server") {
         lines.item(0, "in server: the server took less than this for half of the requests");
@@ -68,7 +74,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     }
     queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
-        lines.item(0, "(*) several requests were on the way at once, so there may be more than were counted");
+        lines.item(0, "(*) several requests were under way at the same time, so there may be more than were counted");
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
         lines.item(

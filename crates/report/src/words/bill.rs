@@ -53,8 +53,8 @@ fn row(step: &BillStep, bill: &Bill, has_time: bool, text: Text) -> [String; 4] 
 fn part(step: &BillStep, text: Text) -> String {
     let words = match (step.arm.as_str(), step.over.as_str()) {
         ("tcp+unix", _) => "loopback TCP to the pooler",
-        ("unix+tcp", "unix+unix") => "loopback TCP after it, by itself",
-        ("tcp+tcp", "tcp+unix") => "loopback TCP after it, too",
+        ("unix+tcp", "unix+unix") => "loopback TCP after the pooler only",
+        ("tcp+tcp", "tcp+unix") => "loopback TCP after the pooler too",
         ("tcp", "unix") => "loopback TCP",
         ("tcp6", "unix") => "loopback TCP, IPv6",
         ("tls", "tcp") => "TLS on tcp",
@@ -95,6 +95,8 @@ fn closing(bill: &Bill, text: Text) -> Option<String> {
     match (has_ways, unfinished.is_empty()) {
         (false, _) => None,
         (true, true) => Some(format!("the steps add up to the measured total{}", beside(bill))),
-        (true, false) => Some(format!("the steps do not add up: left over are {}", unfinished.join(", "))),
+        (true, false) => {
+            Some(format!("the steps do not add up to the measured total: the rest is {}", unfinished.join(", ")))
+        }
     }
 }

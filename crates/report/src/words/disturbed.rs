@@ -36,12 +36,14 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     }
     let why = match size.cause {
         SizeCause::Disturbed => format!("the machine was busy{}", shares(tax)),
-        SizeCause::Drifted => "it changed during the run".to_owned(),
+        SizeCause::Drifted => "the difference changed during the run".to_owned(),
         SizeCause::Wide => "the interval is wide".to_owned(),
         SizeCause::TwoSpeeds => {
             "slices have two speeds, as if both ends meet on one core in only some of them".to_owned()
         }
-        SizeCause::UnevenStart => "a part of it appears right after each change between the arms".to_owned(),
+        SizeCause::UnevenStart => {
+            "a part of the difference appears right after each change between the arms".to_owned()
+        }
     };
     Some(format!("{arm} is {word}; the size is uncertain ({lo:.1} to {hi:.1} %): {why}"))
 }

@@ -51,11 +51,11 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     };
     lines.push(format!("together they cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
     lines.push(format!(
-        "{} of {} in this sum measured it, for the others looptax predicts it from their kind",
+        "the cost was measured on {} of {} in this sum; for the others looptax predicts it from their kind",
         lost.n_measured,
         counted(lost.n_measured + lost.n_predicted, "server"),
     ));
-    lines.extend(not_measured(fleet, "not measured on any machine, not in the sum", text));
+    lines.extend(not_measured(fleet, "not measured on any machine, so not in the sum", text));
     lines
 }
 
@@ -145,10 +145,10 @@ pub(crate) fn fell_back(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     let lines = if fleet.fell_back.rows.is_empty() {
-        vec!["no moved client is over TCP again".to_owned()]
+        vec!["no moved client uses TCP again".to_owned()]
     } else {
         vec![
-            "moved to the socket before, over TCP again: `looptax switch --list` on that machine shows the changes"
+            "moved to the socket before, and using TCP again: `looptax switch --list` on that machine shows the changes"
                 .to_owned(),
         ]
     };
@@ -280,7 +280,7 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     let lines = if kinds.is_empty() {
         Vec::new()
     } else {
-        vec![format!("not measured on any machine, not in the cores: {}", kinds.join(", "))]
+        vec![format!("not measured on any machine, so not in the cores: {}", kinds.join(", "))]
     };
     let rows = hosts.rows.iter().map(|it| {
         vec![
@@ -473,7 +473,7 @@ mod tests {
         };
         assert!(lines(vec![host(&[])]).is_empty());
         let named = lines(vec![host(&["postgres", "mariadb"]), host(&["mariadb"])]);
-        assert_eq!(named, ["not measured on any machine, not in the cores: mariadb, postgres"]);
+        assert_eq!(named, ["not measured on any machine, so not in the cores: mariadb, postgres"]);
     }
 
     #[test]

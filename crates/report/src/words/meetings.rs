@@ -40,8 +40,8 @@ fn unseen(group: &Group) -> Option<String> {
     }
     Some(match group.target.kind.as_str() {
         "redis" | "valkey" => {
-            "looptax saw no client of the server beforehand, so it is not known whether their requests are like these \
-             or meet on one core (--placement same,split measures both)"
+            "looptax saw no client of the server beforehand, so it is not known whether the clients' requests are like \
+             these or have both ends on one core (--placement same,split measures both)"
                 .to_owned()
         }
         "mysql" | "mariadb" | "postgres" => {

@@ -42,7 +42,8 @@ pub(crate) fn line(group: &Group) -> Option<String> {
         let factor = times(factor);
         let seen = if fast.is_judged && slow.is_judged { "" } else { " (seen, not judged)" };
         format!(
-            "placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections}{seen}"
+            "placement matters more than transport here: {fast_name} has {factor} the rate of {slow_name} at \
+                {connections}{seen}"
         )
     })
 }

@@ -152,7 +152,8 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
         }
         RemedyKind::TlsOff => ends_tls(server_kind, remedy.from == "tls-unix"),
         RemedyKind::HostNetwork => {
-            "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
+            "let the container use the host's network, or share the folder of its socket (--from-namespace measures \
+                the second)"
         }
         RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is recreated",
         RemedyKind::Pipelining => "if a program does not need an answer before it sends the next request",
@@ -213,10 +214,10 @@ fn closing(remedies: &Remedies, text: Text) -> String {
     };
     let mut notes = vec![words];
     if all().any(is_uneven) {
-        notes.push("!: not decided, parts of the run differ (the comparison says which)".to_owned());
+        notes.push("!: not decided, because parts of the run differ (the comparison says which)".to_owned());
     }
     if all().any(|it| it.verdict == Verdict::Inconclusive && !is_uneven(it)) {
-        notes.push("?: not decided, a longer run (--precise) may decide".to_owned());
+        notes.push("?: not decided; a longer run (--precise) may decide".to_owned());
     }
     if all().any(|it| !it.is_paired) {
         let apart = "pipelining, connections and placement were measured one after the other, not in turns";

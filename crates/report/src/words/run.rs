@@ -64,8 +64,8 @@ fn how_many(record: &Record) -> String {
             // Verdicts that stayed open had the same chance of being wrong.
             let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_asked as f64));
             format!(
-                "{verdicts}{open}, each with its own chance of 5 % for a false alarm; of at least one: up to \
-                 {at_least_one:.0} %"
+                "{verdicts}{open}, each with its own chance of 5 % for a false alarm; the chance of at least one is up \
+                 to {at_least_one:.0} %"
             )
         }
     }

@@ -124,8 +124,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
             let cpu = tax.cpu_us.both.known().filter(|_| !comparison.is_of_program());
-            let cpu =
-                cpu.map(|us| format!("; CPU time as it was then: {} per request", text.signed_micros_interval(us)));
+            let cpu = cpu.map(|us| format!("; CPU time in this run: {} per request", text.signed_micros_interval(us)));
             format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
@@ -184,7 +183,7 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
 fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     let arm = text.clean(dearer_arm(tax)?);
     let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
-    Some(format!("; its CPU time shows more: {arm} takes more, a difference of {us} per request"))
+    Some(format!("; CPU time shows more: {arm} takes more of it, a difference of {us} per request"))
 }
 
 /// Returns a sentence if throughput shows a loss and CPU time does not, or the other way round.
@@ -239,7 +238,10 @@ fn client_limit(limit: &ClientLimit, text: Text) -> String {
             format!("the cores that the client has for itself are {busy_pct:.0} % busy")
         }
         ClientLimitCause::Late { by_us } => {
-            format!("requests are sent late, by {} at p99, over a tenth of the latency's p99", text.micros(by_us))
+            format!(
+                "requests are sent late, by {} at p99, which is over a tenth of the latency's p99",
+                text.micros(by_us)
+            )
         }
     };
     format!("; on {}, {why}", text.clean(&limit.arm))

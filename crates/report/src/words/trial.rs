@@ -187,7 +187,7 @@ pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
     let load = load.map_or_else(String::new, |load| format!(" {load}"));
     match comparison.trial.as_ref().and_then(|it| it.load_command.as_ref()) {
         Some(_) => format!("whole runs of the load{}", alone(comparison, text)),
-        None => format!("{clients} asking for pages{load}{}", alone(comparison, text)),
+        None => format!("{clients} requesting pages{load}{}", alone(comparison, text)),
     }
 }
 
@@ -297,7 +297,7 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
         let server = trial.servers.get(count.server as usize)?;
         let time = count.us_per_page.map_or_else(String::new, |us| {
             let share = 100.0 * us / page_us;
-            format!(", {} in them, {share:.0}{GLUE}% of it", text.micros(us))
+            format!(", {} in them, {share:.0}{GLUE}% of the page's time", text.micros(us))
         });
         let n = trimmed(count.requests_per_page);
         let [kind, counter] = [&server.kind, &count.counter].map(|it| text.clean(it));

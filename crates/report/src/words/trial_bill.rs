@@ -15,7 +15,7 @@ pub(crate) fn table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
         [format!("+ {}", name(trial, part.server, text)), time(&part.time_us), time(&part.cpu_us), String::new()]
     };
     let without = if bill.without_supervisor { ", without looptax's own part" } else { "" };
-    let in_all = ["all at once, measured".to_owned(), time(&bill.in_all_us), time(&bill.in_all_cpu_us), String::new()];
+    let in_all = ["all together, measured".to_owned(), time(&bill.in_all_us), time(&bill.in_all_cpu_us), String::new()];
     Some(SmallTable {
         title: format!("the bill: what TCP adds to a page, by server{without}"),
         header: ["", "time", "CPU", ""].map(str::to_owned),
@@ -44,9 +44,9 @@ fn closing(left: &Estimate, comparison: &Comparison, text: Text) -> String {
     let shown = signed_time(comparison, left, text);
     match ends {
         Some((lo, hi)) if lo <= 0.0 && 0.0 <= hi => {
-            format!("the parts add up to the total of all at once: the rest is {shown}")
+            format!("the parts add up to the measured total: the rest is {shown}")
         }
-        Some(_) => format!("the parts do not add up to the total of all at once: the rest is {shown}"),
+        Some(_) => format!("the parts do not add up to the measured total: the rest is {shown}"),
         None => "too few epochs to tell whether the parts add up".to_owned(),
     }
 }

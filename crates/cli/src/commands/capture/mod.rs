@@ -125,7 +125,7 @@ fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<Str
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => format!("there is no socket at {path}"),
         io::ErrorKind::InvalidInput => format!("{path} is not a socket"),
         _ => {
-            let hint = "pass the path of a server's socket to --socket, or choose a server or client by --pid";
+            let hint = "pass the path of a server's socket to --socket, or choose a server or client with --pid";
             return Failure::from(error).context(format!("cannot inspect the socket {path}")).with_hint(hint);
         }
     };
@@ -133,8 +133,10 @@ fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<Str
     let more = sockets.len().saturating_sub(MOST_SOCKETS);
     let first = sockets.into_iter().take(MOST_SOCKETS).collect::<Vec<_>>().join(", ");
     let hint = match (&*first, more) {
-        ("", _) => "looptax sees no server's socket on this machine; choose connections by --server PORT or --pid PID"
-            .to_owned(),
+        ("", _) => {
+            "looptax sees no server's socket on this machine; choose connections with --server PORT or --pid PID"
+                .to_owned()
+        }
         (_, 0) => format!("sockets of servers on this machine: {first}"),
         (_, more) => format!("sockets of servers on this machine: {first}, {more} more (looptax find)"),
     };
@@ -159,7 +161,7 @@ fn place(path: &Path) -> Result<Output, Failure> {
             Err(Failure::usage(format!("{} exists already", path.display()), "choose a new file, or remove this one"))
         }
         Some(output) if !output.is_stream() => Ok(output),
-        _ => Err(Failure::usage("-w writes only an ordinary file", "choose a new file, such as looptax.pcapng")),
+        _ => Err(Failure::usage("-w writes only to an ordinary file", "choose a new file, such as looptax.pcapng")),
     }
 }
 
@@ -177,8 +179,8 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             continue;
         }
         let what = match (server, protocol) {
-            (Some(_), Some(protocol)) => format!("cannot tell logins of {}", protocol.title()),
-            (Some(server), None) => format!("cannot tell logins of {}", server.name()),
+            (Some(_), Some(protocol)) => format!("cannot tell the logins of {}", protocol.title()),
+            (Some(server), None) => format!("cannot tell the logins of {}", server.name()),
             (None, _) => {
                 return Err(Failure::usage(
                     format!("no server of a kind that looptax knows listens at {name}"),
@@ -187,7 +189,7 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             }
         };
         return Err(Failure::usage(
-            format!("looptax {what}, at {name}, from its other bytes"),
+            format!("looptax {what} at {name} from its other bytes"),
             "--with-logins writes all bytes, passwords included",
         ));
     }
@@ -216,14 +218,14 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
         return Ok(());
     }
     let logins = if args.with_logins {
-        "Passwords of logins are among them."
+        "This includes the passwords of logins."
     } else {
-        "Passwords of logins are left out; passwords within statements are not."
+        "It leaves out the passwords of logins, but not passwords within statements."
     };
-    let end = if time.is_some() { "--for" } else { "Ctrl-C" };
+    let end = if time.is_some() { "after the time of --for" } else { "at Ctrl-C" };
     let question = format!(
-        "This reads what the chosen connections send and receive, statements and results in clear, and writes it to {}, \
-         which only you can read. {logins} It ends by {end}, or at {}. Go ahead?",
+        "looptax reads what the chosen connections send and receive, including statements and results in clear text, \
+         and writes it to {}, which only you can read. {logins} It stops {end}, or when the file has {}. Go ahead?",
         path.display(),
         size(args.max),
     );
@@ -237,7 +239,7 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
         return Ok(());
     }
     Err(Failure::usage(
-        "nothing was read, because you did not agree",
+        "looptax read nothing, because you did not agree",
         "`looptax watch` counts requests without reading them",
     ))
 }

@@ -11,7 +11,7 @@ use crate::args::CaptureArgs;
 /// The text at the end of a capture.
 pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &CaptureArgs) -> String {
     let mut text = format!(
-        "{}: {}, {}, {} of contents; the file has {}\n",
+        "{}: {}, {}, {} of data; the size of the file is {}\n",
         path.display(),
         counted(written.n_connections, "connection"),
         counted(written.n_packets, "packet"),
@@ -23,21 +23,22 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
             let _ = writeln!(text, "  {words}");
         }
     };
-    line(written.is_full, format!("it ended at --max ({})", size(args.max)));
+    line(written.is_full, format!("looptax stopped at the limit of --max ({})", size(args.max)));
     line(written.n_hidden > 0, format!("{} of logins were replaced by `*`", counted(written.n_hidden, "byte")));
     line(
         written.n_unfollowed > 0,
         format!(
-            "left out completely: {}, because looptax cannot tell their logins from other bytes; --with-logins writes \
-             them",
+            "left out completely: {}, because looptax cannot tell their logins from other bytes; --with-logins \
+             includes them",
             counted(written.n_unfollowed, "connection")
         ),
     );
     line(
         written.n_unknown > 0 && !args.with_logins,
         format!(
-            "{} were left out because they may belong to a login: in connections whose protocol looptax does not \
-             follow, in those that began before (until their second request), and after missing bytes",
+            "{} were left out because they may belong to a login. They are from connections whose protocol looptax \
+             does not follow, from connections that began before the capture (until their second request), or follow \
+             missing bytes",
             counted(written.n_unknown, "byte")
         ),
     );
@@ -49,7 +50,8 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         missing.n_unreadable > 0,
         format!(
-            "{} could not be read: sent or received by io_uring, sendfile, splice, sendmmsg or a 32-bit program",
+            "{} could not be read, because they were sent or received by io_uring, sendfile, splice, sendmmsg or a \
+                32-bit program",
             counted(missing.n_unreadable, "byte")
         ),
     );

@@ -24,7 +24,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     let password = match &args.password_file {
         Some(_) if destination.has_password() => {
             return Err(Failure::usage(
-                "the address contains a password, and --password-file gives another one",
+                "the URL contains a password, and --password-file contains another one",
                 "use only one of the two",
             ));
         }
@@ -47,7 +47,8 @@ pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
     Err(Failure::usage(
         format!("`{name}` is neither a URL nor an existing folder"),
         format!(
-            "./{name} for a folder, clickhouse://USER@HOST/DATABASE or postgres://USER@HOST/DATABASE for a collector, - to print"
+            "pass ./{name} for a folder, clickhouse://USER@HOST/DATABASE or postgres://USER@HOST/DATABASE for a \
+                collector, or - to print"
         ),
     ))
 }
@@ -80,7 +81,7 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
     match bytes.len() {
         0 => Err(failed("it is empty".to_owned())),
         n if n < least_bytes => Err(failed(format!(
-            "it has {n} bytes, and a key needs at least {least_bytes}: `head -c 32 /dev/urandom` makes one"
+            "it has {n} bytes, and a key needs at least {least_bytes}: `head -c 32 /dev/urandom` makes a key"
         ))),
         _ => Ok(bytes),
     }

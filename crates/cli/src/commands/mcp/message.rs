@@ -144,11 +144,11 @@ impl Problem {
     }
 
     pub(super) fn method() -> Self {
-        Self::new(-32601, "looptax does not know this method, or not in this version of the protocol")
+        Self::new(-32601, "looptax does not know this method in this version of the protocol")
     }
 
     pub(super) fn params(name: &str) -> Self {
-        Self::new(-32602, format!("`{name}` is missing, or looptax does not know its value"))
+        Self::new(-32602, format!("`{name}` is missing, or has a value that looptax does not know"))
     }
 
     fn version(requested: &str) -> Self {

@@ -23,35 +23,35 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
     [
         tool::<Find, Found>(
             "find",
-            "Who pays for TCP",
+            "Programs that pay for TCP",
             "Lists the database, cache and web servers of this machine with their sockets, and which local programs \
-             are connected to them over TCP or over a Unix socket, with rates and what they lose. Two snapshots within a \
-             second; nothing is sent to any server. As root it sees the processes of all users.",
+             are connected to them over TCP or over a Unix socket, with rates and what they lose. Takes two snapshots \
+             within a second; sends nothing to any server. As root it sees the processes of all users.",
         ),
         tool::<Check, Listed<Checked>>(
             "check",
             "Would the switch work?",
             "Checks whether one program's connection would work over the server's Unix socket: path, permissions, \
-             account, backlog, and the changes to make. `target` is the connection's address, the application's \
-             configuration file, or its process. Opens a few connections to that server, and logs in where the \
-             password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
+             account, backlog, and the changes to make. `target` is the connection's URL, the application's \
+             configuration file, or its process. Opens a few connections to that server, and logs in if it knows the \
+             password (from the file, or from LOOPTAX_PASSWORD in the environment of `looptax mcp`). Writes nothing.",
         ),
         tool::<Dsn, Listed<Vec<Spelling>>>(
             "dsn",
-            "Addresses in drivers' words",
-            "Spells a connection over the Unix socket for drivers, frameworks and applications (mysqli, pgx, django, \
-             wordpress, ...). Passwords are shown as ****.",
+            "Connections as drivers expect them",
+            "Writes a connection over the Unix socket in the form that each driver, framework or application \
+             expects (mysqli, pgx, django, wordpress, ...). Passwords are shown as ****.",
         ),
         tool::<Watch, Watched>(
             "watch",
             "Requests by client",
-            "Counts for some seconds the requests of local programs to local servers, over TCP and over sockets, with \
-             their times. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
+            "For some seconds, counts and times the requests of local programs to local servers, over TCP and over \
+             sockets. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
         ),
         tool::<Show, Shown>(
             "show",
             "List of runs",
-            "Lists the runs that were measured and kept on this machine, the newest first. With `run` it judges the \
+            "Lists the runs that were measured and saved on this machine, the newest first. With `run` it judges the \
              saved record of that run again and shows its verdicts.",
         ),
         tool::<DiffOf, Differences>(
@@ -62,8 +62,8 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<Compare, Record>(
             "compare",
             "Measure on a private server",
-            "Measures what TCP costs instead of the Unix socket, with an interval: starts a private copy of an \
-             installed server in a scratch folder, loads it, stops it and removes it. Running servers are not \
+            "Measures, with an interval, what TCP costs compared with the Unix socket: starts a private copy of an \
+             installed server in a scratch folder, sends it requests, stops it and removes it. Running servers are not \
              touched, but the load takes a core or two for half a minute to minutes: ask the person first. One \
              comparison runs at a time.",
         ),
@@ -231,7 +231,7 @@ enum Differences {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Find {
-    /// Look only once, without rates.
+    /// Take one snapshot, without rates.
     #[serde(default)]
     once: bool,
 }
@@ -248,13 +248,13 @@ impl Arguments for Find {
 struct Check {
     /// The connection as it is now, without its password (`mysql://user@127.0.0.1:3306/db`, `postgres://...`,
     /// `redis://...`); or the application's configuration file (wp-config.php, .env, settings.py, ...), or a folder; or
-    /// the number of a process. Without it every program here that is connected to a server over TCP is checked.
+    /// the number of a process. Default: every program here that is connected to a server over TCP.
     target: Option<String>,
-    /// The application that reads the file, if the file does not show that.
+    /// Name of the application that reads the file, if the file does not show it.
     application: Option<String>,
-    /// The client's process, for its user and its view of the folders, if `target` is an address or a file.
+    /// The client's process, whose user and view of the folders apply, if `target` is a URL or a file.
     pid: Option<u32>,
-    /// The client's user, if no process is given: www-data.
+    /// The client's user, if no process is given, such as www-data.
     user: Option<String>,
     /// The server's socket or its folder, if it is not the one that looptax finds.
     socket: Option<String>,
@@ -298,10 +298,10 @@ impl Arguments for Dsn {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Watch {
-    /// How long to count. Default: 10.
+    /// How many seconds to count. Default: 10.
     #[schemars(range(min = 1, max = 60))]
     seconds: Option<u32>,
-    /// Include programs that are not known as servers, such as the desktop bus.
+    /// Include programs that looptax does not know as servers, such as the desktop bus.
     #[serde(default)]
     all: bool,
     /// Include clients and servers on other machines.
@@ -323,7 +323,7 @@ impl Arguments for Watch {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Show {
-    /// One run: its name, its label, `last`, or a record's file. Without it the runs are listed.
+    /// One run: its name, its label, `last`, or a record's file. Without it looptax lists the runs.
     run: Option<String>,
     /// List at most this many runs. Default: 20.
     #[schemars(range(min = 1, max = 1000))]
@@ -342,10 +342,10 @@ impl Arguments for Show {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DiffOf {
-    /// The earlier run or look: a record's file, a run's name or label in the history, or a name of `looptax watch
+    /// The earlier run or count: a record's file, a run's name or label in the history, or a name of `looptax watch
     /// --save`.
     before: String,
-    /// The later run or look.
+    /// The later run or count.
     after: String,
 }
 
@@ -367,12 +367,12 @@ struct Compare {
     #[serde(default)]
     #[schemars(length(max = 4), inner(range(min = 1, max = 256)))]
     connections: Vec<u32>,
-    /// Ways to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, redirect. Default: unix and tcp.
+    /// Arms to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, redirect. Default: unix and tcp.
     #[serde(default)]
     arms: Vec<String>,
-    /// The requests: point-select, read-write, tpcb, get, set, ping, ... Default: the kind's own.
+    /// The requests: point-select, read-write, tpcb, get, set, ping, ... Default: the usual workload of the server.
     workload: Option<String>,
-    /// Time limit; the result is what was measured by then. Default: 120.
+    /// Time limit in seconds; the result is what was measured by then. Default: 120.
     #[schemars(range(min = 10, max = 600))]
     seconds: Option<u32>,
 }

@@ -41,7 +41,7 @@ pub(super) fn publish(records: &[(Record, PathBuf)], path: &Path, terminal: Term
         terminal.words(&format!("published: {}, {} results\n", path.display(), made.results.len()));
     }
     if n_left_out > 0 {
-        terminal.words(&format!("left out: {n_left_out} comparisons of scripts, programs or applications\n"));
+        terminal.words(&format!("left out: {n_left_out} comparisons that use scripts, programs or applications\n"));
     }
     Ok(())
 }

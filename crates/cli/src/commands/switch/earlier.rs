@@ -69,7 +69,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let fixes = { others.iter() }.filter(|it| it.fix.is_some() && switch.fix.is_none());
     let stay = fixes.map(|it| {
         let (id, title) = (&it.id, &it.title);
-        format!("note: {title} stays; to undo it: looptax switch --undo {id}\n")
+        format!("note: this switch stays in effect: {title}; to undo it: looptax switch --undo {id}\n")
     });
     let is_said = switch.fix.is_some() || doing.is_silent();
     let done = is_said.then(|| "undone\n".to_owned());
@@ -90,7 +90,7 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     }
     let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
     Err(Failure::usage(
-        format!("{} closes its socket at a restart, so the application has to read its old file first", of.name),
+        format!("{} closes its socket when it restarts, so the application has to read its old file first", of.name),
         format!("to undo both: looptax switch --undo {} --yes --restart{reload}", switch.id),
     ))
 }
@@ -111,7 +111,7 @@ fn is_of_application(switch: &Switch) -> bool {
 
 fn question(switch: &Switch) -> String {
     match switch.stack() {
-        _ if switch.fix.is_some() => "Undo that?".to_owned(),
+        _ if switch.fix.is_some() => "Undo this switch?".to_owned(),
         Some(stack) => format!("Put the old files back, and reload {}?", stack.titles()),
         None => "Put the old files back?".to_owned(),
     }
@@ -126,10 +126,11 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         });
         told.next_back()
     };
-    let then = reload_of(switch).or_else(told).map_or_else(String::new, |it| format!("; at the switch it was: {it}"));
+    let then = reload_of(switch).or_else(told);
+    let then = then.map_or_else(String::new, |it| format!("; at the switch the step was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
-        words: format!("reload the application, which uses the socket until then{then}"),
+        words: format!("reload the application; it uses the socket until then{then}"),
     }
 }
 
@@ -167,7 +168,7 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     }
     Err(Failure::usage(
         format!("{} was made before {}, whose application may need it", switch.id, later.join(", ")),
-        "undo those first, or undo it anyway with --force",
+        "undo the later switches first, or use --force",
     ))
 }
 
@@ -245,7 +246,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         let how = if is_fix {
             format!("`looptax switch --undo {id} --admin DSN` undoes it")
         } else {
-            format!("`looptax switch --undo {id}` puts the old files back, `--finish {id}` writes the rest")
+            format!("`looptax switch --undo {id}` puts the old files back; `--finish {id}` writes the remaining files")
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);

@@ -153,10 +153,10 @@ pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
         let is_for = |protocol| { planned.found.address.as_ref() }.is_some_and(|it| it.protocol == protocol);
         let has = |place| has_step(planned, place);
         if is_for(Protocol::Mysql) && has(StepPlace::Sql) && !doing.args.fix_account {
-            text += "  or       --fix-account --admin DSN runs the statements, and --undo undoes them\n";
+            text += "  or       --fix-account --admin DSN runs the statements; --undo reverts them\n";
         }
         if is_for(Protocol::Postgres) && has(StepPlace::HbaLine) && !doing.args.fix_hba {
-            text += "  or       --fix-hba writes the line and reloads the server; --undo undoes it\n";
+            text += "  or       --fix-hba writes the line and reloads the server; --undo reverts it\n";
         }
     }
     text

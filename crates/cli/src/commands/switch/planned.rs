@@ -72,7 +72,7 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
         if let Some(remark) = file.remarks.iter().find(|it| it.forbids) {
             let hint = match remark.code {
                 FileRemarkCode::RestartUnknown => "pass --restart='COMMAND', or print the lines with --patch",
-                _ => "change it at its origin, or print the lines with --patch",
+                _ => "change the file where it is made, or print the lines with --patch",
             };
             return Err(Failure::usage(format!("{} cannot be written: {}", file.path, remark.words), hint));
         }
@@ -85,8 +85,8 @@ pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {
         let words = format!(
-            "hint: a web server's file and that of its upstream move together: looptax switch SITE POOL --url PAGE; \
-             `looptax check {} --socket PATH` shows the lines of each\n",
+            "hint: a web server's file and its upstream's file are changed together: looptax switch SITE POOL --url \
+             PAGE; `looptax check {} --socket PATH` shows the lines of each\n",
             file.display()
         );
         doing.terminal.words_for(true, &words);
@@ -116,7 +116,7 @@ pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failu
     if plan.edited.is_empty() {
         return Err(Failure::usage(
             "there is nothing to write",
-            "run the same command with --dry-run in place of --patch to see why",
+            "to see why, run the same command with --dry-run instead of --patch",
         ));
     }
     let folder = project(plan.edited.iter().map(|it| it.original.path()));

@@ -35,7 +35,7 @@ impl Times {
         match begun {
             Ok(watch) => Some(Self { watch, time: args.times_over }),
             Err(error) => {
-                let why = format!("looptax does not time requests before and after: {error:#}\n");
+                let why = format!("looptax does not time requests before and after the move: {error:#}\n");
                 doing.terminal.words(&why);
                 None
             }
@@ -49,7 +49,9 @@ impl Times {
         if !planned.hops.iter().any(|it| it.n_requests > 0 && moves(it.way, &it.address, switched)) {
             return None;
         }
-        doing.terminal.words(&format!("timing requests for {} s before and after\n", self.time.as_secs()));
+        doing
+            .terminal
+            .words(&format!("timing requests for {} s before the move and again after it\n", self.time.as_secs()));
         self.watch.look_for(self.time, stop).ok()?
     }
 
@@ -61,7 +63,7 @@ impl Times {
         stop: &AtomicBool,
     ) -> Result<WatchedDiff, Failure> {
         let Some(after) = self.watch.look_for(self.time, stop)? else {
-            return Err(Failure::new("it ended too early"));
+            return Err(Failure::new("the count ended too early"));
         };
         let mut diff = watched_diff((None, before), (None, &after))?;
         let is_moved =

@@ -33,7 +33,10 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     if let Some(server) = words.iter().find_map(|it| target::parse(it).ok()) {
         return Err(Failure::usage(
             format!("`{record}` is a record and `{}` is a server: `why` needs servers, or two records", server.name()),
-            format!("`looptax why {record} LATER` compares two; `looptax show {record}` shows the layers of one"),
+            format!(
+                "`looptax why {record} LATER` compares two records; `looptax show {record}` shows the layers of \
+                this record"
+            ),
         ));
     }
     refuse_options(&args.typed)?;
@@ -63,7 +66,10 @@ fn not_two(record: &str, n_words: usize) -> Failure {
     };
     Failure::usage(
         format!("`{record}` is a record, and `why` compares two records, an earlier and a later one; {given}"),
-        format!("`looptax why {record} LATER` compares two; `looptax show {record}` shows the layers of one"),
+        format!(
+            "`looptax why {record} LATER` compares two records; `looptax show {record}` shows the layers of this \
+            record"
+        ),
     )
 }
 
@@ -77,8 +83,8 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
         _ => "do",
     };
     Err(Failure::usage(
-        format!("{} {verb} not work with two records, which `why` only compares", all.join(", ")),
-        "only --json works; `looptax show` makes pages, formats and call chains of one record",
+        format!("{} {verb} not work with two records, because `why` only compares them", all.join(", ")),
+        "only --json works; `looptax show` makes pages, formats and call chains from one record",
     ))
 }
 

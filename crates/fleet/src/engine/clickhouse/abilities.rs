@@ -60,7 +60,8 @@ impl Abilities {
         }
         if !self.has_checks {
             lacks.push(
-                "the engine does not check the length of texts (no constraints): looptax cuts them before it sends"
+                "the engine does not check the length of texts (no constraints): looptax cuts long texts before it \
+                    sends them"
                     .to_owned(),
             );
         }

@@ -171,7 +171,13 @@ fn roles(database: &str) -> String {
         })
         .collect();
     format!(
-        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE USER looptax_writer IDENTIFIED WITH sha256_password BY '…';\n{}-- What one address may send in a day; versions before 22 do not count bytes.\n-- CREATE QUOTA looptax_writer KEYED BY ip_address FOR INTERVAL 1 day MAX query_inserts = 1000, written_bytes = 1000000000 TO looptax_writer;\n-- CREATE USER looptax_reader IDENTIFIED WITH sha256_password BY '…' SETTINGS readonly = 2;\n-- GRANT SELECT ON {database}.* TO looptax_reader;\n",
+        "-- The account that sends reports may only insert; the account that reads them may only read.\n\
+         -- CREATE USER looptax_writer IDENTIFIED WITH sha256_password BY '…';\n\
+         {}-- This limits what one address may send in a day; versions before 22 do not count bytes.\n\
+         -- CREATE QUOTA looptax_writer KEYED BY ip_address FOR INTERVAL 1 day MAX query_inserts = 1000, \
+         written_bytes = 1000000000 TO looptax_writer;\n\
+         -- CREATE USER looptax_reader IDENTIFIED WITH sha256_password BY '…' SETTINGS readonly = 2;\n\
+         -- GRANT SELECT ON {database}.* TO looptax_reader;\n",
         inserts.concat()
     )
 }

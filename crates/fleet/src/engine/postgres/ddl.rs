@@ -121,7 +121,7 @@ fn checked(column: &Column) -> String {
 pub(in super::super) fn script() -> String {
     const SCHEMA: &str = "public";
     let mut all = vec![format!(
-        "-- Names mean the server's own: not what others may have made in a schema of the database.\n{}",
+        "-- Names refer to the server's own objects, not to what others may have made in a schema of the database.\n{}",
         own_names()
     )];
     all.push(migrations(SCHEMA));
@@ -146,7 +146,15 @@ fn roles() -> String {
         format!("-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n", columns.join(", "), it.name)
     });
     format!(
-        "-- Before version 15 everybody may make tables and functions there, whose names others may take for the server's.\n-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n{}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
+        "-- Before version 15 every account may make tables and functions there, and others may take their names for \
+         the server's own.\n\
+         -- REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n\
+         -- The account that sends reports may only insert; the account that reads them may only read.\n\
+         -- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n\
+         {}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n\
+         -- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n\
+         -- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n\
+         -- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
         grants.collect::<String>()
     )
 }

@@ -40,7 +40,7 @@ pub(super) const HTTP: Facts = Facts {
     name: "http",
     title: "HTTP",
     protocol: Some(Protocol::Http),
-    how_to_add_a_socket: "bind it to a path, in the way of its server, and restart it",
+    how_to_add_a_socket: "bind it to a path, with the option or setting of its server, and restart it",
     private: Some(Private { is_usual: false, ..OURS }),
     ..FAMILY
 };

@@ -51,7 +51,11 @@ fn beyond(change: &Change, many: bool, style: Style) -> String {
         let _ = writeln!(rest, "        beware: {trap}");
     }
     if !change.is_read {
-        let _ = writeln!(rest, "        how we know: from general knowledge, not from its source: try it on a copy");
+        let _ = writeln!(
+            rest,
+            "        how we know: from general knowledge of the application, not from its source \
+            code; try it on a copy"
+        );
     }
     wrapped(&rest, style)
 }

@@ -156,7 +156,7 @@ fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
 
 /// Reports how much of a hop belongs to this chain.
 fn shared(hop: &FoundHop) -> Option<String> {
-    let part = hop.share.map(|it| format!(", {:.0} % of it from here", it * 100.0));
+    let part = hop.share.map(|it| format!(", {:.0} % from this chain", it * 100.0));
     let part = part.unwrap_or_default();
     { hop.is_shared }.then(|| format!("shared with others{part}"))
 }
@@ -213,7 +213,7 @@ impl Words<'_> {
         let is_printed =
             |hop: &FoundHop| hop.closed_per_s.is_some() && rates(hop).iter().any(|it| it.ends_with("closed"));
         hops.any(is_printed)
-            .then(|| "a closed connection counts as one request, though it may have had more".to_owned())
+            .then(|| "a closed connection counts as one request, though it may have carried more".to_owned())
     }
 
     /// Names the kinds of servers whose cost was not measured.
@@ -241,7 +241,8 @@ impl Words<'_> {
         });
         let named = nonempty(named.collect::<Vec<_>>().join(", "))?;
         Some(format!(
-            "perhaps: within the last minute unseen owners closed connections to {named}; a hop may be missing"
+            "perhaps: connections to {named} were closed within the last minute, and looptax did not see by which \
+             programs; a hop may be missing"
         ))
     }
 

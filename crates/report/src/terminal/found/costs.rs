@@ -24,7 +24,8 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
             )
         }
         CountedBy::Kernel => format!(
-            "requests/s: counted by the kernel over {seconds:.1} s, with those of closed connections; several sent at once count as one"
+            "requests/s: counted by the kernel over {seconds:.1} s, including those of closed connections; several \
+                sent together count as one"
         ),
     };
     if most.of(Part::Explanations) > 0 {
@@ -68,7 +69,13 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
     for kind in priced_without_tls(found) {
         let kind = shown(kind, text);
-        lines.item(2, &format!("{kind}: TLS is not in it; looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures it"));
+        lines.item(
+            2,
+            &format!(
+                "{kind}: this leaves out TLS; looptax compare private:{kind} -c 1 --placement same \
+            --arms unix,tcp,tls measures it"
+            ),
+        );
     }
 }
 

@@ -237,8 +237,8 @@ fn risk(proof: &SwitchProof, back: &str) -> String {
 fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(
-        "within {} s the kernel has to show the upstream on the socket and nothing at the port any more, with {page} \
-         as it is now; otherwise both old files come back",
+        "within {} s the kernel has to show connections to the upstream on the socket and none at the port any more, \
+         and {page} has to be as it is now; otherwise both old files come back",
         proof.within_s
     )
 }

@@ -50,8 +50,8 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
         ReproductionFinding::LargestTax { tax_pct, connections } => {
             let (lo, hi) = ends(tax_pct);
             format!(
-                "the largest difference: TCP loses {:.1} % [{lo:.1}, {hi:.1}] at {}; the largest of several is in part \
-                 the luck of that point",
+                "the largest difference: TCP loses {:.1} % [{lo:.1}, {hi:.1}] at {}; the largest of several \
+                 differences is in part chance",
                 tax_pct.value,
                 counted(u64::from(*connections), "connection")
             )

@@ -41,7 +41,7 @@ pub(super) fn keep(
         let arrived = open(destination, access).and_then(|mut it| it.send(batches));
         arrived.map_err(|error| lost(error.into()))?;
         count(&mut sent, batches);
-        sent.notes.push(format!("{unkept}: looptax sent this report without keeping it first"));
+        sent.notes.push(format!("{unkept}: looptax sent this report without saving it first"));
     }
     Ok(sent)
 }

@@ -132,7 +132,10 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     let words = match reported.reports {
         0 => "run the same command again to send the reports".to_owned(),
         n => {
-            format!("{n} reports arrived before; run the same command again to send all: each report counts only once")
+            format!(
+                "{n} reports arrived before this failure; run the same command again to send all: each report \
+                counts only once"
+            )
         }
     };
     let failure = Failure::from(error);

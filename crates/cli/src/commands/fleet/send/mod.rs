@@ -93,7 +93,8 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     };
     if !seen.sees_all {
         reported.notes.push(
-            "looptax cannot inspect processes of other users: clients are missing in this report; root sees all"
+            "looptax cannot inspect processes of other users, so their clients are missing in this report; run it as \
+                root to include them"
                 .to_owned(),
         );
     }

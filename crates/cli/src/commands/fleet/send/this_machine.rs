@@ -49,7 +49,7 @@ pub(super) fn look(
     let host_id = host_id(&machine_id).ok_or_else(|| {
         Failure::usage(
             "this machine has no identifier: /etc/machine-id is missing or empty",
-            "`systemd-machine-id-setup` or `dbus-uuidgen > /etc/machine-id` makes one; in a container, mount the \
+            "create one with `systemd-machine-id-setup` or `dbus-uuidgen > /etc/machine-id`; in a container, mount the \
              host's file",
         )
     })?;
