@@ -169,7 +169,7 @@ pub(crate) fn unshare_descriptors() -> io::Result<()> {
     checked(unsafe { libc::unshare(libc::CLONE_FILES) }.into()).map(drop)
 }
 
-/// Closes all descriptors of this thread, which has a table of its own. The kernel reports a thread as ended before it
+/// Closes all descriptors of this thread, which has a separate table. The kernel reports a thread as ended before it
 /// closes the thread's table, whose files then still have their watches.
 ///
 /// # Source
