@@ -200,13 +200,13 @@ pub(crate) enum Command {
     /// Compare the transports of a server, interleaved in one run.
     #[command(after_long_help = EXIT_CODES)]
     Compare(Box<CompareArgs>),
-    /// Show where the time of a request goes, by layer of kernel and programs.
+    /// Show where the time of a request goes, layer by layer.
     ///
     /// Shows the CPU time of a request over each transport. If you pass two records of `why` instead of targets, each
     /// by its file, run name or label, it shows which layer costs more in the second.
     #[command(after_long_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
-    /// Repeat published comparisons and show your figures next to the published ones.
+    /// Repeat published comparisons and compare your figures with theirs.
     #[command(after_long_help = EXIT_CODES)]
     Reproduce(ReproduceArgs),
     /// Check whether verdicts from this machine can be trusted.
@@ -221,15 +221,15 @@ pub(crate) enum Command {
     /// Check whether the switch to the socket would work.
     #[command(after_long_help = EXIT_CODES)]
     Check(CheckArgs),
-    /// Print the connection over the socket in the form that each driver expects.
+    /// Print the connection over the socket as each driver expects it.
     Dsn(DsnArgs),
-    /// Measure what your application would gain from the socket; nothing is changed.
+    /// Measure what your application would gain; nothing is changed.
     ///
     /// looptax requests the application's pages, while the application's own connections use TCP and the socket in
     /// turns.
     #[command(after_long_help = EXIT_CODES)]
     Trial(Box<TrialArgs>),
-    /// Move an application to the socket, prove it, and undo it if that fails.
+    /// Move an application to the socket, prove it, undo it on failure.
     #[command(after_long_help = SWITCH_EXIT_CODES)]
     Switch(Box<SwitchArgs>),
     /// Run an unmodified program and move its local connections to sockets.
@@ -249,7 +249,7 @@ pub(crate) enum Command {
     /// Send reports of many machines to one collector, and query it.
     #[command(after_long_help = EXIT_CODES)]
     Fleet(FleetArgs),
-    /// Offer looptax's read-only commands and private comparisons to an assistant (MCP).
+    /// Offer read-only commands and comparisons to an assistant (MCP).
     ///
     /// The commands, and comparisons of private servers, are tools of the Model Context Protocol.
     Mcp(McpArgs),
