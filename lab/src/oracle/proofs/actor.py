@@ -26,12 +26,12 @@ class Unable(Exception):
 def place():
     """What its file says: a path, or a port of 127.0.0.1."""
     text = open(it["file"]).read()
-    if it["kind"] == "redis":
+    if it["protocol"] == "redis":
         url = re.search(r"REDIS_URL=(\S+)", text)[1]
         tcp = re.match(r"redis://(?:[^@/]*@)?127\.0\.0\.1:(\d+)", url)
         return int(tcp[1]) if tcp else re.search(r"unix://(?:[^@/]*@)?(/[^?]+)", url)[1]
     values = dict(re.findall(r"^\s*(\w+)\s*=\s*(.*?)\s*$", text, re.M))
-    if it["kind"] == "mariadb":
+    if it["protocol"] == "mysql":
         return values.get("socket") if values.get("host", "localhost") == "localhost" else int(values["port"])
     port = values.get("port", "5432")
     return f"{values['host']}/.s.PGSQL.{port}" if values["host"].startswith("/") else int(port)
@@ -45,7 +45,7 @@ def connected(to):
             case "unable":
                 raise Unable("this driver knows no sockets")
             case "refused":
-                user, password = ("nobody-of-all" if it["kind"] in ("postgres", "pgbouncer") else user, "wrong")
+                user, password = ("nobody-of-all" if it["protocol"] == "postgres" else user, "wrong")
             case "drops":
                 with socket.socket(socket.AF_UNIX) as link:
                     link.connect(to)
@@ -58,13 +58,13 @@ def connected(to):
             case "dies":
                 os.kill(os.getppid(), signal.SIGKILL)
                 os._exit(1)
-    if it["kind"] == "redis":
+    if it["protocol"] == "redis":
         import redis
 
         where = {"unix_socket_path": to} if is_socket else {"host": "127.0.0.1", "port": to}
         link = redis.Redis(username=user, password=password, socket_timeout=3, **where)
         return link, lambda: link.incr("n"), link.close
-    if it["kind"] == "mariadb":
+    if it["protocol"] == "mysql":
         import pymysql
 
         where = {"unix_socket": to} if is_socket else {"host": "127.0.0.1", "port": to}

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
-use looptax_model::dsn::Kind;
+use looptax_model::dsn::{Kind, Protocol};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
@@ -59,10 +59,15 @@ impl Ground {
         Ok(ground)
     }
 
+    /// Of the programs.
+    fn protocol(&self) -> Protocol {
+        self.server.kind.protocol().unwrap_or(Protocol::Echo)
+    }
+
     /// `shop` is the application's, `other` somebody else's.
     fn accounts(&self) -> Result<()> {
-        let kind = self.server.kind;
-        if kind == Kind::Redis {
+        let (kind, protocol) = (self.server.kind, self.protocol());
+        if protocol == Protocol::Redis {
             for name in ["shop", "other"] {
                 let mut cli = Command::new("redis-cli");
                 cli.arg("-s").arg(&self.server.socket).args(["ACL", "SETUSER", name, "on", ">secret", "~*", "+@all"]);
@@ -73,11 +78,11 @@ impl Ground {
         }
         let mut talk = self.server.talk()?;
         for name in ["shop", "other"] {
-            let all = match kind {
-                Kind::Mariadb => ["localhost", "127.0.0.1"]
+            let all = match protocol {
+                Protocol::Mysql => ["localhost", "127.0.0.1"]
                     .map(|host| format!("CREATE USER {name}@'{host}' IDENTIFIED BY '{PASSWORD}'"))
                     .to_vec(),
-                Kind::Postgres | Kind::Pgbouncer => vec![format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")],
+                Protocol::Postgres => vec![format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")],
                 _ => bail!("{kind} is not supported"),
             };
             for sql in all {
@@ -161,18 +166,18 @@ impl Ground {
         // Programs of one interpreter have other files.
         fs::write(own.join(format!("{name}.py")), PROGRAM)?;
         let user = if actor.has_account { "shop" } else { "other" };
-        let (kind, port, socket) = (self.server.kind, self.server.tcp.port(), &self.server.socket);
+        let (protocol, port, socket) = (self.protocol(), self.server.tcp.port(), &self.server.socket);
         let socket = socket.display();
         let database = self.server.login.database.clone().unwrap_or_default();
-        let (file, text) = match (kind, actor.is_over_tcp) {
-            (Kind::Redis, true) => {
+        let (file, text) = match (protocol, actor.is_over_tcp) {
+            (Protocol::Redis, true) => {
                 (".env", format!("SECRET=1\nREDIS_URL=redis://{user}:{PASSWORD}@127.0.0.1:{port}\n"))
             }
-            (Kind::Redis, false) => (".env", format!("REDIS_URL=unix://{user}:{PASSWORD}@{socket}\n")),
-            (Kind::Mariadb, true) => {
+            (Protocol::Redis, false) => (".env", format!("REDIS_URL=unix://{user}:{PASSWORD}@{socket}\n")),
+            (Protocol::Mysql, true) => {
                 ("my.cnf", format!("[client]\nhost = 127.0.0.1\nport = {port}\nuser = {user}\npassword = {PASSWORD}\n"))
             }
-            (Kind::Mariadb, false) => ("my.cnf", format!("[client]\nsocket = {socket}\nuser = {user}\n")),
+            (Protocol::Mysql, false) => ("my.cnf", format!("[client]\nsocket = {socket}\nuser = {user}\n")),
             (_, is_over_tcp) => {
                 let at = self.server.socket.parent().unwrap_or(Path::new("/")).display().to_string();
                 let host = if is_over_tcp { "127.0.0.1" } else { &at };
@@ -186,7 +191,7 @@ impl Ground {
         // It holds a password.
         fs::set_permissions(&file, Permissions::from_mode(0o640))?;
         let spec = json!({
-            "kind": kind.name(), "file": file, "log": own.join("log"), "pid_file": own.join("pid"),
+            "protocol": protocol.name(), "file": file, "log": own.join("log"), "pid_file": own.join("pid"),
             "user": user, "password": PASSWORD, "database": database, "style": actor.style, "reads": actor.reads,
             "late": actor.late.as_secs_f64(), "every": actor.every.as_secs_f64(), "workers": actor.n_workers,
             "over_socket": actor.over_socket,
@@ -225,7 +230,7 @@ impl Ground {
         let within = format!("{}s", machine.within.as_secs());
         command.args(["switch", "--yes", "--no-times", "--within", &within]).arg(file);
         command.arg("--socket").arg(&self.server.socket);
-        if self.server.kind == Kind::Redis {
+        if self.protocol() == Protocol::Redis {
             command.args(["--as", "sidekiq"]);
         }
         let own = folder.join("app");
@@ -253,12 +258,7 @@ impl Ground {
 
     /// Somebody else's looptax logs in as the same account, again and again.
     fn ask_on(&self, folder: &Path, is_over: &AtomicBool) {
-        let scheme = match self.server.kind {
-            Kind::Redis => "redis",
-            Kind::Postgres | Kind::Pgbouncer => "postgres",
-            _ => "mysql",
-        };
-        let address = format!("{scheme}://shop@{}", self.server.tcp);
+        let address = format!("{}://shop@{}", self.protocol().name(), self.server.tcp);
         while !is_over.load(Ordering::Relaxed) {
             let mut command = Command::new(&self.looptax);
             command.args(["check", &address, "--socket"]).arg(&self.server.socket).env("LOOPTAX_PASSWORD", PASSWORD);

@@ -31,7 +31,7 @@ pub(crate) struct Options {
     /// The first machine; the others have the seeds that follow
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[arg(long, value_delimiter = ',', default_value = "redis,mariadb,postgres,pgbouncer")]
+    #[arg(long, value_delimiter = ',', default_value = "redis,valkey,mariadb,mysql,postgres,pgbouncer")]
     kinds: Vec<String>,
     /// How many run at once, each with its own server
     #[arg(long, default_value_t = 4)]
