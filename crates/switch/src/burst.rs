@@ -29,7 +29,7 @@ impl Burst {
         let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connects to {at}: {why}"));
         let Some(question) = first_question(self.protocol) else {
             return Err(failed(format!(
-                "looptax does not know the first answer of {} to a connection",
+                "looptax does not know what to send first on a connection to {}",
                 self.protocol.title()
             )));
         };

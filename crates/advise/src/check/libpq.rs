@@ -63,7 +63,10 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             "with it libpq refuses every connection over a socket".to_owned(),
             "read the parameter; libpq 13 to 18 do so",
         )
-        .with_next(format!("remove `{written}` for the socket, whose data does not leave this machine")),
+        .with_next(format!(
+            "remove `{written}` from the connection over the socket: data sent over the socket does not \
+                            leave this machine"
+        )),
     }
 }
 

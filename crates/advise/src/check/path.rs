@@ -92,7 +92,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
             .with_next("give the server's socket with --socket"),
         End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("no process listens on `{socket}`"))
-            .with_next("start the server; a socket that a crash left is replaced at its start"),
+            .with_next("start the server; a socket left behind by a crash is replaced when the server starts"),
         End::Full => point(
             PointCode::BacklogFull,
             Outcome::Fail,

@@ -122,7 +122,7 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
             ..socket_at(
                 address,
                 &usual(address),
-                &format!("the usual one: only root can see whether {named} listens there"),
+                &format!("the usual path: only root can see whether {named} listens there"),
             )
         })),
         None if server.lacks_socket() && is_made_by_lines(server.kind) => {
@@ -163,7 +163,7 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     } else {
         "only root can see what listens on that port"
     };
-    format!("the usual one: {why}, so check whether it is right")
+    format!("the usual path: {why}, so check whether it is right")
 }
 
 /// Whether `dsn` spells the server's own side too, so that the socket need not be there yet.

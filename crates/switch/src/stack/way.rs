@@ -72,7 +72,8 @@ impl Way {
     /// Why that is left to people.
     pub(crate) fn of_earlier(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
         let sides = Sides::of_earlier(stack);
-        let sides = sides.ok_or("the programs that read these files no longer run as they did then")?;
+        let sides =
+            sides.ok_or("the programs that read these files no longer run as they did at the time of the switch")?;
         let commands = sides.commands(stack.pool.is_some(), reload);
         let commands = commands.map_err(|why| why.to_string())?;
         let worker = sides.front_master.clone();
@@ -140,7 +141,7 @@ impl Way {
         let port = if self.pool_moves {
             format!("no process listens at {tcp} any more")
         } else {
-            format!("the pages have caused no connection to {tcp} since")
+            format!("since then, no page has caused a connection to {tcp}")
         };
         let (title, pid) = (self.sides().back.title(), own.pid);
         let words = format!("{title} {pid} listens on {socket}{seen}; {port}");

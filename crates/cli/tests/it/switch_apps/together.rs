@@ -504,7 +504,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     let before = shop.files();
     let run = shop.switch(&[]);
     run.expect_code(0);
-    expect_said(&run, "no connection to");
+    expect_said(&run, "no page has caused a connection to");
     assert!(shop.files()[1] == before[1] && shop.files()[0] != before[0]);
     shop.expect_undone(&before);
 }

@@ -28,9 +28,9 @@ const MOST_SHOWN: usize = 4;
 const PROCESS: &str = "server";
 
 /// Said where the kernel's part cannot be seen.
-const USER_ALONE: &str = "the kernel's part of the server's hottest functions: looptax may sample only programs, and \
-    shares are of their time; to see the kernel's part, run looptax as root, or set sysctl \
-    kernel.perf_event_paranoid=-1";
+const USER_ALONE: &str = "the server's hottest functions, the kernel's part: not shown, because looptax may sample \
+                          only user-space code here; the shares are of user-space time only. To see the kernel's \
+                          part, run looptax as root, or set sysctl kernel.perf_event_paranoid=-1";
 
 /// Adds the hottest functions to the points of `part`, or says why there are none.
 pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) {
