@@ -47,7 +47,7 @@ pub(crate) enum TemplateError {
     #[error("there is no escape function named `{0}`")]
     Escape(String),
     /// Brackets do not match.
-    #[error("a bracket has no other half")]
+    #[error("a bracket is not closed, or closes nothing")]
     Bracket,
 }
 

@@ -97,15 +97,16 @@ fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     {
         let wanted = socket.rsplit_once(".s.PGSQL.").map_or("", |it| it.1);
         return format!(
-            "the port is part of the socket's name: you asked for port `{wanted}`, and the folder has a socket for \
-             port {}; write port {first} if you mean that server",
+            "the port is part of the socket's name: you passed port `{wanted}`, but the folder has a socket for port \
+             {}; write port {first} if you mean that server",
             ports.join(" or ")
         );
     }
     if !absence.others.is_empty() {
         return "pass the socket that you mean: `looptax find` shows the server of each of them".to_owned();
     }
-    "start the server, or look where it makes its socket: `looptax find` lists the sockets of all servers".to_owned()
+    "start the server, or find out where it creates its socket: `looptax find` lists the sockets of all servers"
+        .to_owned()
 }
 
 #[cfg(test)]

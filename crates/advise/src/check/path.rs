@@ -176,7 +176,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` with a group that is only for this, and add {user} to that group{}; no user \
+            "let the server make `{}` with a group that is used only for this, and add {user} to that group{}; no user \
              should join the group {} for it",
             step.path,
             by_setting(protocol),
@@ -186,7 +186,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         point
             .with_next(format!(
                 "join the group below and restart the client (a reload is not enough: groups are read at its start); \
-                 every program of {user} then gets what {} has",
+                 every program of {user} then gets all rights of {}",
                 step.group
             ))
             .with_steps(StepPlace::Shell, [format!("usermod -aG {} {user}", step.group)])
@@ -250,7 +250,7 @@ mod tests {
         check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(vec![roots], End::Denied, Outcome::Fail, &["a group that is only for this"]);
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group that is used only for this"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }

@@ -214,8 +214,7 @@ fn r49_the_pool_gets_a_queue_that_takes_all_that_nginx_may_send() {
     expect_said(&stays, &format!("sysctl net.core.somaxconn={too_many} (now {kernel})"));
     shop.expect_as_before(&before);
     let plan = shop.switching(&["--dry-run", "--json"]).run();
-    let counted =
-        "513 connections may wait, 512 come at once (worker_connections 512 (its default), of nginx's only worker)";
+    let counted = "513 connections may wait, and 512 arrive together (worker_connections 512 (its default), of nginx's only worker)";
     assert!(plan.stdout.contains(counted), "{}", plan.stdout);
     let run = shop.switch(&[]);
     run.expect_code(0);
