@@ -26,7 +26,8 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
             let _ = writeln!(text, "    without {arm}: {why}");
         }
         if let Some(arm) = target.unsure {
-            let _ = writeln!(text, "    {arm} if the server offers it, as its own programs would use it");
+            let _ =
+                writeln!(text, "    {arm} if the server offers it, in the way that the server's own programs use it");
         }
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         if matches!(spec, TargetSpec::Running(_)) {
