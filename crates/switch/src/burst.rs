@@ -50,7 +50,7 @@ impl Burst {
         let mut errors = fates.iter().filter_map(|it| it.error.as_deref());
         if let Some(error) = errors.next() {
             let n_failed = 1 + errors.count();
-            return Err(failed(format!("{n_failed} failed, the first with {error}")));
+            return Err(failed(format!("{n_failed} connects failed, the first with {error}")));
         }
         let last = fates.iter().map(|it| it.at).max().unwrap_or_default();
         let words =

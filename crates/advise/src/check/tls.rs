@@ -16,8 +16,13 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         Some(demand) => (
             format!("the URL says `{demand}`"),
             match direct(demand) {
-                Some(both) => format!("remove `{demand}` for the socket, which does not leave this machine; {both}"),
-                None => format!("remove `{demand}` for the socket, which does not leave this machine"),
+                Some(both) => format!(
+                    "remove `{demand}` from the connection over the socket, whose data does not leave this machine; \
+                     {both}"
+                ),
+                None => format!(
+                    "remove `{demand}` from the connection over the socket, whose data does not leave this machine"
+                ),
             },
             "read the URL",
         ),
@@ -131,7 +136,7 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
     };
     let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
         let what = format!(
-            "encrypted {transport} now: {}; within one machine, root can read all that it protects anyway",
+            "encrypted {transport} now: {}; within one machine, root can read all that TLS protects anyway",
             counted(sessions)
         );
         let is_on_socket = code == PointCode::SessionsSealedOnSocket;

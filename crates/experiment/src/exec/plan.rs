@@ -53,7 +53,7 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
         let _ = writeln!(text, "  {}", target_line(settings, spec));
     }
     if settings.targets.is_empty() {
-        let _ = writeln!(text, "  looptax starts no server: the commands connect to their own");
+        let _ = writeln!(text, "  looptax starts no server: the commands connect to their own servers");
     }
     for line in lines(settings, exec) {
         let _ = writeln!(text, "    {line}");

@@ -166,7 +166,10 @@ impl Proof for Way {
             return Ok(page);
         }
         Err(Failure::usage(
-            format!("{url} answers, but looptax sees no connection to {} for it: it proves nothing", self.eyes.tcp),
+            format!(
+                "{url} answers, but looptax sees no connection to {} for this page, so the page proves nothing",
+                self.eyes.tcp
+            ),
             format!("pass a page that {} generates each time", self.sides().back.title()),
         ))
     }

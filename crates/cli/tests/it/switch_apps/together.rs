@@ -299,7 +299,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     // Nor does one that PHP has no part in.
     let plain = shop.url("/plain");
     let run = shop.switching(&["--yes", "--url", &plain]).run();
-    run.expect_error(2, &["it proves nothing"]);
+    run.expect_error(2, &["the page proves nothing"]);
     shop.expect_as_before(&before);
 }
 

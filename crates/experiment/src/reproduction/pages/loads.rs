@@ -175,7 +175,7 @@ fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<Strin
         return Some(format!("did not use {transport:?}"));
     }
     if page.questions.checked_sub(connecting) != Some(page.queries) || page.queries != page.timed {
-        return Some("counted other queries than the server did".to_owned());
+        return Some("counted a different number of queries than the server did".to_owned());
     }
     page.has_object_cache.then(|| "came with an object cache, which answers instead of the database".to_owned())
 }
@@ -257,9 +257,9 @@ mod tests {
             change(&mut page);
             check(&page, Transport::Unix, Some(words));
         };
-        check_with(|it| it.questions = 25, "other queries");
-        check_with(|it| it.questions = 3, "other queries");
-        check_with(|it| it.timed = 17, "other queries");
+        check_with(|it| it.questions = 25, "a different number of queries");
+        check_with(|it| it.questions = 3, "a different number of queries");
+        check_with(|it| it.timed = 17, "a different number of queries");
         check_with(|it| it.has_object_cache = true, "object cache");
     }
 }

@@ -22,8 +22,8 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
             format!(
-                "looptax cannot inspect {n} processes of other users: the owner of each of their sockets is inferred, \
-                 and marked so, or left open"
+                "looptax cannot inspect {n} processes of other users: the owners of their sockets are inferred and \
+                 marked as inferred, or not given"
             ),
             Some(more_rights()),
         ),
