@@ -31,7 +31,7 @@ pub enum Listener {
 
 /// The point for a client that sees no socket at its path.
 pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol) -> Point {
-    let how = format!("connected, or tried to, as {client}; asked the kernel for all listening sockets");
+    let how = format!("tried to connect as {client}; asked the kernel for all listening sockets");
     let missing = &absence.missing;
     let point = |code, what: String| Point::new(Topic::Path, code, Outcome::Fail, what, how.clone());
     match &absence.listener {

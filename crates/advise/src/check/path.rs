@@ -71,7 +71,7 @@ pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), p
 }
 
 fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Option<Protocol>) -> Point {
-    let how = format!("connected, or tried to, as {client}");
+    let how = format!("tried to connect as {client}");
     let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how.clone());
     match &reach.end {
         End::Connected => point(PointCode::SocketReachable, Outcome::Pass, format!("{client} can connect to {socket}")),
@@ -85,9 +85,9 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
              (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
         } else {
-            "if the server does not listen there yet, change and restart it first; if it does, the client sees other \
-             folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` shows \
-             what hides it from which program"
+            "if the server does not listen there yet, change its configuration and restart it first; if it does, the \
+             client sees other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; \
+             `looptax find` shows what hides it from which program"
         }),
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
             .with_next("give the server's socket with --socket"),
@@ -100,7 +100,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
                 "the connection queue of `{socket}` is full at the moment: a client that does not wait gets EAGAIN"
             ),
         )
-        .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
+        .with_next("raise the server's backlog and net.core.somaxconn, or let the client keep its connections open"),
         End::TooLong { bytes, most } => point(
             PointCode::PathTooLong,
             Outcome::Fail,

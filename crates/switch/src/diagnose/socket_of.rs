@@ -127,7 +127,8 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         })),
         None if server.lacks_socket() && is_made_by_lines(server.kind) => {
             let words = format!(
-                "the usual path: {named} listens on port {} and has no socket yet; the lines for the server create it",
+                "the usual path: {named} listens on port {} and has no socket yet; the lines for the server create \
+                 this socket",
                 address.port
             );
             Ok(SocketOf { is_guess: true, ..socket_at(address, &usual(address), &words) })
